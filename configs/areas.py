@@ -1,0 +1,185 @@
+"""The settings, one frozen class an area, each field with its unit and default.
+
+The defaults are the contract: a worker, a test or a library user needs no settings at all. `configs/bandmaster.toml`
+lists them all, and a test compares the two. Where the values come from is `settings.py`.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator, model_validator
+
+from .redaction import redacted_url
+
+_URL_FORMS: Final = "it must be a URL like redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/redis.sock"
+
+
+class Area(BaseModel, frozen=True):
+    """A section of the settings: frozen, and strict about unknown names."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True, allow_inf_nan=False
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_bool_for_a_number(cls, value: object, info: ValidationInfo) -> object:
+        # Environment variables are texts, so numbers are read from text; `true` would then silently be 1.
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
+            raise ValueError("true and false are not allowed here")
+        return value
+
+
+class RedisSettings(Area, frozen=True):
+    """The server that holds the truth about what waits and what runs."""
+
+    url: str | None = None
+    """redis://, rediss:// or unix:// URL; none: the embedded server, found through its socket under `paths.var_dir`."""
+    prefix: str = Field(default="exec_queue", pattern=r"^[!-z{|}~]{1,64}$")
+    """Before every key; `{exec_queue}` puts every key in one cluster slot."""
+    dramatiq_namespace: str = Field(default="dramatiq", pattern=r"^[!-z{|}~]{1,64}$")
+    """Before every key of Dramatiq's own, for actors without gates."""
+    socket_timeout_seconds: float = Field(default=5, gt=0)
+    """How long one answer may take; blocking commands wait less than this."""
+    connect_wait_seconds: float = Field(default=30, ge=0)
+    """How long a starting process waits for the server."""
+
+    @field_validator("url")
+    @classmethod
+    def _a_redis_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            parts = urlsplit(value)
+            usable = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            # Python's message would show what it took for the port: a part of a password that is not encoded.
+            raise ValueError(
+                f"it is not a URL; special characters in a password are written as %XX; {_URL_FORMS}"
+            ) from None
+        if not value.startswith(("redis://", "rediss://", "unix:///")) or not usable:
+            raise ValueError(_URL_FORMS)
+        return value
+
+    @field_serializer("url")
+    def _without_password(self, value: str | None) -> str | None:
+        return None if value is None else redacted_url(value)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, redacted_url(value) if name == "url" and isinstance(value, str) else value
+
+
+class LimitSettings(Area, frozen=True):
+    """How much may wait and run; the runtime settings in Redis start from these."""
+
+    max_concurrent_executions: int = Field(default=10, ge=1)
+    """Executions that hold a slot at the same time, over everything."""
+    max_queue_size: int = Field(default=10_000, ge=1)
+    """Executions that wait; one more is refused (QueueFull)."""
+    max_executions_per_user: int = Field(default=100, ge=1)
+    """Executions of one user that wait; one more is refused (UserLimitExceeded)."""
+    stale_timeout_seconds: int = Field(default=3_600, ge=1)
+    """Waiting longer than this ends an execution as EXPIRED."""
+
+
+class LeaseSettings(Area, frozen=True):
+    """How long a grant outlives a sign of life of its holder."""
+
+    lease_ttl_ms: int = Field(default=30_000, ge=100)
+    """Of a grant that a worker's thread holds."""
+    heartbeat_interval_ms: int = Field(default=10_000, ge=10)
+    """Between two renewals of all that a worker holds."""
+    pod_lease_ttl_ms: int = Field(default=60_000, ge=100)
+    """Of a grant that was handed over to a pod."""
+    max_crashes: int = Field(default=3, ge=0)
+    """Lost leases after which an execution is tried again; one more, and it is dead-lettered."""
+    grace_ms: int = Field(default=30_000, ge=0)
+    """Added to an event's timeout, for the lease of a grant that nobody renews."""
+
+    @model_validator(mode="after")
+    def _renewed_in_time(self) -> "LeaseSettings":
+        if self.heartbeat_interval_ms * 2 > self.lease_ttl_ms:
+            raise ValueError(
+                "heartbeat_interval_ms must be at most half of lease_ttl_ms, so that one lost renewal costs nothing"
+            )
+        return self
+
+
+class SchedulerSettings(Area, frozen=True):
+    """The periodic repairs and who leads them."""
+
+    interval_seconds: float = Field(default=10, gt=0)
+    """Between two runs of `try_schedule`."""
+    misfire_grace_seconds: int = Field(default=30, ge=1)
+    """A run that is later than this is left out."""
+    leader_ttl_ms: int = Field(default=10_000, ge=100)
+    """How long a leader leads without renewing."""
+
+
+class RetentionSettings(Area, frozen=True):
+    """How long Redis remembers."""
+
+    event_ttl_seconds: int = Field(default=86_400, ge=60)
+    """Events and messages; set again while the execution lives."""
+    meta_ttl_seconds: int = Field(default=86_400, ge=60)
+    """What is known of an ended execution; as long, its id is recognised as a duplicate."""
+    result_ttl_seconds: int = Field(default=86_400, ge=60)
+    """Exit code, reason and output's tail."""
+    reply_ttl_seconds: int = Field(default=600, ge=60)
+    """The last answer to each caller; longer than the longest retry."""
+    journal_max_entries: int = Field(default=100_000, ge=1_000)
+    """Transitions kept while nobody consumes the journal."""
+
+
+class KubernetesSettings(Area, frozen=True):
+    """Where executions run, and with what by default."""
+
+    backend: Literal["local", "kubernetes"] = "local"
+    """`local`: child processes on this machine; `kubernetes`: pods."""
+    namespace: str = Field(default="bandmaster", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
+    """Of the pods."""
+    default_image: str = Field(default="python:3.11-slim", min_length=1)
+    """For an execution that names none."""
+    cpu_request: str = Field(default="100m", min_length=1)
+    """Cores, as a Kubernetes quantity, for an execution that names none; likewise below."""
+    cpu_limit: str = Field(default="1", min_length=1)
+    memory_request: str = Field(default="128Mi", min_length=1)
+    """Bytes, as a Kubernetes quantity."""
+    memory_limit: str = Field(default="512Mi", min_length=1)
+    allowed_images: tuple[str, ...] = ()
+    """Images an execution may name, `*` being a wildcard; none: any. As an environment variable: `one,two`."""
+
+    @field_validator("allowed_images", mode="before")
+    @classmethod
+    def _separated_by_commas(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+class PathSettings(Area, frozen=True):
+    """Where files are."""
+
+    var_dir: Path = Path("var")
+    """Data of local runs: the embedded server's, the local pods'; relative to the folder the process was started in."""
+
+    @property
+    def absolute(self) -> Path:
+        """`var_dir` without regard to the current folder, and without following links: every process gets the same."""
+        return Path(os.path.abspath(self.var_dir.expanduser()))
+
+
+class LoggingSettings(Area, frozen=True):
+    """What is logged, and how."""
+
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The least important level that is shown."""
+    format: Literal["console", "json"] = "console"
+    """`console`: for people; `json`: one object a line."""
+
+    @field_validator("level", mode="before")
+    @classmethod
+    def _in_any_case(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value

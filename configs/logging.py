@@ -1,0 +1,97 @@
+"""Logs: structlog and the standard library (dramatiq, apscheduler) through one formatter, for people or as JSON lines.
+
+Only a process's entry point calls `configure_logging`; a library user's logging is never touched. Events are constant
+names with key-value context, never payloads: Dramatiq names a message by its arguments, so its records are rewritten,
+tracebacks come without local variables, and control characters are escaped, so that no value can forge a line or a
+colour (F27).
+"""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Final, TextIO
+
+import structlog
+from dramatiq import Message
+from dramatiq.broker import MessageProxy
+
+from .areas import LoggingSettings
+
+_KEPT_AS_THEY_ARE: Final = frozenset({"exception", "stack", "timestamp", "level", "logger"})
+
+# Chatty at INFO without being of use: what they say is in our own events.
+_QUIETER: Final = ("apscheduler",)
+
+
+class WithoutPayloads(logging.Filter):
+    """Replaces Dramatiq messages in a record's arguments by actor and id: their own text form shows the arguments."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep every record."""
+        if isinstance(record.args, tuple):
+            record.args = tuple(_named(argument) for argument in record.args)
+        return True
+
+
+def configure_logging(settings: LoggingSettings, *, stream: TextIO | None = None) -> None:
+    """Route all logs of this process to one stream; called again, it starts anew.
+
+    Args:
+        settings: Level and format.
+        stream: None: standard error.
+    """
+    target = sys.stderr if stream is None else stream
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        # Not cached: a module's logger made before this call must follow it.
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(target)
+    handler.addFilter(WithoutPayloads())
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(settings, target)],
+        )
+    )
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(settings.level)
+    for name in _QUIETER:
+        logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
+
+
+def _rendering(settings: LoggingSettings, stream: TextIO) -> list[structlog.typing.Processor]:
+    if settings.format == "json":
+        # JSON escapes control characters by itself.
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    # A pipe that Dramatiq puts in the place of stderr need not have isatty.
+    isatty = getattr(stream, "isatty", None)
+    colours = bool(isatty is not None and isatty())
+    # The default would show every local variable of a traceback: payloads.
+    plain = structlog.dev.plain_traceback
+    return [_escaped, structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain, pad_event_to=32)]
+
+
+def _escaped(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for name, value in event.items():
+        if isinstance(value, str) and name not in _KEPT_AS_THEY_ARE and not value.isprintable():
+            event[name] = value.encode("unicode_escape").decode()
+    return event
+
+
+def _named(argument: object) -> object:
+    if isinstance(argument, Message | MessageProxy):
+        return f"{argument.actor_name}[{argument.message_id}]"
+    return argument

@@ -1,0 +1,121 @@
+"""``load_settings()``: the settings of this process, from the environment, a TOML file, and the defaults.
+
+Called once by whatever a process starts with (worker, scheduler, command line); everything below takes the values it
+needs as arguments, so that a library user or a test needs no settings. Wrong settings stop the process before it did
+anything.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from .areas import (
+    KubernetesSettings,
+    LeaseSettings,
+    LimitSettings,
+    LoggingSettings,
+    PathSettings,
+    RedisSettings,
+    RetentionSettings,
+    SchedulerSettings,
+)
+from .errors import SettingsError
+from .sources import Sections, configured_file, from_environment, from_file, variable_of
+
+
+class _Source(PydanticBaseSettingsSource):
+    """Values read from one place, for pydantic-settings to merge."""
+
+    def __init__(self, settings: type[BaseSettings], values: dict[str, Any]) -> None:
+        super().__init__(settings)
+        self._values = values
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        return self._values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        return self._values
+
+
+class Settings(BaseSettings):
+    """All settings; every area, and every field in it, has a default."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True
+    )
+
+    redis: RedisSettings = RedisSettings()
+    limits: LimitSettings = LimitSettings()
+    leases: LeaseSettings = LeaseSettings()
+    scheduler: SchedulerSettings = SchedulerSettings()
+    retention: RetentionSettings = RetentionSettings()
+    k8s: KubernetesSettings = KubernetesSettings()
+    paths: PathSettings = PathSettings()
+    logging: LoggingSettings = LoggingSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        path = configured_file()
+        return (
+            init_settings,
+            _Source(settings_cls, from_environment(sections())),
+            _Source(settings_cls, {} if path is None else from_file(path)),
+        )
+
+
+@cache
+def sections() -> Sections:
+    """Section → the names of its settings."""
+    return {name: frozenset(_area(name).model_fields) for name in Settings.model_fields}
+
+
+@cache
+def load_settings() -> Settings:
+    """The settings of this process, read once; ``load_settings.cache_clear()`` forgets them.
+
+    Raises:
+        SettingsError: Naming each wrong setting, where it stands, and what is allowed.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        problems = [_explained(detail) for detail in error.errors(include_url=False)]
+    raise SettingsError("; ".join(problems))
+
+
+def _area(section: str) -> type[BaseModel]:
+    annotation: Any = Settings.model_fields[section].annotation
+    return annotation
+
+
+def _explained(detail: ErrorDetails) -> str:
+    path = [str(part) for part in detail["loc"]]
+    where = f"setting {'.'.join(path)}{_place(path)}"
+    if detail["type"] == "extra_forbidden":
+        known = _area(path[0]).model_fields if len(path) > 1 else Settings.model_fields
+        return f"{where}: unknown; allowed: {', '.join(known)}"
+    message = detail["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    if path == ["redis", "url"] or isinstance(detail["input"], dict):
+        # The value may hold a password.
+        return f"{where}: {message}"
+    return f"{where}: {detail['input']!r} is not allowed: {message}"
+
+
+def _place(path: list[str]) -> str:
+    if len(path) > 1 and path[1] in from_environment(sections()).get(path[0], {}):
+        return f" (environment variable {variable_of(path[0], path[1])})"
+    file: Path | None = configured_file()
+    return "" if file is None else f" (file {str(file)!r})"

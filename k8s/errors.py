@@ -1,0 +1,48 @@
+"""What can go wrong with pods: one tree, so that no backend's own exceptions get past this package.
+
+::
+
+    PodError                 a BandmasterError
+    ├── PodConflict          the name is taken by another pod, or by one that is being deleted
+    ├── PodNotFound          there is no such pod (any more)
+    ├── PodRejected          this specification can never run; permanent, a retry changes nothing
+    ├── PodsUnavailable      the backend does not answer or is out of room; transient, try again
+    └── BackendNotAvailable  the settings ask for a backend that this version has not got
+
+Creating is the only step of the saga that raises them all. If the process dies between an error and its handling,
+nothing is lost: a pod either exists under its name, to be adopted, or it does not.
+"""
+
+from ..scheduler.errors import BandmasterError
+
+
+class PodError(BandmasterError):
+    """Something about a pod failed."""
+
+
+class PodConflict(PodError):
+    """The name is taken by another pod, or by one that is being deleted: wait until it is gone, or take another."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"pod {name!r} cannot be created: {why}")
+        self.name = name
+
+
+class PodNotFound(PodError):
+    """There is no such pod, or it is gone by now."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no pod {name!r}")
+        self.name = name
+
+
+class PodRejected(PodError):
+    """The specification can never run, whoever tries it again; the message names the field and its value."""
+
+
+class PodsUnavailable(PodError):
+    """The backend does not answer or is out of room. A pod may exist all the same, so create again to find out."""
+
+
+class BackendNotAvailable(PodError):
+    """The settings ask for a backend that this version has not got."""

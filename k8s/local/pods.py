@@ -1,0 +1,160 @@
+"""The pod interface on this machine: what a worker holds in its hand. All state is in the folder of all pods.
+
+``create`` is the saga's step, ``watch`` feeds ``watch_completions``; any number of processes may use the same folder
+at once, and each may die at any time. An image means nothing here: the program runs as the worker's own user, without
+isolation beyond its folder, process group and limits, so only trusted programs belong here.
+"""
+
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import PodConflict, PodNotFound, PodsUnavailable
+from ..pods import PodChange, PodSpec, PodStatus
+from .launching import LocalLimits, launch
+from .records import Folder
+from .segments import OutputReader
+from .settling import observe, request_deletion, sweep
+from .watching import watch
+
+_NAME = re.compile(r"exec-[a-z0-9-]{1,58}", re.ASCII)
+_SWEEP_SECONDS = 5.0
+_FOLLOW_SECONDS = 0.05
+
+
+class LocalPods:
+    """Pods as child processes of this machine.
+
+    Args:
+        root: Where their folders live; made if it is missing. Processes that share it share the pods.
+        limits: What holds for every pod created through this object.
+    """
+
+    def __init__(self, root: Path, limits: LocalLimits | None = None) -> None:
+        self._root = str(root.absolute() / "pods")
+        self._limits = limits or LocalLimits()
+        self._sweep_lock = threading.Lock()
+        self._swept_at = 0.0
+
+    def create(self, spec: PodSpec) -> PodStatus:
+        """See ``Pods.create``."""
+        self._make_root()
+        folder = Folder(os.path.join(self._root, spec.name))
+        # The second round adopts what took the name in between; a third is only needed if that is gone again.
+        for _ in range(3):
+            existing = observe(folder)
+            if existing is not None:
+                return _adopt(existing, spec)
+            launch(spec, folder, self._limits)
+        created = observe(folder)
+        if created is None:
+            raise PodConflict(spec.name, "something that is no pod has its name, or it was deleted at once")
+        return _adopt(created, spec)
+
+    def get(self, name: str) -> PodStatus | None:
+        """See ``Pods.get``."""
+        return observe(folder) if (folder := self._named(name)) else None
+
+    def watch(self, window_seconds: float) -> Iterator[PodChange]:
+        """See ``Pods.watch``."""
+        self._make_root()
+        self._sweep()
+        return watch(self._root, window_seconds)
+
+    def logs(self, name: str, *, follow: bool = False, tail_bytes: int | None = None) -> Iterator[bytes]:
+        """See ``Pods.logs``. Where output was dropped for its bound, a line says how much."""
+        folder = self._named(name)
+        manifest = folder.read_manifest() if folder else None
+        if folder is None or manifest is None:
+            raise PodNotFound(name)
+        reader = OutputReader(folder.output, manifest.segment_bytes)
+        start = 0 if tail_bytes is None else max(0, reader.total_bytes() - tail_bytes)
+        return _read_output(folder, manifest.uid, reader, start, follow=follow)
+
+    def delete(self, name: str, *, uid: str | None = None) -> bool:
+        """See ``Pods.delete``."""
+        folder = self._named(name)
+        status = observe(folder) if folder else None
+        if folder is None or status is None or (uid is not None and status.uid != uid):
+            return False
+        request_deletion(folder, status.uid)
+        self._sweep()
+        return True
+
+    def acknowledge(self, name: str, uid: str) -> bool:
+        """See ``Pods.acknowledge``."""
+        folder = self._named(name)
+        status = observe(folder) if folder else None
+        if folder is None or status is None or status.uid != uid or not status.phase.ended:
+            return False
+        if not status.acknowledged:
+            try:
+                folder.mark(folder.acknowledged, uid)
+            except FileNotFoundError:
+                return False  # deleted meanwhile
+        return True
+
+    def ping(self) -> None:
+        """See ``Pods.ping``."""
+        self._make_root()
+        if not os.access(self._root, os.R_OK | os.W_OK | os.X_OK):
+            raise PodsUnavailable(f"the folder {self._root} is not writable")
+
+    def describe(self) -> str:
+        """See ``Pods.describe``."""
+        return f"local processes under {self._root}"
+
+    def list(self) -> list[PodStatus]:
+        """See ``Pods.list``."""
+        self._make_root()
+        self._sweep()
+        folders = (self._named(name) for name in sorted(os.listdir(self._root)))
+        seen = (observe(folder) for folder in folders if folder is not None)
+        return [status for status in seen if status is not None]
+
+    def _named(self, name: str) -> Folder | None:
+        # Whatever a caller passes: nothing outside of the root, and none of the hidden folders, is a pod.
+        return Folder(os.path.join(self._root, name)) if _NAME.fullmatch(name) else None
+
+    def _make_root(self) -> None:
+        try:
+            os.makedirs(self._root, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise PodsUnavailable(f"the folder {self._root} cannot be made: {error.strerror}") from error
+
+    def _sweep(self) -> None:
+        with self._sweep_lock:
+            if time.monotonic() - self._swept_at < _SWEEP_SECONDS:
+                return
+            self._swept_at = time.monotonic()
+        sweep(self._root, self._limits.keep_seconds)
+
+
+def _adopt(status: PodStatus, spec: PodSpec) -> PodStatus:
+    if (status.execution_id, status.attempt) != (spec.execution_id, spec.attempt):
+        raise PodConflict(spec.name, f"its name belongs to execution {status.execution_id} attempt {status.attempt}")
+    if status.deleting:
+        raise PodConflict(spec.name, "the pod of this attempt is being deleted")
+    return status
+
+
+def _read_output(folder: Folder, uid: str, reader: OutputReader, start: int, *, follow: bool) -> Iterator[bytes]:
+    position = start
+    while True:
+        # Asked before reading: what was written before the end is then surely read.
+        status = observe(folder) if follow else None
+        over = status is None or status.uid != uid or status.phase.ended
+        while True:
+            data, begins = reader.read(position)
+            if not data:
+                break
+            if begins > position:
+                yield f"\n[bandmaster: {begins - position} bytes of output were dropped here]\n".encode()
+            yield data
+            position = begins + len(data)
+        if over:
+            return
+        time.sleep(_FOLLOW_SECONDS)

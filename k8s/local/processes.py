@@ -1,0 +1,215 @@
+"""What runs on this machine: the descendants of a supervisor, and what is left of a pod whose supervisor is gone.
+
+Process numbers are used again, so a process is only ever taken for the one that was recorded if its start time is
+the recorded one too. Linux tells everything in ``/proc``. Elsewhere ``ps`` is asked, which costs tens of milliseconds
+and shows no environments, so there a descendant that left its program's process group is not found.
+"""
+
+import os
+import signal
+import sys
+import time
+
+from .records import UID_VARIABLE
+
+LINUX = sys.platform == "linux"
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Process:
+    """One process as it was seen."""
+
+    __slots__ = ("group", "identity", "parent", "pid", "rss_bytes", "session", "zombie")
+
+    def __init__(
+        self, pid: int, parent: int, group: int, session: int, identity: str, rss_bytes: int, zombie: bool
+    ) -> None:
+        self.pid = pid
+        self.parent = parent
+        self.group = group
+        self.session = session
+        self.identity = identity
+        self.rss_bytes = rss_bytes
+        self.zombie = zombie
+
+
+def boot_identity() -> str:
+    """Name this boot of the machine, since start times count from it."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def look_at(pid: int) -> Process | None:
+    """Look at one process; None: it does not exist."""
+    if not LINUX:
+        return next((process for process in _ask_ps() if process.pid == pid), None)
+    return _read_stat(pid, boot_identity())
+
+
+def everything() -> list[Process]:
+    """Look at all processes."""
+    if not LINUX:
+        return _ask_ps()
+    boot = boot_identity()
+    seen = (_read_stat(int(name), boot) for name in os.listdir("/proc") if name.isdigit())
+    return [process for process in seen if process is not None]
+
+
+def descendants(pid: int) -> list[Process]:
+    """Look at all that a process started, directly or not, without going through the whole machine if possible."""
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        return _descendants_among(everything(), pid)
+    boot, found, parents = boot_identity(), list[Process](), [pid]
+    while parents:
+        for child in _children(parents.pop()):
+            process = _read_stat(child, boot)
+            if process is not None:
+                found.append(process)
+                parents.append(child)
+    return found
+
+
+def leftovers(program_pid: int, program_identity: str, uid: str) -> list[int]:
+    """Find what still runs of a pod whose supervisor is gone.
+
+    Args:
+        program_pid: The program, the leader of its own session and process group; 0: it was never recorded.
+        program_identity: The program's recorded identity.
+        uid: The pod's uid, which all its processes carry in their environment unless they cleared it.
+    """
+    processes = everything()
+    leader = next((process for process in processes if process.pid == program_pid), None)
+    # A number whose group still has members is not given out again; but the machine may have been restarted since.
+    recycled = leader is not None and leader.identity != program_identity
+    same_boot = program_identity.partition("/")[0] == boot_identity()
+    found: list[int] = []
+    for process in processes:
+        if process.zombie or process.pid == os.getpid():
+            continue
+        of_group = bool(program_pid) and same_boot and not recycled
+        if (of_group and program_pid in (process.group, process.session)) or _carries(process.pid, uid):
+            found.append(process.pid)
+    return found
+
+
+def kill_leftovers(program_pid: int, program_identity: str, uid: str, *, timeout_seconds: float = 5.0) -> bool:
+    """Kill what still runs of a pod without a supervisor, and wait for it. False: some of it is still there."""
+    deadline = time.monotonic() + timeout_seconds
+    while [pid for pid in leftovers(program_pid, program_identity, uid) if _kill(pid)]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def kill_recorded(pid: int, identity: str) -> None:
+    """Kill a process that was recorded, if it still is that one."""
+    process = look_at(pid)
+    if process is not None and process.identity == identity:
+        _kill(pid)
+
+
+def kill_descendants() -> bool:
+    """Kill all descendants of this process, by their groups, which a program that forks fast cannot outrun.
+
+    Returns:
+        Whether there were any: those that became another user's are out of reach, and don't count.
+    """
+    living = [process for process in descendants(os.getpid()) if not process.zombie]
+    groups = {process.group for process in living} - {os.getpgrp()}
+    return bool([group for group in groups if signal_group(group, signal.SIGKILL)])
+
+
+def signal_group(group: int, number: signal.Signals) -> bool:
+    """Send a signal to a process group. False: there is none, or it is out of reach."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _kill(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _descendants_among(processes: list[Process], pid: int) -> list[Process]:
+    children: dict[int, list[Process]] = {}
+    for process in processes:
+        children.setdefault(process.parent, []).append(process)
+    found, parents = list[Process](), [pid]
+    while parents:
+        born = children.get(parents.pop(), [])
+        found.extend(born)
+        parents.extend(process.pid for process in born)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found.extend(int(child) for child in file.read().split())
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    return found
+
+
+def _read_stat(pid: int, boot: str) -> Process | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name, in brackets, may hold brackets and spaces itself.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return Process(
+        pid=pid,
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        session=int(fields[3]),
+        identity=f"{boot}/{int(fields[19])}",
+        rss_bytes=int(fields[21]) * _PAGE_BYTES,
+        zombie=fields[0] in (b"Z", b"X"),
+    )
+
+
+def _carries(pid: int, uid: str) -> bool:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return f"{UID_VARIABLE}={uid}".encode() in file.read().split(b"\0")
+    except OSError:  # gone, or another user's
+        return False
+
+
+def _ask_ps() -> list[Process]:
+    found: list[Process] = []
+    read, write = os.pipe()
+    columns = ["-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "rss=", "-o", "stat=", "-o", "lstart="]
+    to_pipe = [(os.POSIX_SPAWN_DUP2, write, 1)]
+    ps = os.posix_spawnp("ps", ["ps", "-A", *columns], {"LC_ALL": "C"}, file_actions=to_pipe)
+    os.close(write)
+    with open(read, encoding="ascii", errors="replace") as listing:
+        for line in listing:
+            pid, parent, group, rss_kib, state, started = line.split(None, 5)
+            found.append(
+                Process(
+                    pid=int(pid),
+                    parent=int(parent),
+                    group=int(group),
+                    session=int(group),
+                    identity=f"/{started.strip()}",
+                    rss_bytes=int(rss_kib) * 1024,
+                    zombie=state.startswith("Z"),
+                )
+            )
+    os.waitpid(ps, 0)
+    return found

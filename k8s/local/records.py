@@ -1,0 +1,215 @@
+"""The files of one attempt's folder, which are everything that is known about a local pod.
+
+A folder is prepared under a hidden name and claimed by renaming it, so a pod exists whole or not at all, and once.
+Every later file appears by a rename too. The supervisor holds an exclusive lock on ``lock`` as long as it lives: the
+kernel drops it whatever the supervisor dies of, and no reused process number can pretend to be it. Records are plain
+classes, since the supervisor cannot afford ``dataclasses`` (20 ms).
+"""
+
+import fcntl
+import json
+import os
+
+from ..phases import PodPhase
+
+PREPARED_PREFIX = ".new-"
+GONE_PREFIX = ".gone-"
+#: In the program's environment and that of all it starts: finds them again when their supervisor is gone.
+UID_VARIABLE = "EXECUTION_POD_UID"
+
+
+class Manifest:
+    """Who a pod is and what it runs under which limits; written once (``spec.json``)."""
+
+    def __init__(
+        self,
+        *,
+        uid: str,
+        execution_id: str,
+        attempt: int,
+        action: str,
+        user_id: str | None,
+        created_at: float,
+        argv: list[str],
+        env: dict[str, str],
+        timeout_seconds: float,
+        grace_seconds: float,
+        memory_limit_bytes: int | None,
+        cpu_cores: float | None,
+        segment_bytes: int,
+        tail_bytes: int,
+    ) -> None:
+        self.uid = uid
+        self.execution_id = execution_id
+        self.attempt = attempt
+        self.action = action
+        self.user_id = user_id
+        self.created_at = created_at
+        self.argv = argv
+        self.env = env
+        self.timeout_seconds = timeout_seconds
+        self.grace_seconds = grace_seconds
+        self.memory_limit_bytes = memory_limit_bytes
+        self.cpu_cores = cpu_cores
+        self.segment_bytes = segment_bytes
+        self.tail_bytes = tail_bytes
+
+
+class Progress:
+    """How far a pod got; written anew at each step (``status.json``). Times are unix seconds."""
+
+    def __init__(
+        self,
+        *,
+        uid: str,
+        phase: str = PodPhase.PENDING.value,
+        supervisor_pid: int = 0,
+        supervisor_identity: str = "",
+        program_pid: int = 0,
+        program_identity: str = "",
+        started_at: float | None = None,
+        ended_at: float | None = None,
+        duration_seconds: float = 0.0,
+        exit_code: int | None = None,
+        signal: int | None = None,
+        reason: str | None = None,
+        output_tail: str = "",
+        output_truncated: bool = False,
+    ) -> None:
+        self.uid = uid
+        self.phase = phase
+        self.supervisor_pid = supervisor_pid
+        self.supervisor_identity = supervisor_identity
+        self.program_pid = program_pid
+        self.program_identity = program_identity
+        self.started_at = started_at
+        self.ended_at = ended_at
+        self.duration_seconds = duration_seconds
+        self.exit_code = exit_code
+        self.signal = signal
+        self.reason = reason
+        self.output_tail = output_tail
+        self.output_truncated = output_truncated
+
+    @property
+    def ended(self) -> bool:
+        """Whether this is the pod's final record."""
+        return PodPhase(self.phase).ended
+
+
+class Folder:
+    """The folder of one pod, present or not."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.spec = os.path.join(path, "spec.json")
+        self.status = os.path.join(path, "status.json")
+        self.lock = os.path.join(path, "lock")
+        self.control = os.path.join(path, "control")
+        self.deleting = os.path.join(path, "deleting")
+        self.acknowledged = os.path.join(path, "acknowledged")
+        self.errors = os.path.join(path, "supervisor.err")
+        self.output = os.path.join(path, "output")
+        self.work = os.path.join(path, "work")
+        self.tmp = os.path.join(path, "tmp")
+
+    @property
+    def root(self) -> str:
+        """The folder of all pods."""
+        return os.path.dirname(self.path)
+
+    def read_manifest(self) -> Manifest | None:
+        """Read who the pod is; None: there is no pod."""
+        try:
+            return Manifest(**json.loads(_read(self.spec) or "{}"))
+        except (ValueError, TypeError):  # nothing there, or nothing that is a pod's
+            return None
+
+    def read_progress(self) -> Progress | None:
+        """Read how far it got; None: there is no pod."""
+        try:
+            return Progress(**json.loads(_read(self.status) or "{}"))
+        except (ValueError, TypeError):
+            return None
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write who it is, durably."""
+        write_atomically(self.spec, json.dumps(vars(manifest)))
+
+    def write_progress(self, progress: Progress) -> None:
+        """Write how far it got, durably once it has ended, and wake the watches."""
+        write_atomically(self.status, json.dumps(vars(progress)), durable=progress.ended)
+        announce(self.root)
+
+    def marked(self, marker: str, uid: str) -> bool:
+        """Whether a marker (``deleting``, ``acknowledged``) is set for this very pod."""
+        return _read(marker) == uid
+
+    def mark(self, marker: str, uid: str) -> None:
+        """Set a marker. It names the pod it is meant for, since another may have taken the folder's name by now."""
+        write_atomically(marker, uid)
+        announce(self.root)
+
+    def vanish(self, uid: str) -> None:
+        """Make the pod disappear at once; only ever called under its lock. The rest is swept up later."""
+        os.rename(self.path, os.path.join(self.root, GONE_PREFIX + uid))
+
+
+def lock_exclusively(folder: Folder) -> int | None:
+    """Take a pod's lock; the caller closes the descriptor that it gets. None: taken, or there is no pod."""
+    try:
+        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def is_supervised(folder: Folder) -> bool:
+    """Whether somebody holds the pod's lock: its supervisor, or for a moment one who settles it."""
+    try:
+        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that any number of observers do not take each other for a supervisor.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def announce(root: str) -> None:
+    """Tell all watches that something changed: they look at one modification time."""
+    os.utime(root)
+
+
+def write_atomically(path: str, text: str, *, durable: bool = True) -> None:
+    """Replace a file, so that readers see the old or the new whole; durable: also after a power failure."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    os.rename(temporary, path)
+    if durable:
+        directory = os.open(os.path.dirname(path), os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None

@@ -1,0 +1,174 @@
+"""Every error Bandmaster raises on purpose, in one tree.
+
+::
+
+    BandmasterError
+    ├── QueueRejected          also a Dramatiq MiddlewareError: send() raised, nothing was kept
+    │   ├── QueueFull
+    │   ├── UserLimitExceeded
+    │   ├── DuplicateExecution
+    │   └── InvalidRequest     also a ValueError
+    ├── QueueUnavailable       also a Dramatiq MiddlewareError: Redis did not answer, or has no memory left
+    ├── StaleGrant
+    ├── NotLeader
+    └── UnknownExecution
+
+Dramatiq's hooks fail open: an ordinary exception in one is logged and the actor runs all the same. What stops a
+message has to be a `MiddlewareError`, so a refusal and an unavailable Redis are one. A message says what was wrong,
+with which value, and what to do.
+"""
+
+from typing import ClassVar
+
+from dramatiq.middleware import MiddlewareError
+
+from .states import State
+
+SHOWN_CHARS = 80
+"""A refused value is shown with at most this many characters."""
+
+
+def shown(value: object) -> str:
+    """A refused value as a message may show it: escaped by `repr`, so that it cannot forge lines or colours, and cut.
+
+    A container or an object is shown by its type only: what it holds may be a payload.
+    """
+    if isinstance(value, str | bytes):
+        # Cut before repr, too: a value of a megabyte is not to be escaped for the sake of 80 characters.
+        text = repr(value[: SHOWN_CHARS + 1])
+    elif value is None or isinstance(value, float) or (isinstance(value, int) and value.bit_length() <= SHOWN_CHARS):
+        text = repr(value)
+    else:
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
+class BandmasterError(Exception):
+    """Something Bandmaster was asked for could not be done."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The constructors take keywords: the default (call the class with `args`) could not rebuild them elsewhere.
+        return _rebuilt, (type(self), self.args, dict(self.__dict__))
+
+
+def _rebuilt(error: type[BandmasterError], args: tuple[object, ...], state: dict[str, object]) -> BandmasterError:
+    instance = error.__new__(error, *args)
+    instance.args = args
+    instance.__dict__.update(state)
+    return instance
+
+
+class QueueRejected(BandmasterError, MiddlewareError):
+    """The execution was not accepted, and nothing of it was kept."""
+
+    code: ClassVar[str] = "rejected"
+    """The reason in one word, as the journal and ExecutionRejectedEvent give it."""
+
+    def __init__(self, message: str, *, execution_id: str | None = None) -> None:
+        super().__init__(message)
+        self.execution_id = execution_id
+
+
+class QueueFull(QueueRejected):
+    """As many executions wait as may wait."""
+
+    code: ClassVar[str] = "queue_full"
+
+    def __init__(self, *, execution_id: str | None, limit: int) -> None:
+        super().__init__(
+            f"execution {shown(execution_id)} was not accepted: {limit} executions wait already, "
+            f"which is max_queue_size; send it again later, or raise max_queue_size",
+            execution_id=execution_id,
+        )
+        self.limit = limit
+
+
+class UserLimitExceeded(QueueRejected):
+    """The user has as many executions waiting as one user may have."""
+
+    code: ClassVar[str] = "user_limit"
+
+    def __init__(self, *, execution_id: str | None, user_id: str, limit: int) -> None:
+        super().__init__(
+            f"execution {shown(execution_id)} was not accepted: user {shown(user_id)} has {limit} executions waiting "
+            f"already, which is max_executions_per_user; wait for some to start, cancel some, or raise the limit",
+            execution_id=execution_id,
+        )
+        self.user_id = user_id
+        self.limit = limit
+
+
+class DuplicateExecution(QueueRejected):
+    """An execution with this id waits, runs, or ended within the last 24 hours."""
+
+    code: ClassVar[str] = "duplicate"
+
+    def __init__(self, *, execution_id: str, state: State | None = None) -> None:
+        super().__init__(
+            f"execution {shown(execution_id)} was not accepted: that id is taken"
+            f"{f' (state {state})' if state is not None else ''}; to run the same work again, send it under a new id",
+            execution_id=execution_id,
+        )
+        self.state = state
+
+
+class InvalidRequest(QueueRejected, ValueError):
+    """A value is not one that is allowed there."""
+
+    code: ClassVar[str] = "invalid"
+
+    def __init__(self, field: str, problem: str, *, allowed: str = "", execution_id: str | None = None) -> None:
+        super().__init__(f"{field}: {problem}{f'; allowed: {allowed}' if allowed else ''}", execution_id=execution_id)
+        self.field = field
+        self.problem = problem
+        self.allowed = allowed
+
+
+class QueueUnavailable(BandmasterError, MiddlewareError):
+    """Redis cannot be reached, or refuses writes for want of memory; whether an effect happened may be unknown."""
+
+    def __init__(self, problem: str, *, url: str | None = None) -> None:
+        """Args: `problem`, a sentence; `url`, already redacted."""
+        super().__init__(f"{problem}{f' (server {url})' if url else ''}")
+        self.problem = problem
+        self.url = url
+
+
+class StaleGrant(BandmasterError):
+    """The grant is no longer the current one: a later attempt, or the end, has overtaken it; nothing was changed."""
+
+    def __init__(
+        self, *, execution_id: str, attempt: int, current_attempt: int | None = None, state: State | None = None
+    ) -> None:
+        current = f"attempt {current_attempt}, " if current_attempt is not None else ""
+        super().__init__(
+            f"grant of execution {shown(execution_id)}, attempt {attempt}, is stale "
+            f"({current}state {state if state is not None else 'unknown'}): nothing was changed; stop its work"
+        )
+        self.execution_id = execution_id
+        self.attempt = attempt
+        self.current_attempt = current_attempt
+        self.state = state
+
+
+class NotLeader(BandmasterError):
+    """This process does not lead, or leads no longer: what only a leader may write was refused."""
+
+    def __init__(self, *, leader_id: str, epoch: int, current_epoch: int | None = None) -> None:
+        super().__init__(
+            f"{shown(leader_id)} is not the leader any more (its epoch {epoch}, current "
+            f"{current_epoch if current_epoch is not None else 'unknown'}): nothing was changed; elect again first"
+        )
+        self.leader_id = leader_id
+        self.epoch = epoch
+        self.current_epoch = current_epoch
+
+
+class UnknownExecution(BandmasterError):
+    """No execution with this id is known: it never was, or it ended more than 24 hours ago."""
+
+    def __init__(self, *, execution_id: str) -> None:
+        super().__init__(
+            f"no execution {shown(execution_id)} is known: check the id; what ended over 24 hours ago is forgotten"
+        )
+        self.execution_id = execution_id

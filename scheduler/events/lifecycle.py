@@ -1,0 +1,119 @@
+"""What happens to an execution after it was requested, one model a fact.
+
+They are the arguments of the lifecycle actors (``execution_completed`` …) and the readable form of the journal's
+entries. `at` is Redis's clock, since that is what ordered them; whoever reports an end gives `attempt`, without which
+a late report of an earlier attempt could free the slot of a later one (D8, D33).
+"""
+
+from types import MappingProxyType
+from typing import Final, Literal
+
+from pydantic import Field
+
+from .event import Event
+from .fields import Attempt, DurationSeconds, OutputTail, Reason, UnixMs, Word
+from .requested import ExecutionRequestedEvent
+
+
+class LifecycleEvent(Event, frozen=True):
+    """Something happened to an execution."""
+
+    at: UnixMs
+    """When, in Unix milliseconds."""
+
+
+class ExecutionAcceptedEvent(LifecycleEvent, frozen=True):
+    """It waits now."""
+
+    event_type: Literal["execution_accepted"] = "execution_accepted"
+    position: int = Field(ge=0)
+    """How many were to start before it; 0 is next."""
+
+
+class ExecutionRejectedEvent(LifecycleEvent, frozen=True):
+    """It was not accepted."""
+
+    event_type: Literal["execution_rejected"] = "execution_rejected"
+    reason: Reason
+
+
+class ExecutionScheduledEvent(LifecycleEvent, frozen=True):
+    """It was granted a slot."""
+
+    event_type: Literal["execution_scheduled"] = "execution_scheduled"
+    attempt: Attempt
+
+
+class ExecutionStartedEvent(LifecycleEvent, frozen=True):
+    """It runs, in its pod if it has one."""
+
+    event_type: Literal["execution_started"] = "execution_started"
+    attempt: Attempt
+    pod: Word | None = None
+
+
+class ExecutionEndedEvent(LifecycleEvent, frozen=True):
+    """What the five ends have in common."""
+
+    attempt: int = Field(ge=0)
+    """0: it never ran."""
+    exit_code: int | None = None
+    """None: it has none, since it never ran, was lost, or died of a signal."""
+    reason: Reason | None = None
+    duration_seconds: DurationSeconds | None = None
+    output_tail: OutputTail = Field(default="", repr=False)
+    """The last of what it printed; NUL and invalid text replaced."""
+    output_truncated: bool = False
+    """It printed more than that."""
+
+
+class ExecutionCompletedEvent(ExecutionEndedEvent, frozen=True):
+    """It ended well."""
+
+    event_type: Literal["execution_completed"] = "execution_completed"
+
+
+class ExecutionFailedEvent(ExecutionEndedEvent, frozen=True):
+    """It ended badly."""
+
+    event_type: Literal["execution_failed"] = "execution_failed"
+    infrastructure: bool = False
+    """It was not its own fault (node lost, evicted, preempted), so it is tried again without using up a try."""
+
+
+class ExecutionTimeoutEvent(ExecutionEndedEvent, frozen=True):
+    """It ran longer than it may, and was stopped."""
+
+    event_type: Literal["execution_timeout"] = "execution_timeout"
+
+
+class ExecutionCancelledEvent(ExecutionEndedEvent, frozen=True):
+    """Somebody cancelled it."""
+
+    event_type: Literal["execution_cancelled"] = "execution_cancelled"
+
+
+class ExecutionExpiredEvent(ExecutionEndedEvent, frozen=True):
+    """It waited too long to be of use."""
+
+    event_type: Literal["execution_expired"] = "execution_expired"
+
+
+EVENT_TYPES: Final = MappingProxyType(
+    {
+        model.model_fields["event_type"].default: model
+        for model in (
+            ExecutionRequestedEvent,
+            ExecutionAcceptedEvent,
+            ExecutionRejectedEvent,
+            ExecutionScheduledEvent,
+            ExecutionStartedEvent,
+            ExecutionCompletedEvent,
+            ExecutionFailedEvent,
+            ExecutionTimeoutEvent,
+            ExecutionCancelledEvent,
+            ExecutionExpiredEvent,
+        )
+    }
+)
+"""`event_type` → its model."""

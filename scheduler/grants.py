@@ -1,0 +1,108 @@
+"""What the transitions answer: grants, admissions, settlements, acceptances. Frozen values, no I/O."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from .states import State
+
+
+class Code(StrEnum):
+    """What became of a call on an execution; the words are those of the scripts' headers."""
+
+    OK = "OK"
+    """It was done."""
+    STALE = "STALE"
+    """The grant is not the current one: a later attempt has overtaken it. Nothing was changed."""
+    UNKNOWN = "UNKNOWN"
+    """No such execution. Nothing was changed."""
+    ENDED = "ENDED"
+    """It is in a terminal state, which never changes."""
+    NOT_HELD = "NOT_HELD"
+    """It holds no slot, or not in the state that the call acts on. Nothing was changed."""
+    NOT_WAITING = "NOT_WAITING"
+    """It does not wait any more. Nothing was changed."""
+
+
+class Renewal(StrEnum):
+    """What became of one lease."""
+
+    RENEWED = "RENEWED"
+    CANCEL = "CANCEL"
+    """Renewed, but the execution was asked to end."""
+    STALE = "STALE"
+    """The grant was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A slot, under one attempt: the fencing token of everything done under it."""
+
+    execution_id: str
+    attempt: int
+    lease_ms: int
+    event: bytes | None
+    """ExecutionRequestedEvent JSON, if it was enqueued as an event."""
+    message: bytes | None
+    """The Dramatiq message, if it was sent to an actor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What one call to admit gave."""
+
+    grants: list[Grant]
+    more: bool
+    """The call's bound of moves was reached: call again."""
+    wait_ms: int | None
+    """Until the next due time or lease end, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a release or a retry, and what was admitted in the same call."""
+
+    code: Code
+    state: State | None
+    """The state the execution is in now; None if it is unknown."""
+    grants: list[Grant]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """What a cancellation found."""
+
+    code: Code
+    state: State | None
+    attempt: int
+    pod: str | None
+    pod_uid: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """An accepted execution."""
+
+    execution_id: str
+    state: State
+    """PENDING, or SCHEDULED until it is due."""
+    position: int
+    """How many wait before it, over all lanes; -1 while scheduled."""
+
+
+def read_grants(raw: list[list[Any]]) -> list[Grant]:
+    """Grants as the scripts write them: id, attempt, lease, event or empty, message or empty."""
+    return [
+        Grant(execution_id.decode(), attempt, lease_ms, event or None, message or None)
+        for execution_id, attempt, lease_ms, event, message in raw
+    ]
+
+
+def read_state(raw: bytes) -> State | None:
+    """A state, or None for none."""
+    return State(raw.decode()) if raw else None
+
+
+def read_settled(raw: list[Any]) -> Settled:
+    """The answer of release and retry."""
+    return Settled(Code(raw[0].decode()), read_state(raw[1]), read_grants(raw[2]))

@@ -1,0 +1,103 @@
+"""Where every Redis key is spelled: the only place in Python, and the order in which scripts are given the fixed ones.
+
+`lua/include/keys.lua` spells the same keys for the scripts; a test compares the two. With the prefix ``{exec_queue}``
+every key falls into one cluster slot. Nothing here does I/O.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+FIXED: Final = (
+    "pending",
+    "active",
+    "lease",
+    "lease:pods",
+    "lanes",
+    "scheduled",
+    "limits",
+    "paused",
+    "settings",
+    "users",
+    "clock",
+    "dead",
+    "journal",
+    "leader",
+    "epoch",
+    "rounds",
+)
+"""The keys there is one of, in the order of every script's KEYS."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys under one prefix."""
+
+    prefix: str = "exec_queue"
+
+    @cached_property
+    def fixed(self) -> tuple[bytes, ...]:
+        """Every script's KEYS."""
+        return tuple(f"{self.prefix}:{name}".encode() for name in FIXED)
+
+    def named(self, name: str) -> str:
+        """One of FIXED."""
+        if name not in FIXED:
+            raise KeyError(name)
+        return f"{self.prefix}:{name}"
+
+    def event(self, execution_id: str) -> str:
+        """String: ExecutionRequestedEvent JSON."""
+        return f"{self.prefix}:event:{execution_id}"
+
+    def message(self, execution_id: str) -> str:
+        """String: the Dramatiq message as sent."""
+        return f"{self.prefix}:message:{execution_id}"
+
+    def meta(self, execution_id: str) -> str:
+        """Hash: state, lane, band, score, attempt, timestamps, pod."""
+        return f"{self.prefix}:meta:{execution_id}"
+
+    def result(self, execution_id: str) -> str:
+        """String: the outcome as JSON."""
+        return f"{self.prefix}:result:{execution_id}"
+
+    def reply(self, caller: str) -> str:
+        """String: the last answer to a caller."""
+        return f"{self.prefix}:reply:{caller}"
+
+    def ready(self, lane: str) -> str:
+        """Sorted set: a lane's waiting executions that no gate is known to hold back, by score."""
+        return f"{self.prefix}:ready:{lane}"
+
+    def open(self, lane: str) -> str:
+        """Sorted set: gates with room and someone of the lane waiting, by their best waiter's score."""
+        return f"{self.prefix}:open:{lane}"
+
+    def wake(self, lane: str) -> str:
+        """List: wake tokens."""
+        return f"{self.prefix}:wake:{lane}"
+
+    def members(self, lane: str) -> str:
+        """Set: a lane's live executions."""
+        return f"{self.prefix}:lane:{lane}:members"
+
+    def held(self, gate: str) -> str:
+        """Set: executions that hold a gate."""
+        return f"{self.prefix}:gate:{gate}:held"
+
+    def gate_lanes(self, gate: str) -> str:
+        """Set: lanes with someone waiting behind a gate."""
+        return f"{self.prefix}:gate:{gate}:lanes"
+
+    def waiting(self, gate: str, lane: str) -> str:
+        """Sorted set: a lane's executions that found a gate closed, by score."""
+        return f"{self.prefix}:gate:{gate}:waiting:{lane}"
+
+    def action_pending(self, action: str) -> str:
+        """Sorted set: an action's waiting executions, by the time they were accepted."""
+        return f"{self.prefix}:action:{action}:pending"
+
+    def action_stats(self, action: str) -> str:
+        """Hash: an action's lifetime counters."""
+        return f"{self.prefix}:action:{action}:stats"

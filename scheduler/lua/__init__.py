@@ -1,0 +1,1 @@
+"""The Lua scripts, one file a transition (package data)."""

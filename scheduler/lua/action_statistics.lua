@@ -1,0 +1,13 @@
+-- action_statistics: one action's queue, in one moment (the figures of seed 4).
+-- Read only.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: action
+-- Returns: {queue_length, active_count, max_concurrent, oldest_enqueued_at, total_enqueued, total_completed}
+--   max_concurrent '' for no limit of its own; oldest_enqueued_at in unix milliseconds, '' for none
+-- include: keys
+local action = ARGV[1]
+local oldest = redis.call('ZRANGE', D.action_pending(action), 0, 0, 'WITHSCORES')
+local totals = redis.call('HMGET', D.action_stats(action), 'total_enqueued', 'total_completed')
+return {redis.call('ZCARD', D.action_pending(action)), redis.call('SCARD', D.held('action:' .. action)),
+    redis.call('HGET', K.limits, 'action:' .. action) or '', oldest[2] or '', tonumber(totals[1] or '0'),
+    tonumber(totals[2] or '0')}

@@ -1,0 +1,28 @@
+-- cancel: end an execution that waits; ask one that holds a slot to end. The slot stays held until what runs is
+-- gone (D10, D11): a pod's execution is CANCELLING until its pod is deleted, a body is told at its next renewal.
+-- Atomic against admit, hand-over and release: exactly one terminal state results.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: caller, number, id, outcome, reason
+--   caller number   the request token
+--   outcome         CANCELLED | TIMEOUT, what it ends as
+-- Returns: {code, state, attempt, pod, pod_uid}; code OK | UNKNOWN | ENDED
+-- include: keys settings time reply journal gates lanes waiting ending memory
+local id, outcome, reason = ARGV[3], ARGV[4], ARGV[5]
+
+pass_at_maxmemory()
+local replay = said()
+if replay then return replay end
+
+local m = load(id)
+if not m then return answer({'UNKNOWN', '', 0, '', ''}) end
+if m.ended_at then return answer({'ENDED', m.state, m.attempt or 0, '', ''}) end
+if m.state == 'SCHEDULED' or m.state == 'PENDING' then
+    leave_waiting(id, m)
+    finish(id, m, 'cancel', outcome, reason, false)
+elseif not m.cancel then
+    if m.state == 'POD' then m.state = 'CANCELLING' end
+    redis.call('HSET', D.meta(id), 'state', m.state, 'cancel', outcome, 'cancel_reason', reason)
+    journal('cancel', id, m, 'state', m.state, 'reason', reason)
+end
+settle_lanes()
+return answer({'OK', m.state, m.attempt or 0, m.pod or '', m.pod_uid or ''})

@@ -1,0 +1,22 @@
+-- elect: become the leader, or stay it. The epoch rises with each election and fences a leader that slept (D28).
+-- Atomic; only the holder of the current epoch renews. A candidate that leads already (the reply of its election was
+-- lost, or it was started again under its old id) gets a new epoch, so that nothing it began before counts.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: leader_id, epoch, ttl_ms
+--   epoch   the one held, '' for a candidate
+-- Returns: {1, epoch} for the leader, {0, epoch of the other}
+-- include: keys memory
+local leader_id, epoch, ttl_ms = ARGV[1], ARGV[2], ARGV[3]
+pass_at_maxmemory()
+local current = redis.call('GET', K.leader)
+local is_own = current and string.match(current, '^%d+ (.*)$') == leader_id
+if not current or (is_own and epoch == '') then
+    epoch = tostring(redis.call('INCR', K.epoch))
+    redis.call('SET', K.leader, epoch .. ' ' .. leader_id, 'PX', ttl_ms)
+    return {1, epoch}
+end
+if epoch ~= '' and current == epoch .. ' ' .. leader_id then
+    redis.call('PEXPIRE', K.leader, ttl_ms)
+    return {1, epoch}
+end
+return {0, string.match(current, '^%d+')}

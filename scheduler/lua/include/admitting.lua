@@ -1,0 +1,83 @@
+-- Admission: the best eligible execution of a lane takes a slot, under every limit at once. Whatever is found stale,
+-- lost or behind a closed gate is put where it belongs and the next is looked at, up to a bound of moves a call.
+local MAX_MOVES = 100
+local payloads = {}
+
+local function grant(id, m, gates, lease_ms)
+    m.attempt = tonumber(m.attempt or 0) + 1
+    leave_pending(id, m)
+    count_user(m, -1)
+    redis.call('SADD', K.active, id)
+    hold(id, gates)
+    local lease = lease_ms > 0 and lease_ms or tonumber(m.timeout_ms) + setting('grace_ms')
+    redis.call('ZADD', K.lease, now + lease, id)
+    redis.call('HSET', D.meta(id), 'state', 'RUNNING', 'attempt', m.attempt, 'granted_at', now)
+    refresh_payload(id)
+    journal('admit', id, m, 'state', 'RUNNING', 'waited_ms', now - tonumber(m.waiting_since))
+    return {id, m.attempt, lease}
+end
+
+-- Looks at one candidate. Returns its grant, or nil if it was moved out of the way.
+local function consider(id, m, lease_ms)
+    if is_stale(m) then return expire(id, m) end
+    local payload = redis.call('MGET', D.event(id), D.message(id))
+    if not payload[1] and not payload[2] then
+        leave_waiting(id, m)
+        return finish(id, m, 'lose', 'FAILED', 'event_lost', false)
+    end
+    local gates = gates_of(m)
+    local closed = closed_gate(gates)
+    if closed then return move_behind(id, m, closed) end
+    payloads[id] = payload
+    return grant(id, m, gates, lease_ms)
+end
+
+-- Its meta was deleted by hand: it must not be a candidate for ever.
+local function forget(id, lane, gate)
+    redis.call('ZREM', K.pending, id)
+    redis.call('SREM', D.members(lane), id)
+    redis.call('ZREM', gate and D.waiting(gate, lane) or D.ready(lane), id)
+    if gate then reindex(gate) end
+end
+
+-- Up to `count` grants of this lane. Second result: 1 if the bound of moves was reached and more may be eligible.
+local function admit(lane, count, lease_ms, max_active)
+    local grants, moves = {}, 0
+    local slots = is_paused('lane:' .. lane) and 0 or free_slots(max_active)
+    touched[lane] = true
+    while #grants < count and #grants < slots and moves < MAX_MOVES do
+        local id, _, gate = best_candidate(lane)
+        if not id then break end
+        local m = load(id)
+        if m then grants[#grants + 1] = consider(id, m, lease_ms) else forget(id, lane, gate) end
+        moves = moves + 1
+    end
+    return grants, (moves >= MAX_MOVES and #grants < count and #grants < slots) and 1 or 0
+end
+
+-- After a release: into the caller's own process only while its lane has the best candidate of the live lanes; else
+-- that lane is woken, also when the caller admits nothing. Tokens for touched lanes are pushed only when all is settled,
+-- so that nobody is woken for a slot that is taken here.
+local function admit_next(lane, count, lease_ms)
+    if free_slots() < 1 then return {} end
+    for name in pairs(touched) do index_lane(name) end
+    local best = best_live_lane(lane)
+    if best == lane and count > 0 then return (admit(lane, count, lease_ms)) end
+    if best and not touched[best] then wake(best) end
+    return {}
+end
+
+-- Grants as the client takes them: id, attempt, lease in ms, event or '', message or ''. A replayed grant that was
+-- lost meanwhile is left out.
+local function with_payloads(grants)
+    local full = {}
+    for _, given in ipairs(grants) do
+        local id, attempt, lease = given[1], given[2], given[3]
+        local m = payloads[id] and true or redis.call('HMGET', D.meta(id), 'state', 'attempt')
+        if m == true or (m[1] == 'RUNNING' and tonumber(m[2]) == attempt) then
+            local payload = payloads[id] or redis.call('MGET', D.event(id), D.message(id))
+            full[#full + 1] = {id, attempt, lease, payload[1] or '', payload[2] or ''}
+        end
+    end
+    return full
+end

@@ -1,0 +1,55 @@
+-- The lanes by their best candidate, and the wake tokens: one a free slot, pushed to a lane that has a candidate.
+-- A lost token costs a second, never more, since consumers wait no longer than that.
+local MAX_WAKE_TOKENS = 64
+local LIVE_CONSUMER_MS = 5000
+
+local function free_slots(max_active)
+    if is_paused('*') then return 0 end
+    return (max_active or setting('max_concurrent_executions')) - redis.call('SCARD', K.active)
+end
+
+-- Its id, its score, and the gate it waits behind, if it does.
+local function best_candidate(lane)
+    local ready = redis.call('ZRANGE', D.ready(lane), 0, 0, 'WITHSCORES')
+    local open = redis.call('ZRANGE', D.open(lane), 0, 0, 'WITHSCORES')
+    if open[1] and (not ready[1] or tonumber(open[2]) < tonumber(ready[2])) then
+        local waiter = redis.call('ZRANGE', D.waiting(open[1], lane), 0, 0)
+        return waiter[1], open[2], open[1]
+    end
+    return ready[1], ready[2]
+end
+
+local function wake(lane)
+    if is_paused('lane:' .. lane) then return end
+    local key = D.wake(lane)
+    if redis.call('LLEN', key) < math.min(free_slots(), MAX_WAKE_TOKENS) then redis.call('RPUSH', key, '1') end
+end
+
+-- Returns whether the lane has a candidate.
+local function index_lane(lane)
+    local id, score = best_candidate(lane)
+    if id then
+        redis.call('ZADD', K.lanes, score, lane)
+    else
+        redis.call('ZREM', K.lanes, lane)
+        redis.call('DEL', D.wake(lane))
+    end
+    return id ~= nil
+end
+
+-- Last in every script that may have changed a lane's best candidate.
+local function settle_lanes()
+    for lane in pairs(touched) do
+        if index_lane(lane) then wake(lane) end
+    end
+    touched = {}
+end
+
+-- The lane with the best candidate among those that have live consumers; `own` counts as live.
+local function best_live_lane(own)
+    for _, lane in ipairs(redis.call('ZRANGE', K.lanes, 0, -1)) do
+        local asked = lane ~= own and redis.call('HGET', K.rounds, 'lane:' .. lane)
+        local live = lane == own or (asked and now - tonumber(asked) <= LIVE_CONSUMER_MS)
+        if live and not is_paused('lane:' .. lane) then return lane end
+    end
+end

@@ -1,0 +1,13 @@
+-- limit: set or lift the limit of one gate; what waits behind it is a candidate at once (D35).
+-- Atomic. A lowered limit takes effect as running executions end. Repeating it does no harm: no request token.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: gate, limit
+--   limit   a whole number >= 0, '' for none
+-- Returns: the number that hold the gate now
+-- include: keys settings time journal gates lanes memory
+local gate, limit = ARGV[1], ARGV[2]
+pass_at_maxmemory()
+if limit == '' then redis.call('HDEL', K.limits, gate) else redis.call('HSET', K.limits, gate, limit) end
+reindex(gate)
+settle_lanes()
+return redis.call('SCARD', D.held(gate))

@@ -1,0 +1,42 @@
+-- release: give the slot back with an outcome, only under the current grant, and admit the next in the same call.
+-- Atomic: a stale attempt changes nothing (D8), a terminal state never changes, a crash leaves the lease to be reaped.
+-- A cancelled execution ends as its cancellation says, unless its body had completed.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: caller, number, id, attempt, state, reason, result, only, dead, lane, count, lease_ms
+--   caller number         the request token
+--   attempt               '' for the current grant
+--   state reason result   the terminal state, one word why, and the outcome as JSON ('' for none)
+--   only                  act only in this state ('RUNNING' when a body is settled), '' for any that holds a slot
+--   dead                  1: keep it as a dead letter
+--   lane count lease_ms   admit the next of this lane; '' for none
+-- Returns: {code, state, {grant, …}}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD, state is what it is in now
+-- include: keys settings time reply journal gates lanes waiting ending repair admitting memory
+local id, attempt, state, reason, result, only, dead = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9] == '1'
+local lane, count, lease_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
+local HOLDING = {RUNNING = true, POD = true, CANCELLING = true}
+
+local function settle()
+    local m = load(id)
+    if not m then return 'UNKNOWN', '' end
+    if m.ended_at then return 'ENDED', m.state end
+    if not HOLDING[m.state] or (only ~= '' and m.state ~= only) then return 'NOT_HELD', m.state end
+    if attempt ~= '' and attempt ~= m.attempt then return 'STALE', m.state end
+    if m.cancel and not (m.state == 'RUNNING' and state == 'COMPLETED') then
+        state, reason, dead = m.cancel, m.cancel_reason, false
+    end
+    leave_slot(id, m)
+    if result ~= '' then redis.call('SET', D.result(id), result, 'EX', setting('result_ttl_seconds')) end
+    finish(id, m, 'release', state, reason, dead)
+    return 'OK', state
+end
+
+pass_at_maxmemory()
+local replay = said()
+if replay and #replay == 1 then return replay end
+if not replay then
+    local code, now_in = settle()
+    local grants = admit_next(lane, count, lease_ms)
+    settle_lanes()
+    replay = answer({code, now_in, grants})
+end
+return {replay[1], replay[2], with_payloads(replay[3])}

@@ -1,0 +1,25 @@
+-- renew: prolong the leases of grants that are alive. Repeating it does no harm, so it takes no request token.
+-- Atomic: a stale grant renews nothing and is told so. A grant that was asked to stop is told that too.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: (id, attempt), …
+-- Returns: one of RENEWED | CANCEL | STALE each; CANCEL is renewed, but its cancellation was asked for
+-- include: keys settings time journal memory
+pass_at_maxmemory()
+local answers = {}
+for i = 1, #ARGV, 2 do
+    local id = ARGV[i]
+    local found = redis.call('HMGET', D.meta(id), 'state', 'attempt', 'cancel')
+    local state, attempt, cancel = found[1], found[2], found[3]
+    local code = 'STALE'
+    if attempt == ARGV[i + 1] then
+        if state == 'RUNNING' then
+            redis.call('ZADD', K.lease, 'XX', 'GT', now + setting('lease_ttl_ms'), id)
+            code = cancel and 'CANCEL' or 'RENEWED'
+        elseif state == 'POD' or state == 'CANCELLING' then
+            redis.call('ZADD', K.pod_lease, 'XX', 'GT', now + setting('pod_lease_ttl_ms'), id)
+            code = cancel and 'CANCEL' or 'RENEWED'
+        end
+    end
+    answers[#answers + 1] = code
+end
+return answers

@@ -1,0 +1,52 @@
+-- retry: give the slot back and wait again, in one transition under the grant (D9), and admit the next.
+-- Atomic: a crash leaves either the grant, which is reaped, or the waiting execution. A cancelled one ends instead.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: caller, number, id, attempt, kind, delay_ms, reason, message, lane, count, lease_ms
+--   caller number         the request token
+--   kind                  retry (from RUNNING) | hand_back (from RUNNING, it had not begun) | infrastructure (also
+--                         from POD: bounded by max_infrastructure_retries, then FAILED and dead-lettered)
+--   message               replaces the stored message; '' keeps it
+--   lane count lease_ms   admit the next of this lane; '' for none
+-- Returns: {code, state, {grant, …}}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD, state is what it is in now
+-- include: keys settings time reply journal gates lanes waiting ending repair admitting memory
+local id, attempt, kind, delay_ms, reason, message = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8]
+local lane, count, lease_ms = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
+
+local function back(m)
+    if m.cancel then
+        leave_slot(id, m)
+        finish(id, m, 'release', m.cancel, m.cancel_reason, false)
+        return
+    end
+    if kind == 'infrastructure' then
+        if redis.call('HINCRBY', D.meta(id), 'infrastructure', 1) > setting('max_infrastructure_retries') then
+            leave_slot(id, m)
+            finish(id, m, 'release', 'FAILED', reason, true)
+            return
+        end
+    end
+    if message ~= '' then redis.call('SET', D.message(id), message, 'EX', setting('event_ttl_seconds')) end
+    wait_again(id, m, kind == 'hand_back' and kind or 'retry', delay_ms, reason)
+end
+
+local function settle()
+    local m = load(id)
+    if not m then return 'UNKNOWN', '' end
+    if m.ended_at then return 'ENDED', m.state end
+    local from_pod = kind == 'infrastructure' and (m.state == 'POD' or m.state == 'CANCELLING')
+    if m.state ~= 'RUNNING' and not from_pod then return 'NOT_HELD', m.state end
+    if attempt ~= m.attempt then return 'STALE', m.state end
+    back(m)
+    return 'OK', m.state
+end
+
+pass_at_maxmemory()
+local replay = said()
+if replay and #replay == 1 then return replay end
+if not replay then
+    local code, now_in = settle()
+    local grants = admit_next(lane, count, lease_ms)
+    settle_lanes()
+    replay = answer({code, now_in, grants})
+end
+return {replay[1], replay[2], with_payloads(replay[3])}

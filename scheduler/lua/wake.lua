@@ -1,0 +1,13 @@
+-- wake: push tokens to every lane that has a candidate, as the periodic job's repair of lost wake-ups (D20).
+-- Atomic; repeating it does no harm, so it takes no request token.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: epoch
+--   epoch   the leader's, '' for a worker's own round
+-- Returns: the number of lanes with a candidate | 'STALE_EPOCH'
+-- include: keys settings time journal gates lanes fence
+local epoch = ARGV[1]
+if is_fenced(epoch) then return 'STALE_EPOCH' end
+local lanes = redis.call('ZRANGE', K.lanes, 0, -1)
+for _, lane in ipairs(lanes) do touched[lane] = true end
+settle_lanes()
+return #lanes

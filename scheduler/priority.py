@@ -1,0 +1,81 @@
+"""Priorities as bands, and the score that orders what waits.
+
+**Directions (defect D43).** The systems this one unites count in opposite directions. Here there is one table:
+
+========== ==== =========== =====================================================
+Priority   band starts      the same elsewhere
+========== ==== =========== =====================================================
+CRITICAL   0    first       "highest number first" systems: their highest
+HIGH       1    second
+NORMAL     2    third       the default
+LOW        3    fourth
+BACKGROUND 4    last        "highest number first" systems: their 0
+========== ==== =========== =====================================================
+
+The lower number starts first: in Redis, in Python and on the command line (JSON has the names). Dramatiq's own actor
+`priority` has the same direction.
+
+**Score.** ``floor(score) == band * 10**12 + unix_ms``. Unix milliseconds are already 1.8·10**12, so the bands' scores
+overlap the ranges that the formula suggests at first sight: never count a band by ``band*10**12 … (band+1)*10**12``
+(defect D1), count it between ``band*10**12 + now ± 5*10**11``. Order is right all the same, since bands are 10**12 ms
+(31 years) apart. The scripts compute scores from Redis's clock; the functions here are for reading them and for tests.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from .errors import InvalidRequest, shown
+
+BAND_WIDTH_MS: Final = 10**12
+"""Milliseconds between two bands (31.7 years)."""
+
+HALF_BAND_MS: Final = 5 * 10**11
+"""Half a band: a score belongs to the band whose "now" lies nearer than this."""
+
+
+class Priority(IntEnum):
+    """The band of an execution: the lower number starts first."""
+
+    CRITICAL = 0
+    HIGH = 1
+    NORMAL = 2
+    LOW = 3
+    BACKGROUND = 4
+
+    @classmethod
+    def parse(cls, value: object) -> "Priority":
+        """The priority that a member, a name (in any case) or a band number means.
+
+        Raises:
+            InvalidRequest: If it is none of these.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            found = _BY_NAME.get(value.upper())
+            if found is not None:
+                return found
+        elif isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(_BY_BAND):
+            return _BY_BAND[value]
+        raise InvalidRequest("priority", f"{shown(value)} is not a priority", allowed=ALLOWED)
+
+
+_BY_NAME: Final = {member.name: member for member in Priority}
+_BY_BAND: Final = tuple(Priority)
+ALLOWED: Final = f"{', '.join(_BY_NAME)} (any case), or their bands 0 to {len(_BY_BAND) - 1}; 0 starts first"
+
+
+def score_of(band: int, unix_ms: float) -> float:
+    """The score of an execution of `band` that was accepted (or due) at `unix_ms`."""
+    return float(band * BAND_WIDTH_MS + unix_ms)
+
+
+def band_of(score: float, now_ms: float) -> int:
+    """The band of a score, read at `now_ms`: the one whose window of ± 5·10**11 ms around now holds it (defect D1)."""
+    return round((score - now_ms) / BAND_WIDTH_MS)
+
+
+def band_window(band: int, now_ms: float) -> tuple[float, float]:
+    """The lowest and the highest score by which to count `band` at `now_ms`."""
+    middle = band * BAND_WIDTH_MS + now_ms
+    return middle - HALF_BAND_MS, middle + HALF_BAND_MS

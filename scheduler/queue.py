@@ -1,0 +1,192 @@
+"""``ExecutionQueueService``: the queue as its callers see it, on the default lane.
+
+In the flow: Python callers and the actors enqueue here; whoever runs executions takes them with `try_schedule` and
+gives their slots back with `release`. What lies beyond is one attribute away: `transitions` (every transition by its
+name), `controls` (limits, pauses, settings), `views` (reads), `maintenance` (repairs). Every method is one atomic
+script; a crash between two of them costs at most a lease.
+"""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import redis
+
+from .controls import Controls
+from .errors import InvalidRequest, QueueRejected
+from .events import ExecutionRequestedEvent
+from .grants import Cancellation, Code, Parked, read_settled
+from .identifiers import check_execution_id
+from .keys import Keys
+from .maintenance import Maintenance
+from .priority import Priority
+from .scripts import Scripts
+from .states import TERMINAL, State
+from .transitions import Candidate, Transitions
+from .views import ActionStatistics, Explanation, Views
+
+DEFAULT_LANE: Final = "executions"
+
+
+def candidate_of(event: ExecutionRequestedEvent, lane: str = DEFAULT_LANE) -> Candidate:
+    """The event as it is parked."""
+    due = event.scheduled_at
+    return Candidate(
+        execution_id=event.execution_id,
+        lane=lane,
+        band=int(event.priority),
+        action=event.action,
+        user_id=event.metadata.user_id,
+        gates=event.gates,
+        timeout_ms=event.timeout_seconds * 1000,
+        due_ms=None if due is None else int(due.timestamp() * 1000),
+        event=event.to_json(),
+    )
+
+
+class ExecutionQueueService:
+    """Executions in strict priority order under hard limits, in Redis. Safe to share between threads."""
+
+    def __init__(self, redis_client: "redis.Redis", *, prefix: str = "exec_queue", lane: str = DEFAULT_LANE) -> None:
+        """Needs a client and nothing else.
+
+        Args:
+            redis_client: Of the server that holds the queue.
+            prefix: What its keys begin with; ``{exec_queue}`` puts them into one cluster slot.
+            lane: The lane it works on.
+        """
+        self.lane = lane
+        self.scripts = Scripts(redis_client, Keys(prefix))
+        self.transitions = Transitions(self.scripts)
+        self.controls = Controls(self.scripts)
+        self.views = Views(self.scripts)
+        self.maintenance = Maintenance(self.scripts)
+        self._drop = self.scripts.source("drop", "id")
+
+    def enqueue(self, event: ExecutionRequestedEvent | dict[str, object]) -> int:
+        """Accept an execution.
+
+        Returns:
+            Its position, from 0: how many wait before it. -1 if it is scheduled for later.
+
+        Raises:
+            QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
+            QueueUnavailable: If Redis did not answer or has no memory left.
+        """
+        return self.transitions.park(candidate_of(ExecutionRequestedEvent.from_any(event), self.lane)).position
+
+    def enqueue_many(
+        self, events: Iterable[ExecutionRequestedEvent | dict[str, object]]
+    ) -> list[Parked | QueueRejected]:
+        """Accept many, each with all the checks and for itself.
+
+        Returns:
+            A result each, in order: accepted, or why not.
+        """
+        outcomes: list[Parked | QueueRejected] = []
+        checked: list[tuple[int, Candidate]] = []
+        for index, event in enumerate(events):
+            try:
+                candidate = candidate_of(ExecutionRequestedEvent.from_any(event), self.lane)
+            except InvalidRequest as error:
+                outcomes.append(error)
+            else:
+                checked.append((index, candidate))
+                outcomes.append(Parked(candidate.execution_id, State.PENDING, -1))
+        parked = self.transitions.park_many([candidate for _, candidate in checked])
+        for (index, _), outcome in zip(checked, parked, strict=True):
+            outcomes[index] = outcome
+        return outcomes
+
+    def try_schedule(self, max_active: int | None = None) -> tuple[str, ExecutionRequestedEvent] | None:
+        """Take the best eligible execution, if there is a slot for it.
+
+        Args:
+            max_active: In place of the setting max_concurrent_executions.
+
+        Returns:
+            Its id and event, granted for the event's timeout plus a grace, since nobody renews it; None if none waits
+            that may run. An execution whose event cannot be read is ended as FAILED and the next is taken (D4).
+        """
+        while True:
+            admission = self.transitions.admit(self.lane, 1, max_active=max_active)
+            for grant in admission.grants:
+                try:
+                    return grant.execution_id, ExecutionRequestedEvent.from_any(grant.event or b"")
+                except InvalidRequest:
+                    self.transitions.release(
+                        grant.execution_id, grant.attempt, State.FAILED, reason="event_unreadable", dead=True
+                    )
+            if not admission.more and not admission.grants:
+                return None
+
+    def release(self, execution_id: str, attempt: int | None = None, state: State = State.COMPLETED) -> Code:
+        """Give a slot back. An unknown execution, an ended one or a stale attempt changes nothing and raises nothing.
+
+        Args:
+            execution_id: Whose slot.
+            attempt: The grant; None for the current one.
+            state: The terminal state it ends in.
+
+        Returns:
+            OK if it was done, else why not.
+        """
+        if state not in TERMINAL:
+            raise InvalidRequest("state", f"{state!r} does not end an execution", allowed=", ".join(sorted(TERMINAL)))
+        return self.transitions.release(check_execution_id(execution_id), attempt, State(state)).code
+
+    def retry(
+        self,
+        execution_id: str,
+        attempt: int,
+        *,
+        delay_ms: int = 0,
+        kind: Literal["retry", "hand_back", "infrastructure"] = "retry",
+        reason: str = "retry",
+    ) -> Code:
+        """Give a slot back and wait again, in one step: at its original score, or when `delay_ms` are over."""
+        call = self.transitions.prepare_retry(
+            check_execution_id(execution_id), attempt, kind, delay_ms=delay_ms, reason=reason
+        )
+        return read_settled(call.run()).code
+
+    def cancel(self, execution_id: str) -> Cancellation:
+        """End it if it waits; ask it to end if it runs, its slot held until what runs is gone."""
+        return self.transitions.cancel(check_execution_id(execution_id))
+
+    def update_priority(self, execution_id: str, new_priority: Priority | str | int) -> bool:
+        """Move a waiting execution to another band, at the time it was accepted.
+
+        Returns:
+            False if it does not wait (any more).
+        """
+        code, _ = self.transitions.reprioritise(check_execution_id(execution_id), int(Priority.parse(new_priority)))
+        return code is Code.OK
+
+    def remove(self, execution_id: str) -> bool:
+        """Take it out by force: pending set, slot and event, at once, whatever still runs. `cancel` is the careful way.
+
+        Returns:
+            Whether it was there to remove.
+        """
+        return self.transitions.remove(check_execution_id(execution_id))[0] is Code.OK
+
+    def drop(self, execution_id: str) -> bool:
+        """Forget a dead letter; False if it is none."""
+        return self.scripts.call(self._drop, check_execution_id(execution_id)) == 1
+
+    def get_queue_status(self) -> dict[str, int]:
+        """``queue_depth`` and ``active_count``."""
+        status = self.views.status()
+        return {"queue_depth": status.queue_depth, "active_count": status.active_count}
+
+    def get_pending_by_priority(self) -> dict[str, int]:
+        """How many wait, by the name of their priority."""
+        return self.views.status().pending_by_priority
+
+    def explain(self, execution_id: str) -> Explanation:
+        """Its position and why it waits: which gate, or how many are before it."""
+        return self.views.explain(check_execution_id(execution_id))
+
+    def action_statistics(self, action: str) -> ActionStatistics:
+        """An action's queue length, active count, limit, oldest wait and lifetime counters."""
+        return self.views.action_statistics(action)

@@ -1,0 +1,269 @@
+"""The transitions of an execution, one typed method a script, named as it is.
+
+In the flow: `middleware/` and `queue.py` call these; nothing else changes an execution. Each is atomic in Redis and
+safe to repeat; what a crash before or after it leaves behind stands in the script's header.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from .errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
+from .grants import (
+    Admission,
+    Cancellation,
+    Code,
+    Grant,
+    Parked,
+    Renewal,
+    Settled,
+    read_grants,
+    read_settled,
+    read_state,
+)
+from .scripts import Argument, Call, Scripts
+from .states import State
+
+RetryKind = Literal["retry", "hand_back", "infrastructure"]
+PARKED_A_CALL: Final = 100
+"""Executions parked by one script call; more would keep the server from others for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is to be parked, checked already."""
+
+    execution_id: str
+    lane: str
+    band: int
+    action: str
+    user_id: str | None = None
+    gates: tuple[str, ...] = ()
+    timeout_ms: int = 0
+    due_ms: int | None = None
+    event: bytes = b""
+    message: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What a settlement admits in the same call: up to `count` of `lane`, leased for `lease_ms`."""
+
+    lane: str = ""
+    count: int = 0
+    lease_ms: int = 0
+
+
+NOTHING_NEXT: Final = Next()
+
+
+class Transitions:
+    """The transitions on one server. Safe to share between threads."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self.scripts = scripts
+        self._park = scripts.source("park", "id lane band action user gates timeout_ms due_ms event message")
+        self._bury = scripts.source("bury", "id lane band action user gates timeout_ms due_ms event message reason")
+        self._admit = scripts.source("admit", "lane count lease_ms max_active consumer")
+        self._release = scripts.source("release", "id attempt state reason result only dead lane count lease_ms")
+        self._retry = scripts.source("retry", "id attempt kind delay_ms reason message lane count lease_ms")
+        self._renew = scripts.source("renew", "id attempt")
+        self._hand_over = scripts.source("hand_over", "id attempt pod pod_uid")
+        self._cancel = scripts.source("cancel", "id outcome reason")
+        self._remove = scripts.source("remove", "id")
+        self._reprioritise = scripts.source("reprioritise", "id band")
+
+    def park(self, candidate: Candidate) -> Parked:
+        """Accept an execution to wait.
+
+        Raises:
+            QueueRejected: QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
+        """
+        (outcome,) = self.park_many([candidate])
+        if isinstance(outcome, QueueRejected):
+            raise outcome
+        return outcome
+
+    def park_many(self, candidates: Sequence[Candidate]) -> list[Parked | QueueRejected]:
+        """Accept or refuse many, each for itself, a hundred a call.
+
+        Returns:
+            A result each, in order.
+        """
+        outcomes: list[Parked | QueueRejected] = []
+        for start in range(0, len(candidates), PARKED_A_CALL):
+            page = candidates[start : start + PARKED_A_CALL]
+            arguments: list[Argument] = []
+            for candidate in page:
+                arguments += _park_arguments(candidate)
+            for candidate, reply in zip(page, self.scripts.call(self._park, *arguments), strict=True):
+                outcomes.append(_read_parked(candidate, reply))
+        return outcomes
+
+    def bury(self, candidate: Candidate, reason: str) -> bool:
+        """Keep a refused execution as a dead letter; False if its id is known already."""
+        return self.scripts.call(self._bury, *_park_arguments(candidate), reason) == 1
+
+    def admit(
+        self, lane: str, count: int, *, lease_ms: int = 0, max_active: int | None = None, consumer: bool = False
+    ) -> Admission:
+        """Give slots to up to `count` of a lane's best eligible executions.
+
+        Args:
+            lane: The lane.
+            count: At most this many grants.
+            lease_ms: Length of the leases; 0: each execution's own timeout plus the grace.
+            max_active: In place of the setting max_concurrent_executions.
+            consumer: A worker that consumes the lane asks, so it is live.
+        """
+        raw = self.scripts.call(
+            self._admit, lane, count, lease_ms, "" if max_active is None else max_active, int(consumer)
+        )
+        return Admission(read_grants(raw[3]), more=raw[1] == 1, wait_ms=None if raw[2] < 0 else raw[2])
+
+    def release(
+        self,
+        execution_id: str,
+        attempt: int | None,
+        state: State,
+        *,
+        reason: str = "",
+        result: bytes = b"",
+        only: State | None = None,
+        dead: bool = False,
+        following: Next = NOTHING_NEXT,
+    ) -> Settled:
+        """Give the slot back with a terminal state, and admit the next."""
+        call = self.prepare_release(
+            execution_id, attempt, state, reason=reason, result=result, only=only, dead=dead, following=following
+        )
+        return read_settled(call.run())
+
+    def prepare_release(
+        self,
+        execution_id: str,
+        attempt: int | None,
+        state: State,
+        *,
+        reason: str = "",
+        result: bytes = b"",
+        only: State | None = None,
+        dead: bool = False,
+        following: Next = NOTHING_NEXT,
+    ) -> Call:
+        """A release that may be run until it answers, and takes effect once; read it with `read_settled`.
+
+        Args:
+            execution_id: Whose slot.
+            attempt: The grant; None for the current one.
+            state: A terminal state.
+            reason: One word.
+            result: The outcome as JSON.
+            only: Act only in this state; None for any that holds a slot.
+            dead: Keep it as a dead letter.
+            following: What to admit in the same call.
+        """
+        return self.scripts.prepare(
+            self._release,
+            execution_id,
+            "" if attempt is None else attempt,
+            state,
+            reason,
+            result,
+            only or "",
+            int(dead),
+            following.lane,
+            following.count,
+            following.lease_ms,
+        )
+
+    def prepare_retry(
+        self,
+        execution_id: str,
+        attempt: int,
+        kind: RetryKind,
+        *,
+        delay_ms: int = 0,
+        reason: str = "",
+        message: bytes = b"",
+        following: Next = NOTHING_NEXT,
+    ) -> Call:
+        """A retry that may be run until it answers, and takes effect once; read it with `read_settled`.
+
+        Args:
+            execution_id: Whose slot.
+            attempt: The grant.
+            kind: `retry` and `hand_back` from RUNNING; `infrastructure`, bounded, also from POD.
+            delay_ms: Not before this long from now.
+            reason: One word.
+            message: In place of the stored message.
+            following: What to admit in the same call.
+        """
+        return self.scripts.prepare(
+            self._retry,
+            execution_id,
+            attempt,
+            kind,
+            delay_ms,
+            reason,
+            message,
+            following.lane,
+            following.count,
+            following.lease_ms,
+        )
+
+    def renew(self, grants: Sequence[Grant | tuple[str, int]]) -> list[Renewal]:
+        """Prolong leases; a result each, in order."""
+        pairs = [(g.execution_id, g.attempt) if isinstance(g, Grant) else g for g in grants]
+        if not pairs:
+            return []
+        raw = self.scripts.call(self._renew, *(part for pair in pairs for part in pair))
+        return [Renewal(code.decode()) for code in raw]
+
+    def hand_over(self, execution_id: str, attempt: int, pod: str, pod_uid: str) -> tuple[Code, State | None]:
+        """Pass the grant to a pod that was created. OK with CANCELLING means: delete the pod."""
+        raw = self.scripts.call(self._hand_over, execution_id, attempt, pod, pod_uid)
+        return Code(raw[0].decode()), read_state(raw[1])
+
+    def cancel(self, execution_id: str, *, outcome: State = State.CANCELLED, reason: str = "cancelled") -> Cancellation:
+        """End what waits; ask what holds a slot to end as `outcome` (CANCELLED or TIMEOUT)."""
+        code, state, attempt, pod, uid = self.scripts.call(self._cancel, execution_id, outcome, reason)
+        return Cancellation(
+            Code(code.decode()), read_state(state), int(attempt), pod.decode() or None, uid.decode() or None
+        )
+
+    def remove(self, execution_id: str) -> tuple[Code, State | None]:
+        """Take an execution out by force; its slot is free at once."""
+        raw = self.scripts.call(self._remove, execution_id)
+        return Code(raw[0].decode()), read_state(raw[1])
+
+    def reprioritise(self, execution_id: str, band: int) -> tuple[Code, State | None]:
+        """Move what waits to another band, at its own time."""
+        raw = self.scripts.call(self._reprioritise, execution_id, band)
+        return Code(raw[0].decode()), read_state(raw[1])
+
+
+def _park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
+    return (
+        candidate.execution_id,
+        candidate.lane,
+        candidate.band,
+        candidate.action,
+        candidate.user_id or "",
+        " ".join(candidate.gates),
+        candidate.timeout_ms,
+        "" if candidate.due_ms is None else candidate.due_ms,
+        candidate.event,
+        candidate.message,
+    )
+
+
+def _read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | QueueRejected:
+    code, detail = reply[0], reply[1]
+    if code == b"OK":
+        return Parked(candidate.execution_id, State(str(detail, "ascii")), int(reply[2]))  # type: ignore[arg-type]
+    if code == b"DUPLICATE":
+        return DuplicateExecution(execution_id=candidate.execution_id, state=State(str(detail, "ascii")))  # type: ignore[arg-type]
+    if code == b"QUEUE_FULL":
+        return QueueFull(execution_id=candidate.execution_id, limit=int(detail))
+    return UserLimitExceeded(execution_id=candidate.execution_id, user_id=candidate.user_id or "", limit=int(detail))

@@ -1,0 +1,213 @@
+"""Reading the queue: status, one execution's whole record, why it waits, lists, an action's statistics, the journal.
+
+In the flow: the command line and applications call these; nothing here changes anything. A figure that belongs with
+others is read with them in one script, in one moment.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .errors import UnknownExecution
+from .priority import Priority
+from .scripts import Scripts
+from .states import State
+
+LISTED_A_PAGE: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatus:
+    """The queue in one moment."""
+
+    queue_depth: int
+    active_count: int
+    scheduled_count: int
+    dead_count: int
+    pending_by_priority: dict[str, int]
+    settings: dict[str, float]
+    """Runtime settings in force, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an execution waits."""
+
+    state: State
+    position: int | None
+    """How many wait before it, over all lanes; None unless it is PENDING."""
+    lane: str
+    reasons: list[str]
+    """Sentences; empty if it does not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStatistics:
+    """One action's queue in one moment."""
+
+    queue_length: int
+    active_count: int
+    max_concurrent: int | None
+    """The limit of the action's own gate; None: only the limit over everything holds."""
+    oldest_enqueued_at: float | None
+    """Unix milliseconds."""
+    total_enqueued: int
+    total_completed: int
+    """Ended, in whatever terminal state."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One transition."""
+
+    entry_id: str
+    verb: str
+    execution_id: str
+    at_ms: int
+    fields: dict[str, str]
+
+
+class Views:
+    """The reads on one server."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+        self._client = scripts.client
+        self._keys = scripts.keys
+        self._status = scripts.source("status", "")
+        self._explain = scripts.source("explain", "id")
+        self._action_statistics = scripts.source("action_statistics", "action")
+
+    def status(self) -> QueueStatus:
+        """How many wait and run, by priority, and the runtime settings in force."""
+        depth, active, scheduled, dead, bands, settings = self._scripts.call(self._status)
+        values = [value.decode() for value in settings]
+        return QueueStatus(
+            queue_depth=depth,
+            active_count=active,
+            scheduled_count=scheduled,
+            dead_count=dead,
+            pending_by_priority={priority.name: bands[priority] for priority in Priority},
+            settings=dict(sorted(zip(values[::2], map(float, values[1::2]), strict=True))),
+        )
+
+    def explain(self, execution_id: str) -> Explanation:
+        """Why it waits: a pause, a closed gate, the limit over everything, its due time, or how many are before it.
+
+        Raises:
+            UnknownExecution: If no such execution is known.
+        """
+        state, *rest = self._scripts.call(self._explain, execution_id)
+        if not state:
+            raise UnknownExecution(execution_id=execution_id)
+        position, lane, consumer_age_ms, reasons = rest
+        sentences = [_sentence(reason.decode()) for reason in reasons]
+        if State(state.decode()) is State.PENDING and (consumer_age_ms < 0 or consumer_age_ms > 5000):
+            ago = "yet" if consumer_age_ms < 0 else f"for {consumer_age_ms // 1000} s"
+            sentences.append(f"no worker has asked for lane {lane.decode()} {ago}")
+        return Explanation(State(state.decode()), position if position >= 0 else None, lane.decode(), sentences)
+
+    def action_statistics(self, action: str) -> ActionStatistics:
+        """The statistics of one action; all zero for one that was never used."""
+        length, active, limit, oldest, enqueued, completed = self._scripts.call(self._action_statistics, action)
+        return ActionStatistics(
+            length, active, int(limit) if limit else None, float(oldest) if oldest else None, enqueued, completed
+        )
+
+    def meta(self, execution_id: str) -> dict[str, str]:
+        """An execution's record: state, lane, band, action, user, attempt, timestamps, pod; empty if unknown."""
+        raw = self._client.hgetall(self._keys.meta(execution_id))
+        return {name.decode(): value.decode() for name, value in raw.items()}
+
+    def metas(self, execution_ids: list[str]) -> list[dict[str, str]]:
+        """Many records in one round trip, in order."""
+        pipeline = self._client.pipeline(transaction=False)
+        for execution_id in execution_ids:
+            pipeline.hgetall(self._keys.meta(execution_id))
+        return [{n.decode(): v.decode() for n, v in raw.items()} for raw in pipeline.execute()]
+
+    def result(self, execution_id: str) -> bytes | None:
+        """The outcome as JSON, if it is kept still."""
+        return self._client.get(self._keys.result(execution_id))
+
+    def event(self, execution_id: str) -> bytes | None:
+        """The event as JSON, while the execution lives or is a dead letter."""
+        return self._client.get(self._keys.event(execution_id))
+
+    def pending(self, limit: int = LISTED_A_PAGE) -> list[str]:
+        """Ids that wait, in the order of their scores."""
+        return [raw.decode() for raw in self._client.zrange(self._keys.named("pending"), 0, limit - 1)]
+
+    def scheduled(self, limit: int = LISTED_A_PAGE) -> list[str]:
+        """Ids that are not yet due, the next first."""
+        return [raw.decode() for raw in self._client.zrange(self._keys.named("scheduled"), 0, limit - 1)]
+
+    def active(self) -> list[str]:
+        """Ids that hold a slot, in no order."""
+        return [raw.decode() for raw in self._client.smembers(self._keys.named("active"))]
+
+    def dead(self, limit: int = LISTED_A_PAGE) -> list[str]:
+        """Dead letters, the latest first."""
+        return [raw.decode() for raw in self._client.zrevrange(self._keys.named("dead"), 0, limit - 1)]
+
+    def lapsed_pods(self, now_ms: float, limit: int = LISTED_A_PAGE) -> list[str]:
+        """Ids in POD or CANCELLING whose lease ran out, for reconciling with what really runs."""
+        return [
+            raw.decode()
+            for raw in self._client.zrangebyscore(self._keys.named("lease:pods"), "-inf", now_ms, start=0, num=limit)
+        ]
+
+    def members(self, lane: str) -> set[str]:
+        """A lane's live executions."""
+        return {raw.decode() for raw in self._client.smembers(self._keys.members(lane))}
+
+    def lane_size(self, lane: str) -> int:
+        """How many executions of a lane live: wait, are scheduled or run."""
+        return self._client.scard(self._keys.members(lane))
+
+    def server_time_ms(self) -> int:
+        """The server's clock, which all timestamps are of."""
+        seconds, microseconds = self._client.time()
+        return seconds * 1000 + microseconds // 1000
+
+    def journal(self, *, newest_first: bool = False, limit: int | None = None) -> Iterator[JournalEntry]:
+        """Transitions in order, as far back as the journal reaches."""
+        at, seen = ("+" if newest_first else "-"), 0
+        while limit is None or seen < limit:
+            page = self._page(at, newest_first)
+            for entry_id, raw in page:
+                fields = {name.decode(): value.decode() for name, value in raw.items()}
+                yield JournalEntry(
+                    entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields
+                )
+                seen += 1
+                if limit is not None and seen >= limit:
+                    return
+            if len(page) < 1000:
+                return
+            at = "(" + page[-1][0].decode()
+
+    def _page(self, at: str, newest_first: bool) -> list[Any]:
+        journal = self._keys.named("journal")
+        if newest_first:
+            return self._client.xrevrange(journal, max=at, count=1000)
+        return self._client.xrange(journal, min=at, count=1000)
+
+    def timeline(self, execution_id: str) -> list[JournalEntry]:
+        """One execution's transitions, as far back as the journal reaches."""
+        return [entry for entry in self.journal() if entry.execution_id == execution_id]
+
+
+def _sentence(reason: str) -> str:
+    kind, _, rest = reason.partition(":")
+    if kind == "paused":
+        return "everything is paused" if rest == "*" else f"{rest} is paused"
+    if kind == "gate":
+        gate, held, limit = rest.rsplit(":", 2)
+        return f"gate {gate} is full: {held} of {limit} held"
+    if kind == "full":
+        active, limit = rest.split(":")
+        return f"all slots are taken: {active} of {limit} (max_concurrent_executions)"
+    if kind == "due":
+        return f"it is due at {rest} (unix milliseconds)"
+    return "it is the next of its lane" if rest == "0" else f"{rest} of its lane are before it"

@@ -1,0 +1,212 @@
+"""Settings: where they come from, what is refused, and that no password is ever shown."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+import bandmaster.configs
+from bandmaster.configs.errors import SettingsError
+from bandmaster.configs.redaction import UNREADABLE, redacted_url
+from bandmaster.configs.settings import Settings, load_settings, sections
+
+DOCUMENTED_FILE = Path(bandmaster.configs.__path__[0]) / "bandmaster.toml"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for section, names in sections().items():
+        for name in names:
+            monkeypatch.delenv(f"BANDMASTER_{section}__{name}".upper(), raising=False)
+    monkeypatch.delenv("BANDMASTER_CONFIG", raising=False)
+    monkeypatch.chdir(tmp_path)
+    load_settings.cache_clear()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_settings() -> object:
+    yield
+    load_settings.cache_clear()
+
+
+def test_without_any_source_every_setting_has_the_default_of_the_contract() -> None:
+    settings = load_settings()
+    assert settings.redis.url is None
+    assert settings.redis.prefix == "exec_queue"
+    assert settings.redis.dramatiq_namespace == "dramatiq"
+    assert (settings.redis.socket_timeout_seconds, settings.redis.connect_wait_seconds) == (5, 30)
+    assert settings.limits.max_concurrent_executions == 10
+    assert settings.limits.max_queue_size == 10_000
+    assert settings.limits.max_executions_per_user == 100
+    assert settings.limits.stale_timeout_seconds == 3_600
+    assert settings.leases.lease_ttl_ms == 30_000
+    assert settings.leases.heartbeat_interval_ms == 10_000
+    assert settings.leases.pod_lease_ttl_ms == 60_000
+    assert (settings.leases.max_crashes, settings.leases.grace_ms) == (3, 30_000)
+    assert (settings.scheduler.interval_seconds, settings.scheduler.misfire_grace_seconds) == (10, 30)
+    assert settings.scheduler.leader_ttl_ms == 10_000
+    assert settings.retention.event_ttl_seconds == settings.retention.meta_ttl_seconds == 86_400
+    assert settings.retention.result_ttl_seconds == 86_400
+    assert (settings.retention.reply_ttl_seconds, settings.retention.journal_max_entries) == (600, 100_000)
+    assert (settings.k8s.backend, settings.k8s.namespace) == ("local", "bandmaster")
+    assert (settings.k8s.cpu_request, settings.k8s.cpu_limit) == ("100m", "1")
+    assert (settings.k8s.memory_request, settings.k8s.memory_limit) == ("128Mi", "512Mi")
+    assert settings.k8s.allowed_images == ()
+    assert settings.paths.var_dir == Path("var")
+    assert (settings.logging.level, settings.logging.format) == ("INFO", "console")
+
+
+def test_the_documented_file_says_exactly_the_defaults() -> None:
+    documented = tomllib.loads(DOCUMENTED_FILE.read_text())
+    defaults = json.loads(Settings().model_dump_json())
+    assert defaults["redis"].pop("url") is None
+    assert documented == defaults
+
+
+def test_the_constructor_goes_before_the_environment_which_goes_before_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bandmaster.toml").write_text(
+        "[limits]\nmax_queue_size = 1\nmax_executions_per_user = 1\nmax_concurrent_executions = 1\n"
+    )
+    monkeypatch.setenv("BANDMASTER_LIMITS__MAX_EXECUTIONS_PER_USER", "2")
+    monkeypatch.setenv("BANDMASTER_LIMITS__MAX_CONCURRENT_EXECUTIONS", "2")
+    limits = Settings.model_validate({"limits": {"max_concurrent_executions": 3}}).limits
+    assert (limits.max_queue_size, limits.max_executions_per_user, limits.max_concurrent_executions) == (1, 2, 3)
+    assert limits.stale_timeout_seconds == 3_600
+
+
+def test_the_file_that_bandmaster_config_names_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text('[paths]\nvar_dir = "/srv/bandmaster"\n')
+    monkeypatch.setenv("BANDMASTER_CONFIG", str(tmp_path / "other.toml"))
+    assert load_settings().paths.var_dir == Path("/srv/bandmaster")
+
+
+def test_settings_are_read_once_and_forgotten_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load_settings()
+    monkeypatch.setenv("BANDMASTER_LOGGING__LEVEL", "debug")
+    assert load_settings() is first
+    load_settings.cache_clear()
+    assert load_settings().logging.level == "DEBUG"
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANDMASTER_REDIS__URL", "")
+    assert load_settings().redis.url is None
+
+
+def test_images_come_with_commas_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANDMASTER_K8S__ALLOWED_IMAGES", "python:*, busybox")
+    assert load_settings().k8s.allowed_images == ("python:*", "busybox")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        (
+            "BANDMASTER_LIMIT__MAX_QUEUE_SIZE",
+            "1",
+            r"BANDMASTER_LIMIT__MAX_QUEUE_SIZE.*section 'limit'.*BANDMASTER_LIMITS__",
+        ),
+        (
+            "BANDMASTER_LIMITS__MAX_QUEUE",
+            "1",
+            r"BANDMASTER_LIMITS__MAX_QUEUE:.*'max_queue'.*BANDMASTER_LIMITS__MAX_QUEUE_SIZE",
+        ),
+        (
+            "BANDMASTER_LIMITS__MAX_QUEUE_SIZE",
+            "many",
+            r"limits\.max_queue_size \(environment variable BANDMASTER_LIMITS__.*'many'",
+        ),
+        ("BANDMASTER_LIMITS__MAX_QUEUE_SIZE", "0", r"limits\.max_queue_size.*'0'.*greater than or equal to 1"),
+        ("BANDMASTER_K8S__BACKEND", "docker", r"k8s\.backend.*'docker'.*'local' or 'kubernetes'"),
+        ("BANDMASTER_LEASES__LEASE_TTL_MS", "15000", r"heartbeat_interval_ms must be at most half"),
+        ("BANDMASTER_REDIS__PREFIX", "a b", r"redis\.prefix.*'a b'"),
+        ("BANDMASTER_CONFIG", "missing.toml", r"BANDMASTER_CONFIG: 'missing.toml' is not a file"),
+    ],
+)
+def test_a_wrong_variable_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError, match=message):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "[limits]\nmax_queue = 1\n",
+            r"limits\.max_queue \(file 'bandmaster.toml'\): unknown; allowed: .*max_queue_size",
+        ),
+        ("[limit]\nmax_queue_size = 1\n", r"setting limit \(file 'bandmaster.toml'\): unknown; allowed: redis, limits"),
+        ("limits = 3\n", r"setting limits "),
+        ("[limits]\nmax_queue_size = true\n", r"limits\.max_queue_size.*true and false are not allowed"),
+        ("[limits\n", r"'bandmaster.toml' is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_key(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "bandmaster.toml").write_text(content)
+    with pytest.raises(SettingsError, match=message):
+        load_settings()
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValidationError):
+        load_settings().limits.max_queue_size = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://:hunter2@host:6379/0", "rediss://ann:hunter2@host/1", "unix:///run/redis.sock?db=1&password=hunter2"],
+)
+def test_a_password_is_used_but_never_shown(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("BANDMASTER_REDIS__URL", url)
+    settings = load_settings()
+    assert settings.redis.url == url
+    for text in (
+        repr(settings),
+        str(settings),
+        repr(settings.redis),
+        settings.model_dump_json(),
+        repr(settings.model_dump()),
+    ):
+        assert "hunter2" not in text
+        assert "***" in text
+
+
+@pytest.mark.parametrize(
+    "url", ["http://ann:hunter2@host/", "redis://ann:hunter2/x@host/", "redis://ann:hunter2#x@host/", "unix:hunter2@"]
+)
+def test_a_refused_url_is_not_shown_either(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("BANDMASTER_REDIS__URL", url)
+    with pytest.raises(SettingsError, match=r"redis\.url .*must be a URL like redis://") as caught:
+        load_settings()
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://host:6379/0", "redis://host:6379/0"),
+        ("redis://ann@host/0", "redis://ann@host/0"),
+        ("redis://ann:pw@host:1/0", "redis://ann:***@host:1/0"),
+        ("redis://:p%40w@[::1]:1/0?protocol=3", "redis://:***@[::1]:1/0?protocol=3"),
+        ("redis://ann:p@w@host/0", "redis://ann:***@host/0"),
+        ("unix:///run/a.sock?db=2&password=pw", "unix:///run/a.sock?db=2&password=***"),
+        ("rediss://h/0?ssl_password=pw", "rediss://h/0?ssl_password=***"),
+        ("redis://h/0#pw", "redis://h/0"),
+        ("ann:pw@host", UNREADABLE),
+        ("redis:/ann:pw@host", UNREADABLE),
+        ("redis://[pw@host", UNREADABLE),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert redacted_url(url) == shown
+
+
+def test_var_dir_is_the_same_for_every_process_started_in_a_folder(tmp_path: Path) -> None:
+    assert load_settings().paths.absolute == tmp_path / "var"

@@ -1,0 +1,75 @@
+"""One real server a test process, and one clean database a test.
+
+The server is the one that BANDMASTER_TEST_REDIS_URL names, or the bundled Valkey on a socket in a temporary folder,
+without persistence, one for each worker of pytest-xdist. If the test process dies, the server goes with it.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from waiting import wait_until
+
+# It ends when this process does, however that ends.
+BECOME_SERVER = "import sys; from bandmaster.scheduler.valkey import become_server; become_server(sys.argv[1:])"
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """The URL of a server that is this test process's own."""
+    named = os.environ.get("BANDMASTER_TEST_REDIS_URL")
+    if named:
+        # Each worker of pytest-xdist takes its own database: gw3 → 3.
+        number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+        yield f"{named.rstrip('/')}/{number}"
+        return
+    # Not pytest's folder: its path may be longer than a socket's may be.
+    with tempfile.TemporaryDirectory(prefix="bm-") as folder:
+        url = f"unix://{folder}/redis.sock"
+        log = Path(folder) / "log"
+        options = [
+            "--port",
+            "0",
+            "--unixsocket",
+            f"{folder}/redis.sock",
+            "--dir",
+            folder,
+            "--save",
+            "",
+            "--logfile",
+            str(log),
+        ]
+        server = subprocess.Popen([sys.executable, "-c", BECOME_SERVER, *options])
+        try:
+            with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0)) as client:
+                wait_until(lambda: _answers(client, server, log), what="the server")
+            yield url
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+@pytest.fixture
+def redis_client(redis_url: str) -> Iterator[redis.Redis]:
+    """A client of an empty database, which is emptied again afterwards."""
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()
+        yield client
+        client.flushdb()
+
+
+def _answers(client: redis.Redis, server: subprocess.Popen[bytes], log: Path) -> bool:
+    if server.poll() is not None:
+        raise AssertionError(f"the server ended with {server.returncode}:\n{log.read_text() if log.exists() else ''}")
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False

@@ -1,0 +1,153 @@
+"""Connecting: which server, how long to wait for it, and what is said when it does not answer."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+import structlog
+from conftest import BECOME_SERVER
+
+from bandmaster.configs.areas import PathSettings, RedisSettings
+from bandmaster.configs.settings import Settings
+from bandmaster.scheduler.connection import client_of, connect, redis_url
+from bandmaster.scheduler.errors import QueueUnavailable
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="bm-") as name:
+        yield Path(name)
+
+
+def named(url: str, **values: float) -> Settings:
+    return Settings(redis=RedisSettings.model_validate({"url": url, **values}))
+
+
+def test_without_a_url_it_is_the_embedded_servers_socket(folder: Path) -> None:
+    assert redis_url(Settings(paths=PathSettings(var_dir=folder / "a b"))) == f"unix://{folder}/a%20b/redis/redis.sock"
+
+
+def test_a_configured_url_is_given_with_its_password() -> None:
+    assert redis_url(named("redis://:hunter2@host:1/0")) == "redis://:hunter2@host:1/0"
+
+
+def test_a_client_is_bounded_retries_and_names_itself(redis_url: str) -> None:
+    with connect(named(redis_url, socket_timeout_seconds=3), name="bandmaster-test") as client:
+        assert client.client_getname() == "bandmaster-test"
+        options = client.connection_pool.connection_kwargs
+        assert (options["socket_timeout"], options["socket_connect_timeout"]) == (3, 3)
+        assert options["health_check_interval"] > 0
+        assert options["protocol"] == 2
+        connection = client.connection_pool.get_connection()
+        try:
+            assert connection.retry.get_retries() == 3
+        finally:
+            client.connection_pool.release(connection)
+
+
+def test_a_lost_connection_is_made_again_without_an_error(redis_client: redis.Redis, redis_url: str) -> None:
+    with connect(named(redis_url)) as client:
+        client.set("a", "1")
+        assert redis_client.client_kill_filter(_id=str(client.client_id())) == 1
+        assert client.get("a") == b"1"
+
+
+def test_it_waits_for_a_server_that_starts_late(folder: Path) -> None:
+    path = folder / "redis.sock"
+    server: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        options = [
+            "--port",
+            "0",
+            "--unixsocket",
+            str(path),
+            "--dir",
+            str(folder),
+            "--save",
+            "",
+            "--logfile",
+            f"{folder}/log",
+        ]
+        server.append(subprocess.Popen([sys.executable, "-c", BECOME_SERVER, *options]))
+
+    # The server ends with the thread that started it, so that thread has to stay until the end.
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (start(), done.wait()))
+    started = time.monotonic()
+    thread.start()
+    try:
+        with connect(named(f"unix://{path}"), wait_seconds=30) as client:
+            assert client.ping()
+        assert time.monotonic() - started < 30
+    finally:
+        done.set()
+        thread.join()
+        server[0].terminate()
+        server[0].wait(timeout=30)
+
+
+def test_it_says_once_what_it_waits_for_and_gives_up_in_time(folder: Path) -> None:
+    started = time.monotonic()
+    with structlog.testing.capture_logs() as logs, pytest.raises(QueueUnavailable) as caught:
+        connect(Settings(paths=PathSettings(var_dir=folder)), wait_seconds=2.2)
+    assert 2.2 <= time.monotonic() - started < 10
+    assert [entry["event"] for entry in logs] == ["redis_awaited"]
+    assert logs[0]["url"] == f"unix://{folder}/redis/redis.sock"
+    assert "python -m bandmaster.scheduler.embedded" in logs[0]["advice"]
+    message = str(caught.value)
+    assert "the server did not answer within 2.2 s" in message
+    assert f"(server unix://{folder}/redis/redis.sock)" in message
+
+
+def test_a_refusal_shows_no_password() -> None:
+    with pytest.raises(QueueUnavailable) as caught:
+        connect(named("redis://ann:hunter2@127.0.0.1:1/0"), wait_seconds=0)
+    assert "redis://ann:***@127.0.0.1:1/0" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert "start that server, or name another with BANDMASTER_REDIS__URL" in str(caught.value)
+
+
+def test_a_wrong_password_is_said_at_once(redis_client: redis.Redis, redis_url: str) -> None:
+    redis_client.acl_setuser("ann", enabled=True, passwords=["+right"], commands=["+ping"])
+    separator = "&" if "?" in redis_url else "?"
+    try:
+        started = time.monotonic()
+        with pytest.raises(QueueUnavailable, match="refuses the user or password") as caught:
+            connect(named(f"{redis_url}{separator}username=ann&password=hunter2"), wait_seconds=30)
+        assert time.monotonic() - started < 10
+        assert "hunter2" not in str(caught.value)
+    finally:
+        redis_client.acl_deluser("ann")
+
+
+def test_a_server_that_takes_the_connection_and_never_answers_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        with pytest.raises(QueueUnavailable, match=r"did not answer within 0\.3 s"):
+            connect(named(f"redis://127.0.0.1:{silent.getsockname()[1]}", socket_timeout_seconds=0.2), wait_seconds=0.3)
+        assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("url", ["redis://:hunter2/x@host", "redis://host/0?socket_timeout=soon", "http://host"])
+def test_a_url_that_cannot_be_used_is_refused_without_being_shown(url: str) -> None:
+    with pytest.raises(QueueUnavailable, match="the server's URL cannot be used") as caught:
+        client_of(url)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_the_tests_own_server_is_private_to_this_process(redis_client: redis.Redis, redis_url: str) -> None:
+    if "BANDMASTER_TEST_REDIS_URL" in os.environ:
+        pytest.skip("a server was named")
+    assert redis_client.dbsize() == 0
+    assert redis_client.info("persistence")["aof_enabled"] == 0
+    assert redis_url.startswith("unix:///")
