@@ -9,12 +9,12 @@ import math
 import re
 from dataclasses import dataclass
 
-from ..scheduler.errors import shown
+from ..scheduler.errors import InvalidRequest, shown
+from ..scheduler.identifiers import check_execution_id
 from .errors import PodRejected
 from .quantity import cpu_cores, memory_bytes
 from .runtimes import Runtime, choose_runtime, default_file_name
 
-_EXECUTION_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 #: A ConfigMap, in which the script travels on a cluster, holds this much.
 MAX_SCRIPT_BYTES = 1 << 20
 #: What the kernel takes as arguments is 128 KiB each and about 2 MiB together; an event is smaller than that.
@@ -34,8 +34,10 @@ def pod_name(execution_id: str, attempt: int) -> str:
     Raises:
         PodRejected: If the id or the attempt is out of range.
     """
-    if _EXECUTION_ID.fullmatch(execution_id) is None:
-        raise PodRejected(f"execution id {shown(execution_id)} is not 1 to 128 characters of A-Z a-z 0-9 . _ -")
+    try:
+        check_execution_id(execution_id)
+    except InvalidRequest as error:
+        raise PodRejected(str(error)) from error
     if not 1 <= attempt < 10**9:
         raise PodRejected(f"attempt {attempt} is not between 1 and 999999999")
     readable = re.sub(r"[^a-z0-9]+", "-", execution_id.lower())[:_PREFIX_LENGTH].strip("-")

@@ -101,3 +101,7 @@ class Keys:
     def action_stats(self, action: str) -> str:
         """Hash: an action's lifetime counters."""
         return f"{self.prefix}:action:{action}:stats"
+
+    def lock(self, name: str) -> str:
+        """String with a TTL: a lock between processes, such as the watcher's."""
+        return f"{self.prefix}:lock:{name}"

@@ -29,7 +29,7 @@ def redis_url() -> Iterator[str]:
     if named:
         # Each worker of pytest-xdist takes its own database: gw3 → 3.
         number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-        yield f"{named.rstrip('/')}/{number}"
+        yield f"{named}{'&' if '?' in named else '?'}db={number}"
         return
     # Not pytest's folder: its path may be longer than a socket's may be.
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:

@@ -5,6 +5,7 @@ entries. `at` is Redis's clock, since that is what ordered them; whoever reports
 a late report of an earlier attempt could free the slot of a later one (D8, D33).
 """
 
+import time
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -15,11 +16,15 @@ from .fields import Attempt, DurationSeconds, OutputTail, Reason, UnixMs, Word
 from .requested import ExecutionRequestedEvent
 
 
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
 class LifecycleEvent(Event, frozen=True):
     """Something happened to an execution."""
 
-    at: UnixMs
-    """When, in Unix milliseconds."""
+    at: UnixMs = Field(default_factory=_now_ms)
+    """When, in Unix milliseconds; None given: now, by the reporter's clock, for people and never for order."""
 
 
 class ExecutionAcceptedEvent(LifecycleEvent, frozen=True):
@@ -91,6 +96,8 @@ class ExecutionCancelledEvent(ExecutionEndedEvent, frozen=True):
     """Somebody cancelled it."""
 
     event_type: Literal["execution_cancelled"] = "execution_cancelled"
+    attempt: int = Field(default=0, ge=0)
+    """Whatever attempt it is at: who cancels need not know."""
 
 
 class ExecutionExpiredEvent(ExecutionEndedEvent, frozen=True):

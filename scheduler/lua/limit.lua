@@ -4,7 +4,7 @@
 -- ARGV: gate, limit
 --   limit   a whole number >= 0, '' for none
 -- Returns: the number that hold the gate now
--- include: keys settings time journal gates lanes memory
+-- include: keys settings time gates lanes memory
 local gate, limit = ARGV[1], ARGV[2]
 pass_at_maxmemory()
 if limit == '' then redis.call('HDEL', K.limits, gate) else redis.call('HSET', K.limits, gate, limit) end

@@ -4,7 +4,7 @@
 -- ARGV: gate
 --   gate   a gate key, `lane:NAME` or `*` for everything
 -- Returns: 1 if it was not paused before, else 0
--- include: keys settings time journal gates lanes memory
+-- include: keys settings time gates lanes memory
 local gate = ARGV[1]
 pass_at_maxmemory()
 local began = redis.call('HSETNX', K.paused, gate, now)

@@ -10,7 +10,7 @@
 --   dead                  1: keep it as a dead letter
 --   lane count lease_ms   admit the next of this lane; '' for none
 -- Returns: {code, state, {grant, …}}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD, state is what it is in now
--- include: keys settings time reply journal gates lanes waiting ending repair admitting memory
+-- include: keys settings time reply journal gates lanes waiting ending admitting memory
 local id, attempt, state, reason, result, only, dead = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9] == '1'
 local lane, count, lease_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
 local HOLDING = {RUNNING = true, POD = true, CANCELLING = true}

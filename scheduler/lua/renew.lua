@@ -3,15 +3,15 @@
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
 -- ARGV: (id, attempt), …
 -- Returns: one of RENEWED | CANCEL | STALE each; CANCEL is renewed, but its cancellation was asked for
--- include: keys settings time journal memory
+-- include: keys settings time memory
 pass_at_maxmemory()
 local answers = {}
 for i = 1, #ARGV, 2 do
-    local id = ARGV[i]
+    local id, asked = ARGV[i], ARGV[i + 1]
     local found = redis.call('HMGET', D.meta(id), 'state', 'attempt', 'cancel')
     local state, attempt, cancel = found[1], found[2], found[3]
     local code = 'STALE'
-    if attempt == ARGV[i + 1] then
+    if attempt == asked then
         if state == 'RUNNING' then
             redis.call('ZADD', K.lease, 'XX', 'GT', now + setting('lease_ttl_ms'), id)
             code = cancel and 'CANCEL' or 'RENEWED'

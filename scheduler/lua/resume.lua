@@ -4,7 +4,7 @@
 -- ARGV: gate
 --   gate   a gate key, `lane:NAME` or `*` for everything
 -- Returns: 1 if it was paused before, else 0
--- include: keys settings time journal gates lanes
+-- include: keys settings time gates lanes
 local gate = ARGV[1]
 local since = redis.call('HGET', K.paused, gate)
 if not since then return 0 end

@@ -8,7 +8,7 @@
 --   message               replaces the stored message; '' keeps it
 --   lane count lease_ms   admit the next of this lane; '' for none
 -- Returns: {code, state, {grant, …}}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD, state is what it is in now
--- include: keys settings time reply journal gates lanes waiting ending repair admitting memory
+-- include: keys settings time reply journal gates lanes waiting ending admitting memory
 local id, attempt, kind, delay_ms, reason, message = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8]
 local lane, count, lease_ms = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
 

@@ -5,7 +5,7 @@
 --   value           a number, '' for the default
 --   only_if_unset   1: a configured value seeds the hash, but an operator's later change survives restarts
 -- Returns: {code, value}; code OK | UNKNOWN (no such setting); value is the one in force, as a string
--- include: keys settings time journal gates lanes memory
+-- include: keys settings time gates lanes memory
 local name, value, only_if_unset = ARGV[1], ARGV[2], ARGV[3] == '1'
 if not DEFAULTS[name] then return {'UNKNOWN', ''} end
 pass_at_maxmemory()

@@ -4,7 +4,7 @@
 -- ARGV: epoch
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number of lanes with a candidate | 'STALE_EPOCH'
--- include: keys settings time journal gates lanes fence
+-- include: keys settings time gates lanes fence
 local epoch = ARGV[1]
 if is_fenced(epoch) then return 'STALE_EPOCH' end
 local lanes = redis.call('ZRANGE', K.lanes, 0, -1)

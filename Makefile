@@ -1,0 +1,75 @@
+# `make help` lists the commands. `make demo` shows the main job, `make check` is exactly what CI runs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+FOLDERS := actors configs k8s middleware scheduler
+LAYOUT := build/layout/bandmaster
+PYTEST_ARGS ?= -n auto --dist loadfile
+
+# pyright is run at its pinned version, offline: without a look for a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check lint types layers layout format lock clean
+
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+install: $(VENV)/installed ## Create .venv and install everything at its locked version
+
+$(VENV)/installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed; '$(PYTHON)' is older or missing: make install PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) has no venv: install it first (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	@# Without the remark that an editable install is one.
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: install ## Run the main job on real programs: needs no Redis, no cluster, no root
+	$(BIN)/bandmaster demo
+
+test: install ## Run the tests (choose some with PYTEST_ARGS="-k ...")
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+check: lint types layers test ## Everything CI runs: lint, types, layers, tests
+
+lint: install ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install layout ## Check types, strictly
+	$(BIN)/pyright
+
+# From build/, since the folder bandmaster/ of the current one would be taken for the whole package.
+layers: install layout ## Check that imports run one way
+	cd build && PYTHONPATH=layout ../$(BIN)/lint-imports --config ../pyproject.toml
+
+# The top-level folders are mapped into the package; links make that visible to tools that only read files.
+layout:
+	@mkdir -p $(LAYOUT)
+	@for folder in $(FOLDERS); do ln -sfn ../../../$$folder $(LAYOUT)/$$folder; done
+	@for path in $(filter-out %/__pycache__,$(wildcard bandmaster/*)); do ln -sfn ../../../$$path build/layout/$$path; done
+	@for link in $(LAYOUT)/*; do test -e $$link || rm $$link; done
+
+format: install ## Format the code and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## Take the newest allowed version of everything into requirements.lock
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --upgrade pip
+	build/lock/bin/python -m pip install --quiet --group build --group dev --editable .
+	@{ echo "# Every package, at the version it was tested with. Written by 'make lock'."; \
+		build/lock/bin/python -m pip freeze --all --exclude-editable --exclude pip; } > requirements.lock
+	rm -rf build/lock
+
+clean: ## Remove what was made: builds, caches, data of local runs (not .venv)
+	rm -rf build dist var .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	find $(FOLDERS) bandmaster tests -name __pycache__ -type d -prune -exec rm -rf {} +

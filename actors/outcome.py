@@ -1,0 +1,54 @@
+"""From a pod's outcome to the lifecycle event that reports it, and from there to what is kept as the result. Pure.
+
+In the flow: `watch_completions` makes the event, the lifecycle actors settle with it, `bandmaster show` reads the
+result back.
+"""
+
+import json
+from typing import Any
+
+from ..k8s.pods import PodOutcome, PodStatus, Reason
+from ..scheduler.events import (
+    OUTPUT_TAIL_MAX_CHARS,
+    ExecutionCompletedEvent,
+    ExecutionEndedEvent,
+    ExecutionFailedEvent,
+    ExecutionTimeoutEvent,
+)
+
+RESULT_FIELDS = frozenset({"exit_code", "reason", "duration_seconds", "output_tail", "output_truncated"})
+
+
+def event_of(pod: PodStatus, outcome: PodOutcome) -> ExecutionEndedEvent:
+    """The event that reports how a pod ended."""
+    tail = outcome.output_tail.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    facts: dict[str, Any] = {
+        "execution_id": pod.execution_id,
+        "attempt": pod.attempt,
+        "at": int(outcome.ended_at * 1000),
+        "exit_code": outcome.exit_code if outcome.signal is None else 128 + outcome.signal,
+        "reason": outcome.reason,
+        "duration_seconds": outcome.duration_seconds,
+        "output_tail": tail[-OUTPUT_TAIL_MAX_CHARS:],
+        "output_truncated": outcome.output_truncated or len(tail) > OUTPUT_TAIL_MAX_CHARS,
+    }
+    if outcome.reason is Reason.COMPLETED:
+        return ExecutionCompletedEvent(**facts)
+    if outcome.reason is Reason.DEADLINE_EXCEEDED:
+        return ExecutionTimeoutEvent(**facts)
+    return ExecutionFailedEvent(**facts, infrastructure=outcome.reason.infrastructure)
+
+
+def deleted_event(pod: PodStatus) -> ExecutionFailedEvent:
+    """The event of a pod that vanished before it ended: somebody deleted it."""
+    return ExecutionFailedEvent(execution_id=pod.execution_id, attempt=pod.attempt, reason=Reason.DELETED)
+
+
+def result_json(event: ExecutionEndedEvent) -> bytes:
+    """What is kept as the result of an execution."""
+    return event.model_dump_json(include=set(RESULT_FIELDS), exclude_none=True).encode()
+
+
+def rejection_json(error: Exception) -> bytes:
+    """What is kept as the result of an execution that could never run."""
+    return json.dumps({"reason": "PodRejected", "output_tail": str(error), "output_truncated": False}).encode()

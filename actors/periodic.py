@@ -1,0 +1,46 @@
+"""``try_schedule``: the periodic fallback, sent by the scheduler process every 10 seconds, by name.
+
+In the flow: everything is event-driven first; this repairs what a crash or a lost wake-up left: promote what is due,
+reap what was left, sweep what is stale, refresh TTLs, push wake tokens, revive the watch. It carries its leader's epoch
+and stops when another was elected (D28). Repeating any of it does no harm.
+"""
+
+from typing import Any
+
+import dramatiq
+import structlog
+
+from ..scheduler.errors import NotLeader
+from .runtime import LIFECYCLE_QUEUE, broker, queue, settings
+from .watch import WATCHER, watch_completions
+
+log = structlog.get_logger(__name__)
+
+
+@dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=0, max_age=9_000)
+def try_schedule(leader_id: str = "", epoch: int | None = None) -> None:
+    """Repair.
+
+    Args:
+        leader_id: Of the scheduler process that sends it.
+        epoch: Of its leadership; None: unfenced, for whoever wants a repair at once.
+    """
+    maintenance = queue.maintenance if epoch is None else queue.maintenance.under(leader_id, epoch)
+    client: Any = queue.scripts.client
+    try:
+        done = {
+            "promoted": maintenance.promote(),
+            "reaped": maintenance.reap(),
+            "expired": maintenance.sweep(),
+            "lanes_woken": maintenance.wake(),
+        }
+        # A quarter of the TTL: three refreshes may be missed before an event could be lost (D4).
+        every_seconds = settings.retention.event_ttl_seconds // 4
+        if client.set(queue.scripts.keys.lock("refresh"), "1", nx=True, ex=every_seconds):
+            done["refreshed"] = maintenance.refresh()
+    except NotLeader as error:
+        log.warning("tick_refused", error=str(error))
+        return
+    if not client.exists(queue.scripts.keys.lock(WATCHER)):
+        watch_completions.send()
+    log.debug("tick_done", **done)

@@ -1,0 +1,46 @@
+"""``create_pod`` and ``delete_pod``: the two commands to the pod interface, called directly or sent.
+
+In the flow: `execution_requested` calls `create_pod` under its grant; cancellations send `delete_pod`. Both may be
+repeated: a pod that exists is adopted, one that is gone stays gone. Sent, `create_pod` runs under the same grant, which
+is checked first, so a stale message creates nothing.
+"""
+
+from typing import Any
+
+import dramatiq
+import structlog
+
+from ..scheduler.events import ExecutionRequestedEvent
+from ..scheduler.states import State
+from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
+from .saga import Saga
+
+log = structlog.get_logger(__name__)
+
+
+@dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=10, min_backoff=500, max_backoff=30_000)
+def create_pod(event: dict[str, Any], attempt: int) -> None:
+    """Create the pod of an attempt and hand the grant over to it.
+
+    Args:
+        event: The ExecutionRequestedEvent.
+        attempt: The grant.
+    """
+    requested = ExecutionRequestedEvent.from_any(event)
+    meta = queue.views.meta(requested.execution_id)
+    if meta.get("state") != State.RUNNING or meta.get("attempt") != str(attempt):
+        log.info("grant_is_stale", execution_id=requested.execution_id, attempt=attempt, state=meta.get("state"))
+        return
+    Saga(queue.transitions, pods, settings.k8s).run(requested, attempt)
+
+
+@dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=10, min_backoff=500, max_backoff=30_000)
+def delete_pod(pod: str, uid: str | None = None) -> None:
+    """Delete a pod, if it is (still) the one with this uid; its end is reported by the watcher.
+
+    Args:
+        pod: Its name.
+        uid: The precondition; None: whichever has the name.
+    """
+    found = pods.delete(pod, uid=uid)
+    log.info("pod_deleted", pod=pod, found=found)

@@ -1,0 +1,38 @@
+"""From an event to what its pod runs: the settings' defaults put in, the image checked against the allow-list. Pure.
+
+In the flow: the first step of the saga; what is refused here never had a pod.
+"""
+
+from fnmatch import fnmatchcase
+
+from ..configs.areas import KubernetesSettings
+from ..k8s.errors import PodRejected
+from ..k8s.pods import PodScript, PodSpec
+from ..scheduler.errors import shown
+from ..scheduler.events import ExecutionRequestedEvent
+
+
+def pod_spec(event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesSettings) -> PodSpec:
+    """What the pod of this attempt runs.
+
+    Raises:
+        PodRejected: If it can never run; the message names the field.
+    """
+    image = event.image or defaults.default_image
+    allowed = defaults.allowed_images
+    if allowed and not any(fnmatchcase(image, pattern) for pattern in allowed):
+        raise PodRejected(f"image {shown(image)} is not on the list of allowed images: {', '.join(allowed)}")
+    return PodSpec(
+        execution_id=event.execution_id,
+        attempt=attempt,
+        action=event.action,
+        user_id=event.metadata.user_id,
+        script=None if event.script is None else PodScript(event.script, event.file_name, event.runtime),
+        command=event.command,
+        image=image,
+        timeout_seconds=event.timeout_seconds,
+        cpu_request=event.cpu_request or (None if event.cpu_limit else defaults.cpu_request),
+        cpu_limit=event.cpu_limit or (None if event.cpu_request else defaults.cpu_limit),
+        memory_request=event.memory_request or (None if event.memory_limit else defaults.memory_request),
+        memory_limit=event.memory_limit or (None if event.memory_request else defaults.memory_limit),
+    )
