@@ -35,7 +35,7 @@ def main() -> None:
         imaginary = (y - HEIGHT // 2) / (HEIGHT // 2) * 1.2
         rows.append([escape_time(complex(x / (WIDTH - 1) * 3.2 - 2.3, imaginary)) for x in range(WIDTH)])
 
-    for row in rows[::4]:
+    for row in rows[::5]:
         print("".join(SHADES[min(9, steps * 10 // LIMIT)] for steps in row[::2]).rstrip())
 
     picture = Path("mandelbrot.ppm")

@@ -7,7 +7,7 @@ breadth-first search must be that one.
 import random
 from collections import deque
 
-WIDTH, HEIGHT = 34, 9
+WIDTH, HEIGHT = 26, 9
 Place = tuple[int, int]
 
 

@@ -170,9 +170,17 @@ class Views:
         seconds, microseconds = self._client.time()
         return seconds * 1000 + microseconds // 1000
 
-    def journal(self, *, newest_first: bool = False, limit: int | None = None) -> Iterator[JournalEntry]:
-        """Transitions in order, as far back as the journal reaches."""
-        at, seen = ("+" if newest_first else "-"), 0
+    def journal(
+        self, *, newest_first: bool = False, limit: int | None = None, after: str | None = None
+    ) -> Iterator[JournalEntry]:
+        """Transitions in order, as far back as the journal reaches.
+
+        Args:
+            newest_first: Backwards.
+            limit: At most so many.
+            after: Begin behind this entry's id.
+        """
+        at, seen = f"({after}" if after else "+" if newest_first else "-", 0
         while limit is None or seen < limit:
             page = self._page(at, newest_first)
             for entry_id, raw in page:

@@ -5,7 +5,7 @@
 -- ARGV: caller, number, id, band
 --   caller number   the request token
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED | NOT_WAITING
--- include: keys settings time reply journal gates lanes waiting memory
+-- include: keys settings time reply journal gates lanes memory
 local id, band = ARGV[3], tonumber(ARGV[4])
 
 pass_at_maxmemory()

@@ -130,6 +130,18 @@ def test_every_include_exists_and_is_used(name: str) -> None:
         assert used, f"{name} includes {include} and uses nothing of it"
 
 
+@pytest.mark.parametrize("name", script_names())
+def test_nothing_is_used_that_is_not_included(name: str) -> None:
+    """Lua would find out only on the path that uses it, perhaps in the middle of a transition."""
+    before: set[str] = set()
+    for text, include in [*((read_lua(f"include/{i}.lua"), i) for i in includes_of(name)), (body(name), None)]:
+        bare = re.sub(r"'[^'\n]*'", "", without_comments(text))
+        own = set(re.findall(r"(?:local (?:function )?|function |for |[(,] ?)(\w+)", bare))
+        foreign = {word for other in INCLUDES if other != include for word in defined_in(other)} - before - own
+        assert not {word for word in foreign if re.search(rf"(?<![.\w]){word}\b(?! =[^=])", bare)}, include or name
+        before |= defined_in(include) if include else set()
+
+
 def test_every_include_is_included_and_says_what_it_is() -> None:
     assert {include for name in script_names() for include in includes_of(name)} == set(INCLUDES)
     for include in INCLUDES:

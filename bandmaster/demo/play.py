@@ -1,0 +1,130 @@
+"""The demo, start to end: submit all while paused, cancel one, move one, resume, watch, cancel one that runs, check.
+
+In the flow: `bandmaster demo`. Everything goes through what a user has: the service, the command line, the worker. All
+are submitted while paused, so that the order in which they are to start is known.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import redis
+from rich.console import Console
+from rich.live import Live
+
+from bandmaster.configs.children import child_environment
+from bandmaster.scheduler.errors import QueueRejected
+from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import State
+
+from .checks import Claim, check
+from .display import LiveView, show_claims, show_table
+from .observed import Observed
+from .plan import Part, Planned, plan
+from .stack import Stack, StackFailed
+
+LIMIT: Final = 4
+DEADLINE_SECONDS: Final = 240.0
+POLL_SECONDS: Final = 0.1
+
+
+class Play:
+    """One performance."""
+
+    def __init__(self, stack: Stack, client: redis.Redis, planned: list[Planned], console: Console) -> None:
+        self._stack = stack
+        self._queue = ExecutionQueueService(client, prefix=stack.settings.redis.prefix)
+        self._planned = planned
+        self._console = console
+        self._observed = Observed()
+        self._last_entry: str | None = None
+        self._cancelling: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> list[Claim]:
+        """Perform it.
+
+        Returns:
+            The claims.
+
+        Raises:
+            StackFailed: If a process ended by itself, or the executions did not end in time.
+            QueueRejected: If one was refused.
+        """
+        self._submit()
+        self._queue.controls.resume()
+        self._watch()
+        show_table(self._console, self._planned, self._observed)
+        claims = check(self._planned, self._observed, self._queue.views.status(), LIMIT)
+        show_claims(self._console, claims)
+        return claims
+
+    def _submit(self) -> None:
+        self._queue.controls.change_setting("max_concurrent_executions", LIMIT)
+        self._queue.controls.pause()
+        for outcome in self._queue.enqueue_many(planned.event for planned in self._planned):
+            if isinstance(outcome, QueueRejected):
+                raise outcome
+        self._queue.update_priority(self._the(Part.REPRIORITISED).execution_id, Priority.CRITICAL)
+        self._queue.cancel(self._the(Part.CANCELLED_WAITING).execution_id)
+        self._console.print(
+            f"{len(self._planned)} executions of three users submitted while paused; limit {LIMIT}; "
+            "one cancelled, one reprioritised; now resumed."
+        )
+
+    def _the(self, part: Part) -> Planned:
+        return next(planned for planned in self._planned if planned.part is part)
+
+    def _watch(self) -> None:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        to_cancel = self._the(Part.CANCELLED_RUNNING).execution_id
+        with Live(LiveView(self._planned, self._observed), console=self._console, refresh_per_second=8, transient=True):
+            while self._observed.ended_count < len(self._planned):
+                self._stack.check()
+                if time.monotonic() > deadline:
+                    raise StackFailed(f"not all ended within {DEADLINE_SECONDS:.0f} s; see {self._stack.folder}")
+                self._read_journal()
+                seen = self._observed.executions.get(to_cancel)
+                if seen is not None and seen.state is State.POD and self._cancelling is None:
+                    self._cancelling = self._cancel_as_a_user(to_cancel)
+                time.sleep(POLL_SECONDS)
+        if self._cancelling is not None and self._cancelling.wait() != 0:
+            raise StackFailed(f"`bandmaster cancel` ended with exit code {self._cancelling.returncode}")
+
+    def _read_journal(self) -> None:
+        for entry in self._queue.views.journal(after=self._last_entry):
+            self._observed.read(entry)
+            self._last_entry = entry.entry_id
+
+    def _cancel_as_a_user(self, execution_id: str) -> "subprocess.Popen[bytes]":
+        with (self._stack.folder / "cancel.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "bandmaster.cli", "cancel", execution_id],
+                env=child_environment(self._stack.replaced),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+
+def perform(examples: Path, folder: Path, console: Console) -> list[Claim]:
+    """Run the demo.
+
+    Args:
+        examples: The example programs.
+        folder: Emptied, then used for data and logs.
+        console: Where to show it.
+
+    Returns:
+        The claims, each checked.
+
+    Raises:
+        ExamplesMissing: If the programs are not there.
+        StackFailed: If a process ended by itself, or it took too long.
+    """
+    planned = plan(examples)
+    stack = Stack(folder.absolute())
+    with stack.running() as client:
+        return Play(stack, client, planned, console).run()

@@ -1,0 +1,40 @@
+"""A clock that a test turns: the scripts' include `time` with one line replaced, reading a test's key instead of TIME.
+
+The rest of the include stays the engine's own, so that the rising clock of the scores is the one that is tested.
+"""
+
+from typing import Final
+
+import redis
+
+from bandmaster.scheduler.keys import Keys
+from bandmaster.scheduler.script_source import read_lua
+
+START_MS: Final = 1_800_000_000_000
+_OWN_LINES: Final = (
+    "local time = redis.call('TIME')\n"
+    "local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)\n"
+)
+_TURNED_LINE: Final = "local now = tonumber(redis.call('GET', prefix .. ':test-clock'))\n"
+
+
+def turned_includes() -> dict[str, str]:
+    """For `Scripts(…, replaced_includes=…)`."""
+    own = read_lua("include/time.lua")
+    assert own.count(_OWN_LINES) == 1, "include/time.lua reads the time in another way now"
+    return {"time": own.replace(_OWN_LINES, _TURNED_LINE)}
+
+
+class Clock:
+    """The time of one queue's scripts, in unix milliseconds; it stands still until it is turned."""
+
+    def __init__(self, client: redis.Redis, keys: Keys, now_ms: int = START_MS) -> None:
+        self._client = client
+        self._key = f"{keys.prefix}:test-clock"
+        self.now_ms = now_ms
+        self.turn(0)
+
+    def turn(self, by_ms: int) -> None:
+        """Forward, or back if negative."""
+        self.now_ms += by_ms
+        self._client.set(self._key, self.now_ms)

@@ -1,0 +1,63 @@
+"""The real scripts on a real server, with a clock that is turned and calls that arrive twice, or late.
+
+`deliveries` says how often one call arrives: its reply was lost, so its caller made it again with its token. Every call
+is kept as it was sent, so that it may arrive once more when its caller has long gone on.
+"""
+
+from typing import Any
+
+import redis
+
+from bandmaster.scheduler.script_source import ScriptSource, assemble, script_names
+from bandmaster.scheduler.scripts import Argument, Scripts, StaleCall
+from model.clock import Clock, turned_includes
+from model.dump import Dump, read_dump
+
+
+class Engine:
+    """One queue on one server."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self.client = client
+        self.scripts = Scripts(client, replaced_includes=turned_includes())
+        self.clock = Clock(client, self.scripts.keys)
+        self.sent: list[tuple[ScriptSource, tuple[Argument, ...]]] = []
+        self._sources = {name: self.scripts.source(name, " ".join(assemble(name).arguments)) for name in script_names()}
+        self._journal_at = "-"
+
+    def tell(self, name: str, *arguments: Argument, deliveries: int = 1) -> Any:
+        """Make a call of a script, which arrives `deliveries` times; its first answer."""
+        source = self._sources[name]
+        if not source.takes_token:
+            answers = [self.scripts.call(source, *arguments) for _ in range(deliveries)]
+            return answers[0]
+        call = self.scripts.prepare(source, *arguments)
+        answers = [call.run() for _ in range(deliveries)]
+        assert answers == answers[:1] * deliveries, "a call made again was answered differently"
+        self.sent.append((call.source, call.arguments))
+        return answers[0]
+
+    def deliver_late(self, index: int) -> None:
+        """One of the calls ever sent arrives once more; it must change nothing."""
+        source, arguments = self.sent[index % len(self.sent)]
+        before = self.dump().contents()
+        try:
+            self.scripts.execute(source, arguments)
+        except StaleCall:
+            pass
+        else:
+            # Not refused: then its caller has made no later call, so its number is the highest of that name.
+            numbers = [sent[1] for _, sent in self.sent if sent[0] == arguments[0]]
+            assert arguments[1] == max(numbers)  # type: ignore[type-var]
+        assert self.dump().contents() == before, "a late call had an effect"
+
+    def dump(self) -> Dump:
+        """All keys."""
+        return read_dump(self.client, self.scripts.keys)
+
+    def new_journal(self) -> list[dict[str, str]]:
+        """Entries written since this was last asked, in order."""
+        raw: list[Any] = self.client.xrange(self.scripts.keys.named("journal"), min=self._journal_at)  # type: ignore[assignment]
+        if raw:
+            self._journal_at = "(" + raw[-1][0].decode()
+        return [{name.decode(): value.decode() for name, value in fields.items()} for _, fields in raw]
