@@ -7,7 +7,7 @@ and both sides must agree on the number of requests, errors and bytes.
 import random
 import re
 from collections import Counter
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 LINE = re.compile(
     r'(?P<host>\S+) - - \[(?P<time>[^]]+)] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/1\.1" '
@@ -20,7 +20,7 @@ AGENTS = ["Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (iPhone)", "curl/8.5.0
 def write_log(requests: int) -> tuple[list[str], Counter[str]]:
     """Return the lines of a day's log, and what was put into it."""
     rng = random.Random(2024)
-    midnight = datetime(2024, 3, 14, tzinfo=timezone.utc)
+    midnight = datetime(2024, 3, 14, tzinfo=UTC)
     seconds = sorted(min(86_399, max(0, int(rng.gauss(14.5 * 3600, 4 * 3600)))) for _ in range(requests))
     lines, truth = [], Counter()
     for second in seconds:

@@ -1,7 +1,6 @@
 """Write a course timetable as an iCalendar file that phones can import.
 
-Lines are folded at 75 bytes and texts escaped as RFC 5545 demands. The file is then parsed back and must give
-the same lessons.
+Lines are folded and texts escaped as RFC 5545 demands; parsed back, the file must give the same lessons.
 """
 
 import re
@@ -11,7 +10,7 @@ from pathlib import Path
 LESSONS = [  # first lesson, minutes, title, place
     (datetime(2024, 9, 2, 18, 30), 90, "Beginners' pottery; bring an apron", "Studio 2, Mill Lane"),
     (datetime(2024, 9, 4, 19, 0), 60, "Life drawing", "Old school, room 11"),
-    (datetime(2024, 9, 7, 10, 0), 180, "Screen printing for textiles: from sketch, via stencil, to shirt", "Werkstatt Süd"),
+    (datetime(2024, 9, 7, 10, 0), 180, "Screen printing: from sketch, via stencil, to shirt and bag", "Werkstatt Süd"),
 ]
 WEEKS = 4
 

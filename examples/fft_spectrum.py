@@ -45,9 +45,7 @@ def main() -> None:
 
     power = [abs(value) / RATE * 2 for value in spectrum[: RATE // 2]]
     peaks = [
-        hertz
-        for hertz in range(20, 2_000)
-        if power[hertz] > 0.4 and power[hertz] == max(power[hertz - 5 : hertz + 6])
+        hertz for hertz in range(20, 2_000) if power[hertz] > 0.4 and power[hertz] == max(power[hertz - 5 : hertz + 6])
     ]
     print(f"{RATE:,} samples; transform and back differ by at most {error:.0e}\n")
     for hertz in peaks:

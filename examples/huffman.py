@@ -8,6 +8,7 @@ import heapq
 import math
 import sysconfig
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 
@@ -60,12 +61,12 @@ def main() -> None:
     for letter, count in counts.most_common(6):
         print(f"{letter!r:<6}{count:>6}  {code[letter]}")
     rarest = min(counts, key=counts.get)
-    print(f"{rarest!r:<6}{counts[rarest]:>6}  {code[rarest]}")
+    print(f"{rarest!a:<6}{counts[rarest]:>6}  {code[rarest]}")
     print(f"\n{len(text.encode()):,} bytes -> {len(packed):,} ({len(packed) / len(text.encode()):.1%})")
     print(f"entropy {entropy:.3f} bits a letter, the code needs {mean:.3f}")
 
     words = sorted(code.values())
-    if any(later.startswith(earlier) for earlier, later in zip(words, words[1:], strict=False)):
+    if any(later.startswith(earlier) for earlier, later in pairwise(words)):
         raise SystemExit("one code is the beginning of another")
     if not entropy <= mean < entropy + 1:
         raise SystemExit("no Huffman code is that long or that short")

@@ -47,7 +47,9 @@ def shrink(picture: Picture, factor: int) -> Picture:
     for y in range(0, len(picture), factor):
         rows = picture[y : y + factor]
         blocks = ([pixel for row in rows for pixel in row[x : x + factor]] for x in range(0, len(rows[0]), factor))
-        small.append([tuple(round(sum(values) / len(block)) for values in zip(*block)) for block in blocks])
+        small.append(
+            [tuple(round(sum(values) / len(block)) for values in zip(*block, strict=True)) for block in blocks]
+        )
     return small
 
 

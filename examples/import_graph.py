@@ -66,7 +66,6 @@ def main() -> None:
     hubs = Counter(target for targets in graph.values() for target in targets)
     print(f"{len(graph)} modules, {hubs.total()} imports\n")
     print("most imported:", ", ".join(f"{name} ({count})" for name, count in hubs.most_common(8)))
-
     heaviest = sorted(((len(reachable(graph, name)), name) for name in graph), reverse=True)[:5]
     print("load the most:", ", ".join(f"{name} ({count})" for count, name in heaviest))
     cycles = [component for component in components(graph) if len(component) > 1]

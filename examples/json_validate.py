@@ -1,7 +1,6 @@
 """Validate orders in JSON against a schema and point at every mistake.
 
-Understands the everyday part of JSON Schema. The mistakes in the batch are known, and exactly those must be
-reported.
+Understands the everyday part of JSON Schema. The mistakes are known; exactly those must be reported.
 """
 
 import json

@@ -43,9 +43,7 @@ def k_means(points: list[Point], count: int) -> tuple[list[Point], list[list[Poi
 
 def main() -> None:
     rng = random.Random(8)
-    points = [
-        (rng.gauss(age, 4), rng.gauss(spending, 14)) for age, spending in CENTRES.values() for _ in range(500)
-    ]
+    points = [(rng.gauss(age, 4), rng.gauss(spending, 14)) for age, spending in CENTRES.values() for _ in range(500)]
     rng.shuffle(points)
     means, groups, rounds = k_means(points, len(CENTRES))
 

@@ -37,9 +37,7 @@ def main() -> None:
     counts = [messages.total() for messages in errors.values()]
     usual = statistics.median(counts)
     spread = statistics.median(abs(count - usual) for count in counts) or 1.0
-    found = {
-        clock: messages for clock, messages in errors.items() if (messages.total() - usual) / spread > THRESHOLD
-    }
+    found = {clock: messages for clock, messages in errors.items() if (messages.total() - usual) / spread > THRESHOLD}
 
     print(f"{len(lines):,} lines, {sum(counts):,} errors; usual: {usual:.0f} a minute, give or take {spread:.0f}\n")
     for clock, messages in found.items():

@@ -20,7 +20,7 @@ number,name,amount,due
 2024-0120,Ms Tanaka,530.00,2024-06-30
 """
 LETTER = Template(
-    "Dear $name,\n$opening invoice $number over EUR $amount was due on $due, $days days ago. $demand\n"
+    "Dear $name,\n$opening invoice $number over EUR $amount was due on $due, $days days ago.\n$demand\n"
     "Kind regards, Accounts\n"
 )
 TONES = [  # from so many days overdue: how it opens, what it asks for

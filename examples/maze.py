@@ -6,6 +6,7 @@ breadth-first search must be that one.
 
 import random
 from collections import deque
+from itertools import pairwise
 
 WIDTH, HEIGHT = 26, 9
 Place = tuple[int, int]
@@ -68,7 +69,7 @@ def main() -> None:
 
     if len(passages) != WIDTH * HEIGHT - 1:
         raise SystemExit("not a tree: some place is closed off or can be reached in two ways")
-    steps = [frozenset(pair) for pair in zip(way, way[1:], strict=False)]
+    steps = [frozenset(pair) for pair in pairwise(way)]
     if not passages.issuperset(steps) or len(set(way)) != len(way):
         raise SystemExit("the way goes through a wall or in a circle")
 

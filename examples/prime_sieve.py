@@ -4,6 +4,7 @@ The counts at each power of ten are known since the nineteenth century, and must
 """
 
 import math
+from itertools import pairwise
 
 LIMIT = 1_000_000
 KNOWN_COUNTS = {10: 4, 100: 25, 1_000: 168, 10_000: 1_229, 100_000: 9_592, 1_000_000: 78_498}
@@ -31,7 +32,7 @@ def main() -> None:
         if count != known:
             raise SystemExit(f"there are {known} primes up to {bound}, not {count}")
 
-    gaps = [(later - earlier, earlier) for earlier, later in zip(primes, primes[1:], strict=False)]
+    gaps = [(later - earlier, earlier) for earlier, later in pairwise(primes)]
     gap, start = max(gaps)
     print(f"\nlargest: {primes[-1]:,}")
     print(f"twins: {sum(gap == 2 for gap, _ in gaps):,} pairs")

@@ -40,7 +40,9 @@ def main() -> None:
     for spending in range(12_000, 32_001, 4_000):
         ends = sorted(simulate(spending, rng)[-1] for _ in range(1_000))
         lasted[spending] = sum(end > 0 for end in ends) / len(ends)
-        print(f"{spending:>12,}{lasted[spending]:>9.1%}{statistics.median(ends):>14,.0f}{ends[len(ends) // 10]:>14,.0f}")
+        print(
+            f"{spending:>12,}{lasted[spending]:>9.1%}{statistics.median(ends):>14,.0f}{ends[len(ends) // 10]:>14,.0f}"
+        )
     if list(lasted.values()) != sorted(lasted.values(), reverse=True):
         raise SystemExit("spending more cannot make the money last longer")
     safe = max(spending for spending, share in lasted.items() if share >= 0.9)

@@ -7,10 +7,10 @@ insert, delete, replace or swap.
 import re
 
 DICTIONARY = set(
-    """a about account address again already and any appreciate arrived as at be because been before beginning believe
-    business calendar colleague committee could customer definitely delivered dear delivery did different do embarrassing
-    environment experience foreign friend from government had has have i if immediately in is it kind know my necessary not
-    occasion occurred of on order our package paid please possible privilege receive received recommend refund regards
+    """a about account address again already and any appreciate arrived as at be because been before beginning
+    believe business calendar colleague committee could customer definitely delivered dear delivery did different do
+    embarrassing environment experience foreign friend from government had has have i if immediately in is it
+    kind know my necessary not occasion occurred of on order our package paid please possible privilege receive received recommend refund regards
     reply separate separately since sincerely so strange successful surprise team that the then this to tomorrow two
     until usually was we week weeks weird what which with would you your""".split()
 )
@@ -45,9 +45,9 @@ def main() -> None:
     unknown = [word for word in dict.fromkeys(words) if word not in DICTIONARY | NAMES_AND_SLANG]
     suggestions = {word: min(sorted(DICTIONARY), key=lambda known: distance(word, known)) for word in unknown}
 
-    print(f"{len(words)} words, {len(unknown)} not in the dictionary\n")
+    print(f"{len(words)} words, {len(unknown)} not in the dictionary; with the number of edits\n")
     for word, suggestion in suggestions.items():
-        print(f"{word:<12} -> {suggestion:<12} ({distance(word, suggestion)} edits)")
+        print(f"{word:<12} -> {suggestion:<12} {distance(word, suggestion)}")
     if suggestions != EXPECTED:
         raise SystemExit(f"unexpected: {set(suggestions.items()) ^ set(EXPECTED.items())}")
 

@@ -68,7 +68,7 @@ def main() -> None:
                 raise SystemExit(f"{name}: a clue was overwritten")
         if len(found) != 1:
             raise SystemExit(f"{name} is not a proper sudoku")
-    print()
+    print(f"\n{name}")
     for start in range(0, 81, 9):
         print(" ".join(found[0][start : start + 9]))
 

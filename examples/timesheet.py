@@ -58,19 +58,18 @@ def main() -> None:
         days = [by_day.get((person, day), timedelta()) for day in ("Mon", "Tue", "Wed")]
         overtime = sum((max(day - DAY, timedelta()) for day in days), timedelta())
         sums[person] = sum(days, timedelta())
-        print(
-            f"{person:<8}" + "".join(f"{clock(day):>8}" for day in days) + f"{clock(sums[person]):>9}{clock(overtime):>10}"
-        )
+        row = "".join(f"{clock(day):>8}" for day in days)
+        print(f"{person:<8}{row}{clock(sums[person]):>9}{clock(overtime):>10}")
     print()
     for (person, project), seconds in by_project.most_common():
         print(f"{clock(timedelta(seconds=seconds)):>6}  {project} ({person})")
     for person, since in forgotten:
         print(f"\n{person} forgot to clock out after {since:%a %H:%M}; that time is not counted")
 
-    if {person: clock(time) for person, time in sums.items()} != EXPECTED or forgotten != [
-        ("jonas", datetime(2024, 6, 4, 8, 5))
-    ]:
+    if {person: clock(time) for person, time in sums.items()} != EXPECTED:
         raise SystemExit(f"expected {EXPECTED}")
+    if [person for person, _ in forgotten] != ["jonas"]:
+        raise SystemExit("only Jonas forgot to clock out")
     if sum(by_project.values()) != sum(sums.values(), timedelta()).total_seconds():
         raise SystemExit("projects and people do not add up to the same time")
 

@@ -8,6 +8,7 @@ import array
 import math
 import sys
 import wave
+from itertools import pairwise
 from pathlib import Path
 
 RATE = 11_025
@@ -34,8 +35,9 @@ def tone(hertz: float) -> list[int]:
 
 def pitch(samples: array.array) -> float:
     """Return the pitch in hertz, from the time between the first and the last rise through zero."""
-    pairs = zip(samples, samples[1:], strict=False)
-    rises = [t + before / (before - after) for t, (before, after) in enumerate(pairs) if before < 0 <= after]
+    rises = [
+        t + before / (before - after) for t, (before, after) in enumerate(pairwise(samples)) if before < 0 <= after
+    ]
     return (len(rises) - 1) * RATE / (rises[-1] - rises[0])
 
 

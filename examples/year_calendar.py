@@ -44,7 +44,8 @@ def main() -> None:
         rows = [f"{calendar.month_name[month]} {YEAR}".center(28), " Mo  Tu  We  Th  Fr  Sa  Su "]
         for week in calendar.Calendar().monthdatescalendar(YEAR, month):
             cells = [
-                "    " if day.month != month else f"[{day.day:>2}]" if day in free else f" {day.day:>2} " for day in week
+                "    " if day.month != month else f"[{day.day:>2}]" if day in free else f" {day.day:>2} "
+                for day in week
             ]
             rows.append("".join(cells))
         blocks.append(rows + [" " * 28] * (8 - len(rows)))
