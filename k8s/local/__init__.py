@@ -2,15 +2,15 @@
 
 ::
 
-    create ── launching.py ──▶ supervisor.py ──▶ program.py (the program itself)
-                                    │ segments.py (output)   memory.py (limit)
-                                    ▼
-    root/{name}/ ◀── records.py: spec.json, status.json, lock, control, output/, work/, tmp/
-                                    ▲
-    get, list ── settling.py        │ processes.py (what of a lost pod still runs)
-    watch ────── watching.py        │ logs ── segments.py
+    create ── launching.py ──▶ claiming.py ──▶ supervisor.py ──▶ program.py (the program itself)
+                                                    │ segments.py (output)  memory.py (limit)  verdict.py (reason)
+                                                    ▼
+    root/pods/{name}/ ◀── records.py: spec.json, status.json, lock, control, output/, work/, tmp/
+                                                    ▲
+    get, list ── settling.py                        │ processes.py (what of a lost pod still runs)
+    watch ────── watching.py                        │ logs ── segments.py
 
-``supervisor.py`` and what it imports (``records``, ``segments``, ``processes``, ``program``, ``memory`` and the
-package's ``phases``) use the standard library only and avoid its slow modules, ``dataclasses``, ``typing`` and
-``subprocess``, so that a pod starts in a few tens of milliseconds. This file stays free of imports for the same reason.
+``claiming.py`` and what it imports (``supervisor``, ``program``, ``memory``, ``verdict``, ``segments``, ``records``,
+``processes`` and the package's ``phases``) use the standard library only and avoid its slow modules, ``dataclasses``,
+``typing`` and ``subprocess``, so that a pod starts in a few tens of milliseconds. This file stays free of imports too.
 """

@@ -9,7 +9,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import PodConflict, PodNotFound, PodsUnavailable
@@ -23,6 +24,15 @@ from .watching import watch
 _NAME = re.compile(r"exec-[a-z0-9-]{1,58}", re.ASCII)
 _SWEEP_SECONDS = 5.0
 _FOLLOW_SECONDS = 0.05
+
+
+@contextmanager
+def _reporting_unavailable() -> Generator[None]:
+    """A full disk, too many open files, a root that somebody removed: all may pass, and no caller knows OSErrors."""
+    try:
+        yield
+    except OSError as error:
+        raise PodsUnavailable(f"the local pods cannot be reached: {error}") from error
 
 
 class LocalPods:
@@ -39,6 +49,7 @@ class LocalPods:
         self._sweep_lock = threading.Lock()
         self._swept_at = 0.0
 
+    @_reporting_unavailable()
     def create(self, spec: PodSpec) -> PodStatus:
         """See ``Pods.create``."""
         self._make_root()
@@ -54,15 +65,17 @@ class LocalPods:
             raise PodConflict(spec.name, "something that is no pod has its name, or it was deleted at once")
         return _adopt(created, spec)
 
+    @_reporting_unavailable()
     def get(self, name: str) -> PodStatus | None:
         """See ``Pods.get``."""
         return observe(folder) if (folder := self._named(name)) else None
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
         """See ``Pods.watch``."""
-        self._make_root()
-        self._sweep()
-        return watch(self._root, window_seconds)
+        with _reporting_unavailable():
+            self._make_root()
+            self._sweep()
+            yield from watch(self._root, window_seconds)
 
     def logs(self, name: str, *, follow: bool = False, tail_bytes: int | None = None) -> Iterator[bytes]:
         """See ``Pods.logs``. Where output was dropped for its bound, a line says how much."""
@@ -74,6 +87,7 @@ class LocalPods:
         start = 0 if tail_bytes is None else max(0, reader.total_bytes() - tail_bytes)
         return _read_output(folder, manifest.uid, reader, start, follow=follow)
 
+    @_reporting_unavailable()
     def delete(self, name: str, *, uid: str | None = None) -> bool:
         """See ``Pods.delete``."""
         folder = self._named(name)
@@ -84,6 +98,7 @@ class LocalPods:
         self._sweep()
         return True
 
+    @_reporting_unavailable()
     def acknowledge(self, name: str, uid: str) -> bool:
         """See ``Pods.acknowledge``."""
         folder = self._named(name)
@@ -107,6 +122,7 @@ class LocalPods:
         """See ``Pods.describe``."""
         return f"local processes under {self._root}"
 
+    @_reporting_unavailable()
     def list(self) -> list[PodStatus]:
         """See ``Pods.list``."""
         self._make_root()

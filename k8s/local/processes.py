@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 
 from .records import UID_VARIABLE
 
@@ -58,18 +59,18 @@ def everything() -> list[Process]:
     return [process for process in seen if process is not None]
 
 
-def descendants(pid: int) -> list[Process]:
+def descendants(pid: int) -> Iterator[Process]:
     """Look at all that a process started, directly or not, without going through the whole machine if possible."""
     if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
-        return _descendants_among(everything(), pid)
-    boot, found, parents = boot_identity(), list[Process](), [pid]
+        yield from _descendants_among(everything(), pid)
+        return
+    boot, parents = boot_identity(), [pid]
     while parents:
         for child in _children(parents.pop()):
             process = _read_stat(child, boot)
             if process is not None:
-                found.append(process)
                 parents.append(child)
-    return found
+                yield process
 
 
 def leftovers(program_pid: int, program_identity: str, uid: str) -> list[int]:
@@ -118,9 +119,12 @@ def kill_descendants() -> bool:
     Returns:
         Whether there were any: those that became another user's are out of reach, and don't count.
     """
-    living = [process for process in descendants(os.getpid()) if not process.zombie]
-    groups = {process.group for process in living} - {os.getpgrp()}
-    return bool([group for group in groups if signal_group(group, signal.SIGKILL)])
+    own, killed, out_of_reach = os.getpgrp(), set[int](), set[int]()
+    for process in descendants(os.getpid()):
+        # Each group at once when its first process is met: going through thousands of others takes long.
+        if not process.zombie and process.group not in {own, *killed, *out_of_reach}:
+            (killed if signal_group(process.group, signal.SIGKILL) else out_of_reach).add(process.group)
+    return bool(killed)
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:

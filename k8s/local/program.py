@@ -23,8 +23,8 @@ except ImportError:  # a Python built without libffi: orphans then escape to ini
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-#: A program that asks for less than a core gets one, at this niceness.
-_NICENESS = 10
+#: Programs yield to their supervisor and to the workers; those limited to less than a core yield to the others too.
+_NICENESS, _NICENESS_BELOW_A_CORE = 5, 10
 #: What the kernel's own out-of-memory killer takes before the supervisor.
 _OOM_SCORE = "500"
 
@@ -105,14 +105,14 @@ def _limit(manifest: Manifest) -> None:
         # Forbidden in some containers; it only improves what the kernel would choose anyway.
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write(_OOM_SCORE)
-    if manifest.cpu_cores is not None:
-        _limit_cpu(manifest.cpu_cores)
+    cores = manifest.cpu_cores
+    os.nice(_NICENESS_BELOW_A_CORE if cores is not None and cores < 1 else _NICENESS)
+    if cores is not None:
+        _limit_cpu(cores)
 
 
 def _limit_cpu(cores: float) -> None:
-    # Best effort: whole cores by affinity, starting anywhere so that pods spread, parts of one by niceness.
-    if cores < 1:
-        os.nice(_NICENESS)
+    # Best effort: whole cores by affinity, starting anywhere so that pods spread; parts of one by niceness alone.
     if sys.platform == "linux":
         allowed = sorted(os.sched_getaffinity(0))
         first = os.getpid() % len(allowed)

@@ -43,6 +43,12 @@ class OutputWriter:
             os.close(self._file)
             self._file = None
 
+    def discard(self) -> None:
+        """Give back the disk that the output takes."""
+        self.close()
+        for name in os.listdir(self._directory):
+            os.unlink(os.path.join(self._directory, name))
+
     def _write_some(self, view: memoryview) -> int:
         index, position = divmod(self.total_bytes, self._segment_bytes)
         if index != self._index or self._file is None:

@@ -105,6 +105,7 @@ class Supervisor:
             if self._stopping and self._kill_at is None:
                 self._stop(self._stopping, program)
             if self._kill_at is not None and now >= self._kill_at:
+                signal_group(program.pid, signal.SIGKILL)
                 kill_descendants()
             self._sleep(wakeup, [deadline, sample_at, self._kill_at])
             self._reap(program.pid)
@@ -200,15 +201,26 @@ class Supervisor:
         tail = self._tail()
         progress.output_tail = tail.decode(errors="replace")
         progress.output_truncated = self._writer.lossy or self._writer.total_bytes > len(tail)
-        while not self._folder.marked(self._folder.deleting, self._manifest.uid):
-            try:
-                self._folder.write_progress(progress)
-            except OSError:
-                # A full disk: an outcome that is not recorded would be lost, so the pod counts as running until it is.
-                time.sleep(_RECORD_AGAIN_SECONDS)
+        while not self._recorded():
+            # An outcome that is not recorded would be lost, so the pod counts as running until it is.
+            time.sleep(_RECORD_AGAIN_SECONDS)
+
+    def _recorded(self) -> bool:
+        """Record the end, or let the pod vanish if that is wanted. False: not possible at this time."""
+        try:
+            manifest = self._folder.read_manifest()
+            if manifest is None or manifest.uid != self._manifest.uid:
+                return True  # somebody removed the folder by hand: there is nothing left to record it in
+            if self._folder.marked(self._folder.deleting, self._manifest.uid):
+                self._folder.vanish(self._manifest.uid)
             else:
-                return
-        self._folder.vanish(self._manifest.uid)
+                self._folder.write_progress(self._progress)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                self._writer.discard()  # the outcome, which has the output's tail, is worth more than its log
+                self._progress.output_truncated = True
+            return False
+        return True
 
 
 def _discard(source: int) -> None:

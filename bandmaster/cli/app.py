@@ -1,0 +1,118 @@
+"""The commands by name, and ``main``: parse, run one, turn whatever went wrong into one line and an exit code.
+
+In the flow: the entry point. Imported by the installed script `bandmaster` and by ``python -m bandmaster.cli``; nothing
+is read, connected or configured before a command asks for it, so ``--help`` works whatever the settings are.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated, Final, NoReturn
+
+import typer
+
+from bandmaster.cli.cancel import cancel, priority
+from bandmaster.cli.controls import limit, pause, resume, setting
+from bandmaster.cli.dead import drop_dead, list_dead, retry_dead
+from bandmaster.cli.demo import demo
+from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of
+from bandmaster.cli.listing import list_executions
+from bandmaster.cli.logs import logs
+from bandmaster.cli.screen import note
+from bandmaster.cli.show import show
+from bandmaster.cli.status import status
+from bandmaster.cli.submit import submit, take_command
+from bandmaster.cli.up import up
+
+PROGRAM: Final = "bandmaster"
+_CODES: Final = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
+_HELP: Final = f"""Run scripts and commands in strict priority order, under limits that hold.
+
+Start with `{PROGRAM} up`; then, in another terminal, `{PROGRAM} submit`.
+Settings: BANDMASTER_SECTION__NAME or bandmaster.toml.
+
+\b
+Exit codes:
+{_CODES}
+"""
+
+
+def show_version(asked: bool) -> None:
+    """Print the version and end."""
+    if asked:
+        sys.stdout.write(f"{PROGRAM} {version('bandmaster')}\n")
+        raise typer.Exit
+
+
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What all commands share: nothing but ``--version``."""
+
+
+def build() -> typer.Typer:
+    """The whole command line; here every command gets its name."""
+    app = typer.Typer(
+        name=PROGRAM,
+        help=_HELP,
+        callback=root,
+        no_args_is_help=True,
+        add_completion=False,
+        # Plain help: 80 columns are enough for it, and it reads the same in a pipe.
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.command("demo")(demo)
+    app.command("up")(up)
+    app.command("submit")(submit)
+    app.command("status")(status)
+    app.command("list")(list_executions)
+    app.command("show")(show)
+    app.command("logs")(logs)
+    app.command("cancel")(cancel)
+    app.command("priority")(priority)
+    app.command("pause")(pause)
+    app.command("resume")(resume)
+    app.command("limit")(limit)
+    app.command("setting")(setting)
+    dead = typer.Typer(callback=list_dead, invoke_without_command=True, rich_markup_mode=None)
+    dead.command("retry")(retry_dead)
+    dead.command("drop")(drop_dead)
+    app.add_typer(dead, name="dead")
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code."""
+    ours, command = take_command(arguments)
+    try:
+        return int(build()(args=ours, prog_name=PROGRAM, standalone_mode=False, obj=command) or Exit.OK)
+    except typer.TyperException as error:
+        # NoArgsIsHelpError shows the help as its message.
+        text = error.format_message()
+        if "\n" in text or not text:
+            sys.stderr.write(f"{text}\n")
+        else:
+            note(f"{text[:1].lower()}{text[1:]} See `{PROGRAM} {_command_of(ours)}--help`.")
+        return Exit.USAGE
+    except EXPECTED as error:
+        note(" ".join(str(error).split()))
+        return exit_of(error)
+    except (typer.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+
+
+def _command_of(arguments: Sequence[str]) -> str:
+    return f"{arguments[0]} " if arguments and not arguments[0].startswith("-") and arguments[0].isalpha() else ""
+
+
+def main() -> NoReturn:
+    """The command ``bandmaster``."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows its number; no command fails for it.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,39 @@
+"""``bandmaster demo``: the main job on real programs, its claims checked.
+
+In the flow: needs nothing that runs; it brings its own server, worker and scheduler, in a folder of its own, and ends
+them. Ctrl-C ends them too.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
+from bandmaster.cli.screen import notes, output, say_json
+from bandmaster.configs.settings import load_settings
+from bandmaster.demo.checks import Claim
+from bandmaster.demo.plan import ExamplesMissing
+from bandmaster.demo.play import perform
+from bandmaster.demo.stack import StackFailed
+
+
+def demo(
+    examples: Annotated[Path, typer.Option(help="The folder of example programs.")] = Path("examples"),
+    as_json: Annotated[bool, typer.Option("--json", help="The claims as one JSON document.")] = False,
+) -> int:
+    """Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."""
+    folder = load_settings().paths.absolute / "demo"
+    try:
+        claims = perform(examples, folder, notes() if as_json else output())
+    except ExamplesMissing as error:
+        raise WrongUsage(f"{error}; run it from the project's folder, or name one with --examples") from None
+    except StackFailed as error:
+        raise CommandFailed(str(error)) from None
+    if as_json:
+        say_json([_record(claim) for claim in claims])
+    return Exit.OK if all(claim.holds for claim in claims) else Exit.FAILED
+
+
+def _record(claim: Claim) -> dict[str, object]:
+    return {"claim": claim.sentence, "holds": claim.holds, "contradictions": claim.contradictions}

@@ -1,0 +1,160 @@
+"""The processes of `bandmaster up`: which they are, and honcho's Manager made to end them in order.
+
+In the flow: `up` runs a `Stack` until a signal or the end of one process ends them all, the server last, so that the
+others can settle with it. A signal handler only notes the signal, since printing or killing in one can break what it
+interrupts; the loop acts on it within a tenth of a second. If this process is killed, its children notice and end too.
+"""
+
+import multiprocessing
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+from typing import Any, Final
+
+from honcho.environ import parse_procfile  # pyright: ignore[reportUnknownVariableType]
+from honcho.manager import Manager
+from honcho.printer import Printer
+from honcho.process import Process
+
+from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.screen import notes
+from bandmaster.configs.children import child_environment
+
+SERVER: Final = "redis"
+"""The process that is ended last."""
+
+STOP_SECONDS: Final = 20.0
+"""What has not ended so long after it was asked to is killed."""
+
+PROCFILE: Final = Path("Procfile")
+ENDING_SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+def built_in(workers: int, threads: int) -> dict[str, str]:
+    """The three processes, run by this Python; what an installation without a Procfile has."""
+    modules = {
+        SERVER: ["bandmaster.scheduler.embedded"],
+        "worker": ["dramatiq", "bandmaster.actors", "--processes", str(workers), "--threads", str(threads)],
+        "scheduler": ["bandmaster.scheduler"],
+    }
+    return {name: f"exec {shlex.join([sys.executable, '-m', *module])}" for name, module in modules.items()}
+
+
+def from_procfile(path: Path) -> dict[str, str]:
+    """The processes that a Procfile names.
+
+    Raises:
+        WrongUsage: If it cannot be read, names none, or one twice.
+    """
+    try:
+        parsed = parse_procfile(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, AssertionError) as error:
+        raise WrongUsage(f"{path} cannot be used: {error}") from None
+    commands: dict[str, str] = dict(parsed.processes)  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
+    if not commands:
+        raise WrongUsage(f"{path} names no process; a line is NAME: COMMAND")
+    return commands
+
+
+def environment() -> dict[str, str]:
+    """This process's own, in which `python` and `dramatiq` are those of this installation."""
+    variables = child_environment()
+    variables["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), variables.get("PATH", os.defpath)])
+    if sys.prefix != sys.base_prefix:
+        variables["VIRTUAL_ENV"] = sys.prefix
+    return variables
+
+
+class _Child(Process):
+    """A process that is ended when the one that manages it is gone, whatever that died of."""
+
+    def run(self, events: Any = None, ignore_signals: bool = False) -> None:
+        Thread(target=self._end_with_parent, daemon=True).start()
+        super().run(events, ignore_signals)
+
+    def _end_with_parent(self) -> None:
+        parent = multiprocessing.parent_process()
+        if parent is None:
+            return
+        parent.join()
+        if self._child is not None:
+            os.killpg(self._child.pid, signal.SIGTERM)
+            self._child.wait()
+        # Not by the usual way: it would wait for somebody to read the rest of the output.
+        os._exit(0)
+
+
+class Stack(Manager):
+    """The processes, run until one ends or a signal comes; then all are ended, the server last."""
+
+    def __init__(self, commands: dict[str, str], *, on_start: Callable[[], None]) -> None:
+        super().__init__(Printer(sys.stderr, colour=not notes().no_color))
+        self._process_ctor = _Child
+        self._on_start = on_start
+        self._kill_at: float | None = None
+        self.asked_by: signal.Signals | None = None
+        """The signal that asked for the end."""
+        self.died: dict[str, int] = {}
+        """Those that ended by themselves, and their exit codes."""
+        for name, command in commands.items():
+            self.add_process(name, command, env=environment())  # pyright: ignore[reportUnknownMemberType]
+
+    @property
+    def ending(self) -> bool:
+        """Whether the end was asked for, or has begun."""
+        return self._kill_at is not None or self.asked_by is not None
+
+    def terminate(self) -> None:
+        """Begin the end, once."""
+        if self._kill_at is None:
+            self._kill_at = time.monotonic() + STOP_SECONDS
+            self.died = {name: code for name, code in self._codes().items() if code is not None}
+
+    def kill(self) -> None:
+        """Kill what is left, once there was time enough to end."""
+        if self._kill_at is not None and time.monotonic() >= self._kill_at:
+            super().kill()
+
+    def _start(self) -> None:
+        def note_signal(number: int, _frame: FrameType | None) -> None:
+            self.asked_by = self.asked_by or signal.Signals(number)
+
+        for number in ENDING_SIGNALS:
+            signal.signal(number, note_signal)
+        super()._start()
+        self._on_start()
+
+    def _all_started(self) -> bool:
+        # The loop asks this in every round: the place to act on what is noted.
+        started = bool(super()._all_started())
+        if started and self.asked_by is not None:
+            self.terminate()
+        if started and self._kill_at is not None:
+            self._end_in_order()
+            self.kill()
+        return started
+
+    def _end_in_order(self) -> None:
+        left = [name for name, code in self._codes().items() if code is None]
+        for name in left:
+            process = self._known[name]
+            if (name != SERVER or left == [SERVER]) and not process.get("asked"):
+                process["asked"] = True
+                self._procmgr.terminate(process["pid"])
+
+    def _codes(self) -> dict[str, int | None]:
+        return {name: process.get("returncode") for name, process in self._known.items()}
+
+    @property
+    def _known(self) -> dict[str, dict[str, Any]]:
+        # honcho's own table, which it leaves untyped: name → "pid" once started, "returncode" once ended.
+        known: Any = self._processes  # pyright: ignore[reportUnknownMemberType]
+        return known

@@ -1,0 +1,116 @@
+"""An execution as it is shown: its record and its result, typed, from what Redis keeps of them.
+
+In the flow: `list`, `show`, `submit --wait` and `dead` read these; nothing is changed. Both are read tolerantly, since
+a record of an older version is better shown in part than not at all.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from pydantic import BaseModel, ValidationError
+
+from bandmaster.cli.times import iso_of, show_duration
+from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import TERMINAL, State
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of an execution. Times are Unix milliseconds of the server's clock."""
+
+    execution_id: str
+    state: State
+    position: int | None
+    priority: str
+    lane: str
+    action: str
+    user_id: str | None
+    gates: tuple[str, ...]
+    attempt: int
+    reason: str | None
+    pod: str | None
+    accepted_ms: int | None
+    due_ms: int | None
+    granted_ms: int | None
+    ended_ms: int | None
+    cancel_requested: bool
+
+    @classmethod
+    def from_meta(cls, execution_id: str, meta: dict[str, str], position: int | None = None) -> Self:
+        """The record that a meta hash, or a journal entry's fields, hold."""
+        return cls(
+            execution_id=execution_id,
+            state=State(meta["state"]),
+            position=position,
+            priority=Priority(int(meta.get("band", Priority.NORMAL))).name,
+            lane=meta.get("lane", ""),
+            action=meta.get("action", ""),
+            user_id=meta.get("user") or None,
+            gates=tuple(meta.get("gates", "").split()),
+            attempt=int(meta.get("attempt", 0)),
+            reason=meta.get("reason") or None,
+            pod=meta.get("pod"),
+            accepted_ms=_whole(meta, "accepted_at"),
+            due_ms=_whole(meta, "due"),
+            granted_ms=_whole(meta, "granted_at"),
+            ended_ms=_whole(meta, "ended_at"),
+            cancel_requested="cancel" in meta,
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is in a terminal state."""
+        return self.state in TERMINAL
+
+    def age(self, now_ms: int) -> str:
+        """What matters of its times: how long it waits, runs or ran, or when it is due."""
+        if self.state is State.SCHEDULED:
+            return "" if self.due_ms is None else f"due in {show_duration(self.due_ms - now_ms)}"
+        if self.ended:
+            began = self.granted_ms or self.accepted_ms
+            return "" if began is None or self.ended_ms is None else f"took {show_duration(self.ended_ms - began)}"
+        since, what = (self.accepted_ms, "waits") if self.state is State.PENDING else (self.granted_ms, "runs")
+        return "" if since is None else f"{what} {show_duration(now_ms - since)}"
+
+    def as_json(self) -> dict[str, object]:
+        """The record as JSON has it: times as ISO 8601 in UTC."""
+        document: dict[str, object] = {}
+        for name, value in asdict(self).items():
+            if name.endswith("_ms"):
+                document[f"{name.removesuffix('_ms')}_at"] = iso_of(value)
+            else:
+                document[name] = value
+        return document
+
+
+class Result(BaseModel, frozen=True):
+    """How an execution ended, as far as it is kept."""
+
+    exit_code: int | None = None
+    reason: str | None = None
+    duration_seconds: float | None = None
+    output_tail: str = ""
+    output_truncated: bool = False
+
+
+def read_result(queue: ExecutionQueueService, execution_id: str) -> Result | None:
+    """The stored result; None if there is none (any more), or none that this version can read."""
+    raw = queue.views.result(execution_id)
+    if raw is None:
+        return None
+    try:
+        return Result.model_validate_json(raw)
+    except ValidationError:
+        return None
+
+
+def read_records(queue: ExecutionQueueService, execution_ids: list[str]) -> dict[str, Record]:
+    """The records of those that are known, in the given order."""
+    metas = zip(execution_ids, queue.views.metas(execution_ids), strict=True)
+    return {one: Record.from_meta(one, meta) for one, meta in metas if "state" in meta}
+
+
+def _whole(meta: dict[str, str], name: str) -> int | None:
+    text = meta.get(name, "")
+    return int(float(text)) if text else None

@@ -1,0 +1,163 @@
+"""``bandmaster show``: one execution, with its position, why it waits, its timeline and its result.
+
+In the flow: reads only. The timeline comes from the journal, as far back as that reaches; the output's tail from the
+stored result, with every control character escaped.
+"""
+
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.finding import find_id
+from bandmaster.cli.opening import opened
+from bandmaster.cli.records import Record, Result, read_result
+from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
+from bandmaster.cli.times import iso_of, show_duration, show_time
+from bandmaster.scheduler.errors import InvalidRequest, UnknownExecution
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import State
+from bandmaster.scheduler.views import Explanation, JournalEntry
+
+_TOLD_ELSEWHERE: Final = frozenset({"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead"})
+_SHOWN_LINES: Final = 40
+
+
+def show(
+    execution_id: Annotated[str, typer.Argument(metavar="ID", help="An execution, or the beginning of its id.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Show an execution: why it waits, its timeline, its result.
+
+    \b
+    Examples:
+      bandmaster show 0192f0c1-7c1a-7bb2-8d52-0f6c6e0f5a11
+      bandmaster show 0192f0c1-7c --json | jq .explanation.reasons
+    """
+    with opened() as bandmaster:
+        queue = bandmaster.queue
+        found = find_id(queue, execution_id)
+        meta = queue.views.meta(found)
+        timeline = timeline_of(queue, found, meta.get("accepted_at"))
+        if not meta:
+            # Only the journal remembers it.
+            told = [each.fields for each in timeline if "state" in each.fields]
+            if not told:
+                raise UnknownExecution(execution_id=found)
+            meta = told[-1]
+        explanation = queue.explain(found) if "accepted_at" in meta else None
+        record = Record.from_meta(found, meta, None if explanation is None else explanation.position)
+        event, result = read_event(queue, found), read_result(queue, found)
+        now_ms = queue.views.server_time_ms()
+    if as_json:
+        say_json(_document(record, explanation, timeline, event, result))
+    else:
+        _say_record(record, explanation, event, now_ms)
+        _say_timeline(timeline)
+        _say_result(result)
+
+
+def timeline_of(queue: ExecutionQueueService, execution_id: str, accepted_ms: str | None) -> list[JournalEntry]:
+    """The execution's transitions; the journal is read from its acceptance on only."""
+    after = None if accepted_ms is None else str(int(accepted_ms) - 1)
+    return [entry for entry in queue.views.journal(after=after) if entry.execution_id == execution_id]
+
+
+def read_event(queue: ExecutionQueueService, execution_id: str) -> ExecutionRequestedEvent | None:
+    """The event, while it is kept and can be read."""
+    raw = queue.views.event(execution_id)
+    try:
+        return None if raw is None else ExecutionRequestedEvent.from_json(raw)
+    except InvalidRequest:
+        return None
+
+
+def _document(
+    record: Record,
+    explanation: Explanation | None,
+    timeline: list[JournalEntry],
+    event: ExecutionRequestedEvent | None,
+    result: Result | None,
+) -> dict[str, object]:
+    return record.as_json() | {
+        "explanation": {"position": record.position, "reasons": [] if explanation is None else explanation.reasons},
+        "timeline": [{"verb": each.verb, "at": iso_of(each.at_ms)} | each.fields for each in timeline],
+        "event": None if event is None else event.model_dump(mode="json", exclude_none=True),
+        "result": None if result is None else result.model_dump(),
+    }
+
+
+def _say_record(
+    record: Record, explanation: Explanation | None, event: ExecutionRequestedEvent | None, now_ms: int
+) -> None:
+    reasons = [] if explanation is None else explanation.reasons
+    if record.state is State.SCHEDULED and record.due_ms is not None:
+        reasons = [f"it is due at {show_time(record.due_ms)}, in {show_duration(record.due_ms - now_ms)}"]
+    say_facts(
+        [
+            ("execution", record.execution_id),
+            ("state", record.state),
+            ("time", record.age(now_ms)),
+            ("position", record.position),
+            ("why", reasons or None),
+            ("asked to end", "yes; what runs is being ended" if record.cancel_requested and not record.ended else None),
+            ("reason", record.reason),
+            ("priority", record.priority.lower()),
+            ("user", record.user_id),
+            ("action", record.action),
+            ("lane", record.lane),
+            ("gates", list(record.gates) or None),
+            ("attempt", record.attempt or None),
+            ("pod", record.pod),
+            ("runs", None if event is None else _runs(event)),
+            ("timeout", None if event is None else show_duration(event.timeout_seconds * 1000)),
+            ("labels", None if event is None else [f"{k}={v}" for k, v in event.metadata.labels.items()] or None),
+        ]
+    )
+
+
+def _runs(event: ExecutionRequestedEvent) -> str:
+    if event.command is not None:
+        text = " ".join(event.command)
+        return text if len(text) <= 200 else f"{text[:200]}…"
+    script = event.script or ""
+    return f"{event.file_name or 'a script'}, {len(script.splitlines())} lines"
+
+
+def _say_timeline(timeline: list[JournalEntry]) -> None:
+    if not timeline:
+        return
+    say()
+    rows: list[tuple[str, ...]] = []
+    began_ms = timeline[0].at_ms
+    for each in timeline:
+        rest = [f"{name} {value}" for name, value in each.fields.items() if name not in _TOLD_ELSEWHERE and value]
+        attempt = each.fields.get("attempt", "0")
+        rows.append(
+            (
+                show_time(each.at_ms),
+                f"+{show_duration(max(0, each.at_ms - began_ms))}",
+                each.verb,
+                each.fields.get("state", ""),
+                "" if attempt == "0" else attempt,
+                ", ".join(rest),
+            )
+        )
+    columns = [Column("AT"), Column("", right=True), Column("WHAT"), Column("STATE"), Column("ATTEMPT", right=True)]
+    say_table([*columns, Column("", gives=True)], rows)
+
+
+def _say_result(result: Result | None) -> None:
+    if result is None:
+        return
+    say()
+    ran = None if result.duration_seconds is None else show_duration(result.duration_seconds * 1000)
+    say_facts([("result", result.reason), ("exit code", result.exit_code), ("ran", ran)])
+    if not result.output_tail:
+        say("it printed nothing", style="dim")
+        return
+    lines = escaped_lines(result.output_tail).splitlines()
+    cut = len(lines) > _SHOWN_LINES or result.output_truncated
+    say("the end of its output (all that is kept: `bandmaster logs`):" if cut else "its output:", style="dim")
+    for line in lines[-_SHOWN_LINES:]:
+        output().out(f"  {line}", highlight=False)

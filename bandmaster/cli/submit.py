@@ -1,0 +1,217 @@
+"""``bandmaster submit``: send scripts or a command to be run, many at once, and wait for them if asked to.
+
+In the flow: everything is read and checked first, then enqueued a hundred a call, each accepted or refused for itself.
+If the command dies in between, what was accepted runs; ``--id`` makes sending it again safe.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.exits import Exit, WrongUsage
+from bandmaster.cli.opening import Opened, opened
+from bandmaster.cli.records import Record, Result, read_result
+from bandmaster.cli.requests import Options, Source, command_source, event_of, read_source
+from bandmaster.cli.screen import Column, note, say, say_json, say_table
+from bandmaster.cli.times import due_at, iso_of, read_duration, read_when, show_duration, show_time
+from bandmaster.cli.waiting import progress_bar, wait_until_ended
+from bandmaster.scheduler.errors import QueueRejected, QueueUnavailable
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.grants import Parked
+from bandmaster.scheduler.states import State
+
+SENT_A_CALL: Final = 100
+COMMAND_MARK: Final = "--"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One source, its event and what became of it; `ended` and `result` only after waiting."""
+
+    source: Source
+    event: ExecutionRequestedEvent
+    outcome: Parked | QueueRejected
+    ended: Record | None = None
+    result: Result | None = None
+
+
+def take_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Arguments before and behind the first ``--`` of a `submit`; the parser would throw them together."""
+    if arguments[:1] == ["submit"] and COMMAND_MARK in arguments:
+        at = list(arguments).index(COMMAND_MARK)
+        return list(arguments[:at]), list(arguments[at + 1 :])
+    return list(arguments), None
+
+
+def submit(
+    context: typer.Context,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE | - | -- COMMAND", help="Scripts; - is standard input.")
+    ] = None,
+    priority: Annotated[
+        str, typer.Option("--priority", "-p", metavar="NAME", help="critical, high, normal, low or background.")
+    ] = "normal",
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose limit it counts against.")] = None,
+    action: Annotated[str, typer.Option(help="Whose limit, pause and statistics it counts for.")] = "pod",
+    timeout: Annotated[
+        str, typer.Option(metavar="DURATION", help="Running longer ends it: 300, 90s, 5m, 1h30m.")
+    ] = "300",
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="Not before: ISO 8601, or from now like +5m.")] = None,
+    gate: Annotated[
+        list[str] | None, typer.Option(metavar="KEY", help="A gate to pass besides; may be repeated.")
+    ] = None,
+    cpu: Annotated[str | None, typer.Option(metavar="CORES", help="Its CPU limit, like 500m or 2.")] = None,
+    memory: Annotated[str | None, typer.Option(metavar="BYTES", help="Its memory limit, like 256Mi.")] = None,
+    image: Annotated[str | None, typer.Option(help="The container image, on a cluster.")] = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="What runs a script: python, bash, sh, node or an absolute path.")
+    ] = None,
+    label: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="May be repeated.")] = None,
+    execution_id: Annotated[
+        str | None, typer.Option("--id", help="Its id, a guard against sending it twice; default: a new one.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for the end; exit code 1 if not COMPLETED.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Send scripts or a command, to be run in order of priority.
+
+    A script is run as its #! line or its suffix says, else by Python. Everything
+    is checked before anything is sent.
+
+    \b
+    Examples:
+      bandmaster submit report.py --priority high --wait
+      bandmaster submit jobs/*.sh --user ann --gate licence:matlab
+      bandmaster submit --at +10m --timeout 1h -- make -C /srv/site all
+      echo 'echo hello' | bandmaster submit - --runtime sh
+    """
+    options = Options(
+        priority=priority,
+        action=action,
+        timeout_seconds=read_duration(timeout, "--timeout"),
+        user_id=user,
+        gates=tuple(gate or ()),
+        cpu_limit=cpu,
+        memory_limit=memory,
+        image=image,
+        runtime=runtime,
+        labels=tuple(label or ()),
+    )
+    when = None if at is None else read_when(at)
+    sources = _sources(paths or [], context.obj)
+    if execution_id is not None and len(sources) > 1:
+        raise WrongUsage("--id names one execution; it cannot be given for several files")
+    events = [event_of(source, options, execution_id) for source in sources]
+    with opened() as bandmaster:
+        if when is not None:
+            due = due_at(when, bandmaster.queue.views.server_time_ms())
+            events = [event.from_any(event.model_dump() | {"scheduled_at": due}) for event in events]
+        sent = _send(bandmaster, sources, events)
+        if not as_json:
+            _say_sent(sent)
+        if any(isinstance(each.outcome, Parked) for each in sent) and (missing := bandmaster.missing_worker()):
+            note(missing)
+        if wait:
+            sent = _wait(bandmaster, sent)
+            if not as_json:
+                _say_ended(sent)
+    if as_json:
+        say_json({"executions": [_as_json(each) for each in sent]})
+    raise typer.Exit(_exit_of(sent))
+
+
+def _sources(paths: list[str], command: list[str] | None) -> list[Source]:
+    if command is not None:
+        if paths:
+            raise WrongUsage(f"both a script ({paths[0]!r}) and a command are given: send one of the two")
+        return [command_source(command)]
+    if not paths:
+        raise WrongUsage("nothing to send: name script files, - for standard input, or a command behind --")
+    return [read_source(path) for path in paths]
+
+
+def _send(bandmaster: Opened, sources: list[Source], events: list[ExecutionRequestedEvent]) -> list[Sent]:
+    sent: list[Sent] = []
+    with progress_bar("sent", len(events)) as progress:
+        for start in range(0, len(events), SENT_A_CALL):
+            page = events[start : start + SENT_A_CALL]
+            try:
+                outcomes = bandmaster.queue.enqueue_many(page)
+            except QueueUnavailable as error:
+                if sent:
+                    raise QueueUnavailable(f"{error}; {len(sent)} of {len(events)} had been sent") from error
+                raise
+            sent += map(Sent, sources[start:], page, outcomes)
+            progress.update(progress.task_ids[0], completed=len(sent))
+    for each in sent:
+        if isinstance(each.outcome, QueueRejected):
+            note(f"{each.source.shown_as[:80]}: {each.outcome}")
+    return sent
+
+
+def _wait(bandmaster: Opened, sent: list[Sent]) -> list[Sent]:
+    ids = [each.event.execution_id for each in sent if isinstance(each.outcome, Parked)]
+    records = wait_until_ended(bandmaster.queue, ids)
+    results = {one: read_result(bandmaster.queue, one) for one in records}
+    return [
+        Sent(each.source, each.event, each.outcome, records.get(name := each.event.execution_id), results.get(name))
+        for each in sent
+    ]
+
+
+def _say_sent(sent: list[Sent]) -> None:
+    accepted = [(each, each.outcome) for each in sent if isinstance(each.outcome, Parked)]
+    rows = [(parked.execution_id, _place(each, parked), each.source.shown_as) for each, parked in accepted]
+    if len(rows) == 1:
+        say(f"{rows[0][0]}  {rows[0][1]}")
+    elif rows:
+        say_table([Column("EXECUTION", folds=True), Column("PLACE"), Column("SOURCE", gives=True)], rows)
+
+
+def _place(each: Sent, parked: Parked) -> str:
+    if parked.state is State.SCHEDULED and each.event.scheduled_at is not None:
+        return f"due {show_time(int(each.event.scheduled_at.timestamp() * 1000))}"
+    return f"position {parked.position}"
+
+
+def _say_ended(sent: list[Sent]) -> None:
+    columns = [
+        *(Column("EXECUTION", folds=True), Column("STATE"), Column("EXIT", right=True), Column("RAN", right=True)),
+        *(Column("REASON", gives=True), Column("SOURCE", gives=True)),
+    ]
+    rows: list[tuple[str, ...]] = []
+    for each in sent:
+        if not isinstance(each.outcome, Parked):
+            continue
+        result = each.result or Result()
+        ran = "" if result.duration_seconds is None else show_duration(result.duration_seconds * 1000)
+        code = "" if result.exit_code is None else str(result.exit_code)
+        state, reason = ("unknown", None) if each.ended is None else (each.ended.state.value, each.ended.reason)
+        rows.append((each.event.execution_id, state, code, ran, reason or "", each.source.shown_as))
+    if rows:
+        say_table(columns, rows)
+
+
+def _as_json(each: Sent) -> dict[str, object]:
+    head: dict[str, object] = {"source": each.source.shown_as, "execution_id": each.event.execution_id}
+    if isinstance(each.outcome, QueueRejected):
+        return head | {"accepted": False, "code": each.outcome.code, "message": str(each.outcome)}
+    due = each.event.scheduled_at
+    head |= {
+        "accepted": True,
+        "state": each.outcome.state,
+        "position": each.outcome.position if each.outcome.position >= 0 else None,
+        "due_at": None if due is None else iso_of(int(due.timestamp() * 1000)),
+    }
+    if each.ended is None:
+        return head
+    return head | each.ended.as_json() | {"result": None if each.result is None else each.result.model_dump()}
+
+
+def _exit_of(sent: list[Sent]) -> Exit:
+    if any(isinstance(each.outcome, QueueRejected) for each in sent):
+        return Exit.REJECTED
+    ended = [each.ended for each in sent if each.ended is not None]
+    return Exit.OK if all(record.state is State.COMPLETED for record in ended) else Exit.FAILED

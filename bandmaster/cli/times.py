@@ -1,0 +1,82 @@
+"""Times and durations, as they are typed (``5m``, ``+1h30m``, ISO 8601) and as they are shown. Pure.
+
+Durations are whole seconds when typed and milliseconds when shown, as they are kept. A time without a zone is meant in
+the zone of the machine on which it was typed.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from bandmaster.cli.exits import WrongUsage
+from bandmaster.scheduler.errors import shown
+
+_DURATION: Final = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?", re.ASCII)
+_SECONDS: Final = (86_400, 3_600, 60, 1)
+
+
+def read_duration(text: str, name: str) -> int:
+    """The seconds that ``300``, ``90s``, ``5m`` or ``1h30m`` mean.
+
+    Raises:
+        WrongUsage: If it is no duration; `name` says whose.
+    """
+    found = _DURATION.fullmatch(text)
+    if not text or found is None:
+        raise WrongUsage(f"{name}: {shown(text)} is not a duration; allowed: like 300, 90s, 5m or 1h30m")
+    return sum(int(part or 0) * seconds for part, seconds in zip(found.groups(), _SECONDS, strict=True))
+
+
+def read_when(text: str) -> datetime | timedelta:
+    """The time that ISO 8601 means, or how long from now ``+5m`` means.
+
+    Raises:
+        WrongUsage: If it is neither.
+    """
+    if text.startswith("+"):
+        return timedelta(seconds=read_duration(text[1:], "--at"))
+    try:
+        # Without a zone astimezone() takes it for local time.
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise WrongUsage(
+            f"--at: {shown(text)} is not a time; allowed: ISO 8601 like 2030-01-31T12:00, or from now like +5m"
+        ) from None
+
+
+def due_at(when: datetime | timedelta, now_ms: int) -> datetime:
+    """The time that was meant, by the clock of the server."""
+    if isinstance(when, datetime):
+        return when
+    return datetime.fromtimestamp(now_ms / 1000, UTC) + when
+
+
+def iso_of(unix_ms: int | None) -> str | None:
+    """A time as JSON has it: ISO 8601 in UTC."""
+    if unix_ms is None:
+        return None
+    return datetime.fromtimestamp(unix_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def show_time(unix_ms: int) -> str:
+    """A time for people, in their zone; the date only where it is not today."""
+    local = datetime.fromtimestamp(unix_ms / 1000).astimezone()
+    today = datetime.now().astimezone().date()
+    return local.strftime("%H:%M:%S" if local.date() == today else "%Y-%m-%d %H:%M:%S")
+
+
+def show_duration(duration_ms: float) -> str:
+    """A duration for people: its two largest units, like ``350 ms``, ``12.3 s``, ``4m 10s``, ``2h 03m``, ``3d 04h``."""
+    if duration_ms < 0:
+        return f"-{show_duration(-duration_ms)}"
+    if duration_ms < 1000:
+        return f"{duration_ms:.0f} ms"
+    seconds = duration_ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}d {hour:02}h"
+    return f"{hour}h {minute:02}m" if hour else f"{minute}m {second:02}s"

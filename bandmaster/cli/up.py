@@ -1,0 +1,137 @@
+"""``bandmaster up``: run everything on this machine, say when it is ready, end it cleanly at Ctrl-C.
+
+In the flow: the processes of the Procfile in the current folder, else the same three built in: the embedded server,
+a worker, the scheduler. Data stays under ``var/``; executions that run survive, since they are supervised on their
+own, and are found again by the next ``up``.
+"""
+
+import signal
+import sys
+import time
+from threading import Thread
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.exits import CommandFailed, Exit
+from bandmaster.cli.opening import Opened
+from bandmaster.cli.processes import PROCFILE, Stack, built_in, from_procfile
+from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.status import leader_of
+from bandmaster.configs.logging import configure_logging
+from bandmaster.configs.redaction import redacted_url
+from bandmaster.configs.settings import Settings, load_settings
+from bandmaster.k8s.backend import connect as connect_pods
+from bandmaster.k8s.errors import PodError
+from bandmaster.scheduler.connection import connect, embedded_socket, redis_url
+from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+WORKERS: Final = 2
+THREADS: Final = 4
+READY_SECONDS: Final = 30.0
+"""After this it says what is missing, and goes on waiting."""
+
+_POLL_SECONDS: Final = 0.1
+
+
+def up(
+    workers: Annotated[int | None, typer.Option(min=1, help=f"Worker processes; default {WORKERS}.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help=f"Threads of each; default {THREADS}.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON lines: starting, ready, ended. Logs go to standard error.")
+    ] = False,
+) -> None:
+    """Run server, worker and scheduler on this machine until Ctrl-C.
+
+    Runs the Procfile of the current folder if there is one and neither
+    --workers nor --threads is given; else the same three processes, built in.
+    Data is kept under ./var (BANDMASTER_PATHS__VAR_DIR). With
+    BANDMASTER_REDIS__URL no server is started. Programs that run when it is
+    ended go on; the next `up` finds them.
+
+    \b
+    Examples:
+      bandmaster up
+      bandmaster up --workers 1 --threads 8
+    """
+    settings = load_settings()
+    configure_logging(settings.logging)
+    url = redacted_url(redis_url(settings))
+    _refuse_a_second(settings)
+    if PROCFILE.is_file() and workers is None and threads is None:
+        commands = from_procfile(PROCFILE)
+    else:
+        commands = built_in(workers or WORKERS, threads or THREADS)
+    if as_json:
+        say_json({"event": "starting", "processes": list(commands), "server": url}, line=True)
+    else:
+        say(f"starting {', '.join(commands)}; server {url}")
+    stack = Stack(commands, on_start=lambda: Thread(target=_say_ready, args=(settings, as_json), daemon=True).start())
+    stack.loop()  # pyright: ignore[reportUnknownMemberType]
+    code = _exit_of(stack)
+    if as_json:
+        say_json({"event": "ended", "exit_code": code, "died": stack.died}, line=True)
+    if left := _still_running(settings):
+        note(f"{left} executions still run, each until its timeout; the next `bandmaster up` here finds them")
+    if stack.died:
+        ended = ", ".join(f"{name} (exit code {status})" for name, status in stack.died.items())
+        raise CommandFailed(f"ended by itself: {ended}; so everything was ended")
+    raise typer.Exit(code)
+
+
+def _refuse_a_second(settings: Settings) -> None:
+    if settings.redis.url is not None:
+        return
+    try:
+        connect(settings, wait_seconds=0).close()
+    except QueueUnavailable:
+        return
+    raise CommandFailed(
+        f"a server runs already for this folder ({embedded_socket(settings)}): use it, end it first, "
+        f"or set another BANDMASTER_PATHS__VAR_DIR"
+    )
+
+
+def _say_ready(settings: Settings, as_json: bool) -> None:
+    """Wait until the server answers, a worker asks for work and a scheduler leads, and say so."""
+    try:
+        with connect(settings, name="bandmaster-up") as client:
+            bandmaster = Opened(settings, client, ExecutionQueueService(client, prefix=settings.redis.prefix))
+            began, said = time.monotonic(), False
+            while missing := _missing(bandmaster):
+                if not said and time.monotonic() - began > READY_SECONDS:
+                    said = True
+                    note(f"still waiting: {missing}")
+                time.sleep(_POLL_SECONDS)
+    except (QueueUnavailable, OSError) as error:
+        # The processes have the same trouble, and say it; or the end has begun.
+        note(f"not ready: {error}")
+        return
+    if as_json:
+        say_json({"event": "ready", "server": redacted_url(redis_url(settings))}, line=True)
+        return
+    say("ready: in another terminal, in this folder, try `bandmaster submit -- echo hello` and `bandmaster status`")
+    say("Ctrl-C ends it")
+    sys.stdout.flush()
+
+
+def _missing(bandmaster: Opened) -> str | None:
+    missing = bandmaster.missing_worker()
+    if missing is None and leader_of(bandmaster) is None:
+        missing = "no scheduler leads"
+    return missing
+
+
+def _still_running(settings: Settings) -> int:
+    try:
+        pods = connect_pods(settings.k8s.backend, root=settings.paths.absolute)
+        return sum(not pod.phase.ended for pod in pods.list())
+    except PodError:
+        return 0
+
+
+def _exit_of(stack: Stack) -> Exit:
+    if stack.died:
+        return Exit.FAILED
+    return Exit.INTERRUPTED if stack.asked_by is signal.SIGINT else Exit.OK

@@ -1,0 +1,80 @@
+"""Waiting for executions to end, with live progress where somebody watches.
+
+In the flow: `submit --wait`. It only reads, so Ctrl-C, a closed terminal or a killed command change nothing: what was
+submitted goes on, and `show` tells later what became of it.
+"""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from bandmaster.cli.exits import Exit
+from bandmaster.cli.records import Record, read_records
+from bandmaster.cli.screen import note, notes
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import HOLDING
+
+POLL_SECONDS: Final = 0.2
+READ_A_SECOND: Final = 5_000
+"""Records read a second at most: with very many, the pauses grow."""
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Generator[Progress]:
+    """A progress bar on standard error; nothing at all where that is no terminal."""
+    progress = Progress(
+        SpinnerColumn(),
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        console=notes(),
+        transient=True,
+        disable=not notes().is_terminal,
+    )
+    with progress:
+        progress.add_task("", total=total)
+        yield progress
+
+
+def wait_until_ended(queue: ExecutionQueueService, execution_ids: Sequence[str]) -> dict[str, Record]:
+    """Wait until all have ended.
+
+    Returns:
+        Their records; one that is no longer known is missing.
+
+    Raises:
+        Exit: At Ctrl-C, after saying that the executions go on.
+    """
+    records: dict[str, Record] = {}
+    open_ids = list(execution_ids)
+    try:
+        with progress_bar("executions", len(open_ids)) as progress:
+            while True:
+                seen = read_records(queue, open_ids)
+                records |= seen
+                looked_at = max(1, len(open_ids))
+                open_ids = [one for one in open_ids if one in seen and not seen[one].ended]
+                progress.update(
+                    progress.task_ids[0],
+                    completed=len(execution_ids) - len(open_ids),
+                    description=_said([records[one] for one in open_ids]),
+                )
+                if not open_ids:
+                    return {one: records[one] for one in execution_ids if one in records}
+                time.sleep(max(POLL_SECONDS, looked_at / READ_A_SECOND))
+    except KeyboardInterrupt:
+        which = open_ids[0] if len(open_ids) == 1 else "ID"
+        note(f"not waiting any longer; {len(open_ids)} go on: look with `bandmaster show {which}`")
+        raise typer.Exit(Exit.INTERRUPTED) from None
+
+
+def _said(records: list[Record]) -> str:
+    running = sum(record.state in HOLDING for record in records)
+    return Text(f"{running} running, {len(records) - running} waiting").plain

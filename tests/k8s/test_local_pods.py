@@ -1,0 +1,257 @@
+"""Local pods from create to collected: outcomes, what a program sees, one pod per attempt, delete, acknowledge."""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+import pytest
+from living_pods import CREATE, ended, gone, living_pods, outcome_of, processes_under, running, spec
+
+from bandmaster.k8s.backend import connect
+from bandmaster.k8s.errors import PodConflict, PodNotFound, PodsUnavailable
+from bandmaster.k8s.local.launching import LocalLimits
+from bandmaster.k8s.local.pods import LocalPods
+from bandmaster.k8s.pods import PodPhase, PodScript, Reason
+from waiting import wait_until
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "var"
+
+
+@pytest.fixture
+def pods(root: Path) -> Iterator[LocalPods]:
+    with living_pods(root) as pods:
+        yield pods
+
+
+def test_a_program_that_ends_well_completes_with_its_output_and_times(pods: LocalPods) -> None:
+    before = time.time()
+    created = pods.create(spec("echo out; echo err >&2"))
+    assert created.phase in (PodPhase.PENDING, PodPhase.RUNNING, PodPhase.SUCCEEDED)
+    outcome = ended(pods, created.name)
+    assert (outcome.exit_code, outcome.signal, outcome.reason) == (0, None, Reason.COMPLETED)
+    assert (outcome.output_tail, outcome.output_truncated) == ("out\nerr\n", False)
+    assert outcome.started_at is not None
+    assert before <= outcome.started_at <= outcome.ended_at <= time.time()
+    assert 0 <= outcome.duration_seconds < 30
+    status = pods.get(created.name)
+    assert status is not None
+    assert (status.phase, status.uid) == (PodPhase.SUCCEEDED, created.uid)
+
+
+def test_an_exit_code_is_reported(pods: LocalPods) -> None:
+    outcome = outcome_of(pods, spec("exit 42"))
+    assert (outcome.exit_code, outcome.signal, outcome.reason) == (42, None, Reason.ERROR)
+
+
+def test_a_signal_is_reported(pods: LocalPods) -> None:
+    outcome = outcome_of(pods, spec("kill -SEGV $$"))
+    assert (outcome.exit_code, outcome.signal, outcome.reason) == (None, signal.SIGSEGV, Reason.ERROR)
+
+
+@pytest.mark.parametrize(("program", "code"), [("no-such-program", 127), ("/etc/passwd", 126), ("/", 126)])
+def test_a_program_that_cannot_be_started_ends_as_in_a_shell(pods: LocalPods, program: str, code: int) -> None:
+    outcome = outcome_of(pods, spec(command=(program,)))
+    assert (outcome.exit_code, outcome.signal, outcome.reason) == (code, None, Reason.START_ERROR)
+    assert program in outcome.output_tail
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        PodScript("import sys; print('ran', sys.version_info >= (3, 11))"),
+        PodScript("echo ran $((1 == 1)) | sed s/1/True/", runtime="sh"),
+        PodScript("[[ a == a ]] && echo ran True", file_name="it.bash"),
+        PodScript("#!/usr/bin/env bash\n[[ a == a ]] && echo ran True", file_name="-it.sh"),
+    ],
+)
+def test_a_script_runs_in_the_runtime_that_it_wants(pods: LocalPods, script: PodScript) -> None:
+    outcome = outcome_of(pods, spec(script=script))
+    assert (outcome.exit_code, outcome.output_tail) == (0, "ran True\n")
+
+
+def test_a_runtime_that_this_machine_has_not_got_ends_as_not_found(pods: LocalPods) -> None:
+    outcome = outcome_of(pods, spec(script=PodScript("BEGIN { print 1 }", runtime="/no/such/awk")))
+    assert (outcome.exit_code, outcome.reason) == (127, Reason.START_ERROR)
+
+
+def test_a_program_sees_nothing_of_its_worker(pods: LocalPods, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANDMASTER_REDIS__URL", "redis://:secret@example")
+    program = """
+import os, signal, sys
+print(sorted(os.environ))
+print(os.getcwd() == os.environ["HOME"], os.environ["TMPDIR"] != os.environ["HOME"], os.access(os.environ["TMPDIR"], 7))
+print(sorted(os.listdir("/proc/self/fd"), key=int)[:-1], sys.stdin.read() == "")
+print(os.getpgrp() == os.getpid() == os.getsid(0), signal.getsignal(signal.SIGHUP) is signal.SIG_DFL)
+"""
+    created = pods.create(spec(python=program))
+    lines = ended(pods, created.name).output_tail.splitlines()
+    names = ["HOME", "LANG", "PATH", "PYTHONUNBUFFERED", "TMPDIR"]
+    assert lines[0] == str(sorted(["EXECUTION_ATTEMPT", "EXECUTION_ID", "EXECUTION_POD_UID", *names]))
+    assert lines[1:] == ["True True True", "['0', '1', '2'] True", "True True"]
+    folder = root / "pods" / created.name
+    assert "secret" not in "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+
+
+def test_creating_twice_adopts_the_pod(pods: LocalPods) -> None:
+    wanted = spec("sleep 60")
+    first = pods.create(wanted)
+    assert pods.create(wanted).uid == first.uid
+    assert [status.uid for status in pods.list()] == [first.uid]
+    second = pods.create(spec("true", execution_id=wanted.execution_id, attempt=2))
+    assert second.uid != first.uid
+
+
+def test_an_ended_pod_is_adopted_and_not_run_again(pods: LocalPods, tmp_path: Path) -> None:
+    wanted = spec(f"echo ran >> {tmp_path}/runs")
+    first = pods.create(wanted)
+    ended(pods, first.name)
+    again = pods.create(wanted)
+    assert (again.uid, again.phase) == (first.uid, PodPhase.SUCCEEDED)
+    assert (tmp_path / "runs").read_text() == "ran\n"
+
+
+def test_two_processes_and_many_threads_at_once_make_one_pod(pods: LocalPods, root: Path, tmp_path: Path) -> None:
+    line = f"echo ran >> {tmp_path}/runs; sleep 60"
+    wanted = spec(line)
+    command = [sys.executable, "-c", CREATE, str(root), wanted.execution_id, line]
+    with ThreadPoolExecutor(4) as threads, Popen(command, stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"ready\n"
+        other.stdin.write(b"go\n")
+        other.stdin.flush()
+        uids = {status.uid for status in threads.map(pods.create, [wanted] * 4)}
+        uids.add(other.stdout.readline().decode().strip())
+        other.communicate(b"end\n")
+    assert len(uids) == 1
+    running(pods, wanted.name)
+    wait_until((tmp_path / "runs").exists, what="the run")
+    assert (tmp_path / "runs").read_text() == "ran\n"
+    # One supervisor, the shell and its sleep; what lost the claim leaves no folder either.
+    wait_until(lambda: len(processes_under(root)) == 3, what="the end of the others")
+    wait_until(lambda: [path.name for path in (root / "pods").iterdir()] == [wanted.name], what="one folder")
+
+
+def test_a_name_that_something_else_has_is_a_conflict(pods: LocalPods, root: Path) -> None:
+    wanted = spec("true")
+    pods.ping()
+    taken = root / "pods" / wanted.name
+    taken.mkdir()
+    (taken / "spec.json").write_text("not a pod")
+    with pytest.raises(PodConflict, match=wanted.name):
+        pods.create(wanted)
+    assert pods.list() == []
+    assert list((root / "pods").iterdir()) == [taken]
+
+
+def test_a_running_pod_is_deleted_with_term_first(pods: LocalPods, tmp_path: Path) -> None:
+    line = f"trap 'echo bye > {tmp_path}/bye; exit 0' TERM; echo up; while :; do sleep 0.01; done"
+    created = pods.create(spec(line))
+    running(pods, created.name, printed=b"up")
+    assert pods.delete(created.name, uid=created.uid)
+    gone(pods, created.name)
+    assert (tmp_path / "bye").read_text() == "bye\n"
+    assert not pods.delete(created.name)
+
+
+def test_a_pod_that_ignores_term_is_there_until_it_is_killed(pods: LocalPods, root: Path) -> None:
+    wanted = spec("trap '' TERM; echo up; while :; do sleep 0.01; done")
+    created = pods.create(wanted)
+    running(pods, created.name, printed=b"up")
+    assert pods.delete(created.name)
+    status = pods.get(created.name)
+    assert status is not None
+    assert status.deleting
+    with pytest.raises(PodConflict, match="being deleted"):
+        pods.create(wanted)
+    gone(pods, created.name)
+    assert not [process for process in processes_under(root) if "sh" in process.name()]
+    assert pods.create(wanted).uid != created.uid
+
+
+def test_a_deletion_for_another_uid_deletes_nothing(pods: LocalPods) -> None:
+    created = pods.create(spec("sleep 60"))
+    assert not pods.delete(created.name, uid="another")
+    status = pods.get(created.name)
+    assert status is not None
+    assert not status.deleting
+
+
+def test_an_ended_pod_is_gone_as_soon_as_it_is_deleted(pods: LocalPods) -> None:
+    created = pods.create(spec("true"))
+    ended(pods, created.name)
+    assert pods.delete(created.name, uid=created.uid)
+    assert pods.get(created.name) is None
+
+
+def test_a_folder_that_a_program_locked_up_is_removed(pods: LocalPods, root: Path) -> None:
+    created = pods.create(spec("mkdir -p a/b; touch a/b/c; ln -s / a/root; chmod 0 a/b a"))
+    ended(pods, created.name)
+    pods.delete(created.name)
+    swept = LocalPods(root)
+    assert swept.list() == []
+    assert list((root / "pods").iterdir()) == []
+
+
+def test_an_outcome_stays_until_it_is_acknowledged(pods: LocalPods, root: Path) -> None:
+    forgetful = LocalLimits(keep_seconds=0.0)
+    created = pods.create(spec("echo kept"))
+    assert not pods.acknowledge(created.name, "another")
+    outcome = ended(pods, created.name)
+    (listed,) = LocalPods(root, forgetful).list()
+    assert (listed.outcome, listed.acknowledged) == (outcome, False)
+    assert pods.acknowledge(created.name, created.uid)
+    assert pods.acknowledge(created.name, created.uid)
+    (listed,) = pods.list()
+    assert listed.acknowledged
+    assert b"".join(pods.logs(created.name)) == b"kept\n"
+    assert LocalPods(root, forgetful).list() == []
+
+
+def test_a_running_pod_cannot_be_acknowledged(pods: LocalPods) -> None:
+    created = pods.create(spec("sleep 60"))
+    assert not pods.acknowledge(created.name, created.uid)
+
+
+@pytest.mark.parametrize("name", ["", "..", "exec-/../x", ".gone-1", "exec-nothing-1", "exec-\n"])
+def test_a_name_that_no_pod_has_is_answered_and_touches_nothing(pods: LocalPods, name: str) -> None:
+    assert pods.get(name) is None
+    assert not pods.delete(name)
+    assert not pods.acknowledge(name, "uid")
+    with pytest.raises(PodNotFound):
+        pods.logs(name)
+
+
+def test_a_root_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    pods = connect("local", root=tmp_path / "file")
+    with pytest.raises(PodsUnavailable, match="cannot be made"):
+        pods.ping()
+    with pytest.raises(PodsUnavailable, match="cannot be made"):
+        pods.create(spec("true"))
+    assert str(tmp_path) in pods.describe()
+
+
+def test_a_root_that_somebody_removes_makes_pods_unavailable_to_a_watch(pods: LocalPods, root: Path) -> None:
+    watch = pods.watch(30)
+    pods.ping()
+    (root / "pods" / "exec-blocks-1").mkdir()
+    threading.Timer(0.2, shutil.rmtree, [root]).start()
+    with pytest.raises(PodsUnavailable):
+        next(watch)
+
+
+def test_pods_are_private_to_their_user(pods: LocalPods, root: Path) -> None:
+    created = pods.create(spec("true"))
+    for path in (root / "pods", root / "pods" / created.name):
+        assert os.stat(path).st_mode & 0o077 == 0
