@@ -1,16 +1,15 @@
 """``python -m bandmaster.scheduler``: the scheduler process. Run as many as you like: one leads.
 
-In the flow: it only ticks (see `ticking.py`); without it, lanes of workers keep themselves going, and what is lost is
-the sweep of stale executions and the revival of a dead watch. It waits for the server at start, ends at SIGTERM or
-SIGINT with 0, and with 1 if the settings are wrong or the server does not come.
+In the flow: it only ticks (see `ticking.py`); while none runs, the workers send its ticks themselves. It waits for the
+server at start, ends at SIGTERM or SIGINT with 0, and with 1 if the settings are wrong or the server does not come. If
+it is killed, another leads when its TTL is over.
 """
 
 import signal
 import sys
-from types import FrameType
 
 import structlog
-from apscheduler.schedulers.blocking import BlockingScheduler
+from apscheduler.schedulers.background import BackgroundScheduler
 from dramatiq.brokers.redis import RedisBroker
 
 from ..configs.errors import SettingsError
@@ -23,6 +22,7 @@ from .scripts import Scripts
 from .ticking import Ticking
 
 log = structlog.get_logger("bandmaster.scheduler")
+ENDS = {signal.SIGTERM, signal.SIGINT}
 
 
 def main() -> int:
@@ -34,19 +34,20 @@ def main() -> int:
     except (SettingsError, QueueUnavailable) as error:
         sys.stderr.write(f"bandmaster: scheduler: {error}\n")
         return 1
+    except KeyboardInterrupt:
+        return 0
     broker = RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[])
     ticking = Ticking(Scripts(client, Keys(settings.redis.prefix)), broker, settings.scheduler)
-    scheduler = BlockingScheduler(timezone="UTC")
+    scheduler = BackgroundScheduler(timezone="UTC")
     ticking.add_jobs(scheduler)
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        scheduler.shutdown(wait=False)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    log.info("scheduler_started", interval_seconds=settings.scheduler.interval_seconds)
-    ticking.tick()
+    # Blocked before any thread begins, and waited for here: a handler could meet a lock that this thread holds.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     scheduler.start()
+    log.info("scheduler_started", interval_seconds=settings.scheduler.interval_seconds)
+    signal.sigwait(ENDS)
+    # A second one ends it at once, should Redis hang now.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+    scheduler.shutdown(wait=False)
     try:
         ticking.resign()
     except QueueUnavailable as error:

@@ -98,6 +98,11 @@ def read_grants(raw: list[list[Any]]) -> list[Grant]:
     ]
 
 
+def read_admission(raw: list[Any]) -> Admission:
+    """The answer of admit."""
+    return Admission(read_grants(raw[3]), more=raw[1] == 1, wait_ms=None if raw[2] < 0 else raw[2])
+
+
 def read_state(raw: bytes) -> State | None:
     """A state, or None for none."""
     return State(raw.decode()) if raw else None

@@ -1,14 +1,17 @@
 """The scheduler process's two jobs: to lead, and, while leading, to send `try_schedule` by name.
 
-In the flow: APScheduler runs both; the workers do the work. The tick only sends, and the message is dropped if it is
-older than a tick, so ticks don't pile up. If the leader dies, its key runs out within its TTL and another scheduler is
-elected; if a tick hangs, leadership is no longer renewed (F6), since who makes no progress must not lead.
+In the flow: APScheduler runs both; the workers do the work. The tick only sends, and takes back the one before if no
+worker has fetched it yet, so ticks don't pile up while there are no workers. If the leader dies, its key runs out
+within its TTL and another scheduler is elected; if a tick hangs, leadership is no longer renewed (F6), since who makes
+no progress must not lead; what a leader that slept sends carries its old epoch, and is refused (F5).
 """
 
 import threading
 import time
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final
 
+import redis
 import structlog
 from apscheduler.schedulers.base import BaseScheduler
 from dramatiq import Message
@@ -24,6 +27,7 @@ JOB_ID: Final = "saga_try_schedule"
 ACTOR: Final = "try_schedule"
 QUEUE: Final = "lifecycle"
 MAX_AGE_SHARE: Final = 0.9
+RENEWALS_A_TTL: Final = 3
 
 
 class Ticking:
@@ -32,12 +36,15 @@ class Ticking:
     def __init__(self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings) -> None:
         self._leadership = Leadership(scripts, ttl_ms=settings.leader_ttl_ms)
         self._broker = broker
+        self._client: Any = scripts.client
         self._settings = settings
         self._lock = threading.Lock()
         self._tick_began: float | None = None
+        self._last_tick: str | None = None
+        self._resigned = False
 
     def add_jobs(self, scheduler: BaseScheduler) -> None:
-        """Put both jobs on an APScheduler."""
+        """Put both jobs on an APScheduler, the first tick at once."""
         scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
             self.tick,
             trigger="interval",
@@ -45,9 +52,15 @@ class Ticking:
             id=JOB_ID,
             max_instances=1,
             misfire_grace_time=self._settings.misfire_grace_seconds,
+            next_run_time=datetime.now(UTC),
         )
         scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
-            self.lead, trigger="interval", seconds=self._settings.leader_ttl_ms / 3000, id="lead", max_instances=1
+            self.lead,
+            trigger="interval",
+            seconds=self._settings.leader_ttl_ms / 1000 / RENEWALS_A_TTL,
+            id="lead",
+            max_instances=1,
+            misfire_grace_time=None,  # however late, it is still the right thing to do
         )
 
     def lead(self) -> bool:
@@ -61,6 +74,8 @@ class Ticking:
             log.error("tick_hangs", since_seconds=round(time.monotonic() - began, 1))
             return False
         with self._lock:
+            if self._resigned:
+                return False
             led = self._leadership.leads
             try:
                 leads = self._leadership.elect()
@@ -81,10 +96,26 @@ class Ticking:
             return False
         self._tick_began = time.monotonic()
         try:
-            self._broker.enqueue(self._message())
+            self._take_back()
+            self._last_tick = self._broker.enqueue(self._message()).options["redis_message_id"]
+        except redis.RedisError as error:
+            log.warning("tick_failed", error=str(error))
+            return False
         finally:
             self._tick_began = None
         return True
+
+    def _take_back(self) -> None:
+        """Remove the last tick, if it still waits: one is as good as many. Where Dramatiq keeps it, its Lua says."""
+        if self._last_tick is None:
+            return
+        queue = f"{self._broker.namespace}:{QUEUE}"
+        pipeline = self._client.pipeline()
+        pipeline.lrem(queue, 1, self._last_tick)
+        pipeline.hdel(f"{queue}.msgs", self._last_tick)
+        if pipeline.execute()[0]:
+            log.warning("tick_not_fetched", reason="no worker has taken the last try_schedule")
+        self._last_tick = None
 
     def _message(self) -> "Message[None]":
         return Message(
@@ -92,10 +123,15 @@ class Ticking:
             actor_name=ACTOR,
             args=(),
             kwargs={"leader_id": self._leadership.leader_id, "epoch": self._leadership.epoch},
-            options={"max_age": int(self._settings.interval_seconds * 1000 * MAX_AGE_SHARE)},
+            options={"max_age": max(1, int(self._settings.interval_seconds * 1000 * MAX_AGE_SHARE))},
         )
 
     def resign(self) -> None:
-        """Let another lead at once."""
+        """Let another lead at once, and never lead again.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; another is elected when the TTL is over.
+        """
         with self._lock:
+            self._resigned = True
             self._leadership.resign()

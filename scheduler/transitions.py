@@ -17,7 +17,7 @@ from .grants import (
     Parked,
     Renewal,
     Settled,
-    read_grants,
+    read_admission,
     read_settled,
     read_state,
 )
@@ -67,9 +67,9 @@ class Transitions:
         self._admit = scripts.source("admit", "lane count lease_ms max_active consumer")
         self._release = scripts.source("release", "id attempt state reason result only dead lane count lease_ms")
         self._retry = scripts.source("retry", "id attempt kind delay_ms reason message lane count lease_ms")
-        self._renew = scripts.source("renew", "id attempt")
+        self._renew = scripts.source("renew", "lease_ms id attempt")
         self._hand_over = scripts.source("hand_over", "id attempt pod pod_uid")
-        self._cancel = scripts.source("cancel", "id outcome reason")
+        self._cancel = scripts.source("cancel", "id outcome reason attempt")
         self._remove = scripts.source("remove", "id")
         self._reprioritise = scripts.source("reprioritise", "id band")
 
@@ -116,10 +116,16 @@ class Transitions:
             max_active: In place of the setting max_concurrent_executions.
             consumer: A worker that consumes the lane asks, so it is live.
         """
-        raw = self.scripts.call(
+        call = self.prepare_admit(lane, count, lease_ms=lease_ms, max_active=max_active, consumer=consumer)
+        return read_admission(call.run())
+
+    def prepare_admit(
+        self, lane: str, count: int, *, lease_ms: int = 0, max_active: int | None = None, consumer: bool = False
+    ) -> Call:
+        """An admission that may be run until it answers, so that no grant is lost; read it with `read_admission`."""
+        return self.scripts.prepare(
             self._admit, lane, count, lease_ms, "" if max_active is None else max_active, int(consumer)
         )
-        return Admission(read_grants(raw[3]), more=raw[1] == 1, wait_ms=None if raw[2] < 0 else raw[2])
 
     def release(
         self,
@@ -212,12 +218,17 @@ class Transitions:
             following.lease_ms,
         )
 
-    def renew(self, grants: Sequence[Grant | tuple[str, int]]) -> list[Renewal]:
-        """Prolong leases; a result each, in order."""
+    def renew(self, grants: Sequence[Grant | tuple[str, int]], *, lease_ms: int = 0) -> list[Renewal]:
+        """Prolong leases; a result each, in order.
+
+        Args:
+            grants: Whose.
+            lease_ms: From now, for those that a worker's thread holds: what that worker counts on. 0: the setting.
+        """
         pairs = [(g.execution_id, g.attempt) if isinstance(g, Grant) else g for g in grants]
         if not pairs:
             return []
-        raw = self.scripts.call(self._renew, *(part for pair in pairs for part in pair))
+        raw = self.scripts.call(self._renew, lease_ms, *(part for pair in pairs for part in pair))
         return [Renewal(code.decode()) for code in raw]
 
     def hand_over(self, execution_id: str, attempt: int, pod: str, pod_uid: str) -> tuple[Code, State | None]:
@@ -225,11 +236,26 @@ class Transitions:
         raw = self.scripts.call(self._hand_over, execution_id, attempt, pod, pod_uid)
         return Code(raw[0].decode()), read_state(raw[1])
 
-    def cancel(self, execution_id: str, *, outcome: State = State.CANCELLED, reason: str = "cancelled") -> Cancellation:
-        """End what waits; ask what holds a slot to end as `outcome` (CANCELLED or TIMEOUT)."""
-        code, state, attempt, pod, uid = self.scripts.call(self._cancel, execution_id, outcome, reason)
+    def cancel(
+        self,
+        execution_id: str,
+        *,
+        outcome: State = State.CANCELLED,
+        reason: str = "cancelled",
+        attempt: int | None = None,
+    ) -> Cancellation:
+        """End what waits as CANCELLED; ask what holds a slot to end as `outcome` (CANCELLED or TIMEOUT).
+
+        Args:
+            execution_id: Which.
+            outcome: What it ends as if it holds a slot.
+            reason: One word.
+            attempt: Only under this grant, as a timeout must be; None for whatever attempt it is at.
+        """
+        given = "" if attempt is None else attempt
+        code, state, current, pod, uid = self.scripts.call(self._cancel, execution_id, outcome, reason, given)
         return Cancellation(
-            Code(code.decode()), read_state(state), int(attempt), pod.decode() or None, uid.decode() or None
+            Code(code.decode()), read_state(state), int(current), pod.decode() or None, uid.decode() or None
         )
 
     def remove(self, execution_id: str) -> tuple[Code, State | None]:

@@ -2,12 +2,13 @@
 -- gone (D10, D11): a pod's execution is CANCELLING until its pod is deleted, a body is told at its next renewal.
 -- Atomic against admit, hand-over and release: exactly one terminal state results.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: caller, number, id, outcome, reason
+-- ARGV: caller, number, id, outcome, reason, attempt
 --   caller number   the request token
---   outcome         CANCELLED | TIMEOUT, what it ends as
--- Returns: {code, state, attempt, pod, pod_uid}; code OK | UNKNOWN | ENDED
+--   outcome         CANCELLED | TIMEOUT, what it ends as if it holds a slot; what waits is CANCELLED
+--   attempt         only under this grant (a timeout is an attempt's own), '' for whatever attempt it is at
+-- Returns: {code, state, attempt, pod, pod_uid}; code OK | STALE | UNKNOWN | ENDED
 -- include: keys settings time reply journal gates lanes waiting ending memory
-local id, outcome, reason = ARGV[3], ARGV[4], ARGV[5]
+local id, outcome, reason, attempt = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
 pass_at_maxmemory()
 local replay = said()
@@ -16,9 +17,11 @@ if replay then return replay end
 local m = load(id)
 if not m then return answer({'UNKNOWN', '', 0, '', ''}) end
 if m.ended_at then return answer({'ENDED', m.state, m.attempt or 0, '', ''}) end
-if m.state == 'SCHEDULED' or m.state == 'PENDING' then
+local waits = m.state == 'SCHEDULED' or m.state == 'PENDING'
+if attempt ~= '' and (waits or attempt ~= m.attempt) then return answer({'STALE', m.state, m.attempt or 0, '', ''}) end
+if waits then
     leave_waiting(id, m)
-    finish(id, m, 'cancel', outcome, reason, false)
+    finish(id, m, 'cancel', 'CANCELLED', reason, false)
 elseif not m.cancel then
     if m.state == 'POD' then m.state = 'CANCELLING' end
     redis.call('HSET', D.meta(id), 'state', m.state, 'cancel', outcome, 'cancel_reason', reason)

@@ -8,7 +8,7 @@ local reads = {
     set = function(key) return redis.call('SMEMBERS', key) end,
     zset = function(key) return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end,
     list = function(key) return redis.call('LRANGE', key, 0, -1) end,
-    stream = function() return {} end,
+    stream = function(key) return {tostring(redis.call('XLEN', key))} end,
 }
 local found = {}
 for _, key in ipairs(redis.call('KEYS', ARGV[1] .. ':*')) do

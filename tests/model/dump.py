@@ -1,4 +1,4 @@
-"""The whole contents of a queue in Redis, read in one moment, for the invariants and for comparing before with after."""
+"""The whole contents of a queue in Redis, read in one moment: for the invariants, and to compare before with after."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,7 +9,7 @@ from typing import Any
 import redis
 
 from bandmaster.scheduler.script_source import ScriptSource, assemble, script_names
-from bandmaster.scheduler.scripts import Argument, Scripts, StaleCall
+from bandmaster.scheduler.scripts import Argument, Call, Scripts, StaleCall
 from model.clock import Clock, turned_includes
 from model.dump import Dump, read_dump
 
@@ -23,6 +23,7 @@ class Engine:
         self.clock = Clock(client, self.scripts.keys)
         self.sent: list[tuple[ScriptSource, tuple[Argument, ...]]] = []
         self._sources = {name: self.scripts.source(name, " ".join(assemble(name).arguments)) for name in script_names()}
+        self._kept: list[Call] = []
         self._journal_at = "-"
 
     def tell(self, name: str, *arguments: Argument, deliveries: int = 1) -> Any:
@@ -32,6 +33,8 @@ class Engine:
             answers = [self.scripts.call(source, *arguments) for _ in range(deliveries)]
             return answers[0]
         call = self.scripts.prepare(source, *arguments)
+        if deliveries > 2:
+            self._kept.append(call)  # its caller makes no other call, so it may be made again much later
         answers = [call.run() for _ in range(deliveries)]
         assert answers == answers[:1] * deliveries, "a call made again was answered differently"
         self.sent.append((call.source, call.arguments))
@@ -40,15 +43,19 @@ class Engine:
     def deliver_late(self, index: int) -> None:
         """One of the calls ever sent arrives once more; it must change nothing."""
         source, arguments = self.sent[index % len(self.sent)]
-        before = self.dump().contents()
+        dump = self.dump()
+        before = dump.contents()
         try:
-            self.scripts.execute(source, arguments)
+            answer = self.scripts.execute(source, arguments)
         except StaleCall:
             pass
         else:
             # Not refused: then its caller has made no later call, so its number is the highest of that name.
             numbers = [sent[1] for _, sent in self.sent if sent[0] == arguments[0]]
             assert arguments[1] == max(numbers)  # type: ignore[type-var]
+            for execution_id, attempt, *_ in answer[3] if source.name == "admit" else ():
+                meta = dump[f"meta:{execution_id.decode()}"].hash
+                assert (meta["state"], meta["attempt"]) == ("RUNNING", str(attempt)), "a lost grant was given again"
         assert self.dump().contents() == before, "a late call had an effect"
 
     def dump(self) -> Dump:

@@ -104,9 +104,9 @@ def test_park_steps_through_groups_of_its_arguments_in_order() -> None:
 
 
 def test_renew_steps_through_pairs_of_its_arguments_in_order() -> None:
-    assert assemble("renew").arguments == ("id", "attempt")
+    assert assemble("renew").arguments == ("lease_ms", "id", "attempt")
     text = body("renew")
-    assert "for i = 1, #ARGV, 2 do" in text
+    assert "for i = 2, #ARGV, 2 do" in text
     assert "local id, asked = ARGV[i], ARGV[i + 1]" in text
 
 

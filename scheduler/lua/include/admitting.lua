@@ -40,14 +40,15 @@ local function forget(id, lane, gate)
     if gate then reindex(gate) end
 end
 
--- Up to `count` grants of this lane. Second result: 1 if the bound of moves was reached and more may be eligible.
-local function admit(lane, count, lease_ms, max_active)
+-- Up to `count` grants of this lane, none of a score beyond `ceiling` if that is given. Second result: 1 if the bound
+-- of moves was reached and more may be eligible.
+local function admit(lane, count, lease_ms, max_active, ceiling)
     local grants, moves = {}, 0
     local slots = is_paused('lane:' .. lane) and 0 or free_slots(max_active)
     touched[lane] = true
     while #grants < count and #grants < slots and moves < MAX_MOVES do
-        local id, _, gate = best_candidate(lane)
-        if not id then break end
+        local id, score, gate = best_candidate(lane)
+        if not id or (ceiling and tonumber(score) > ceiling) then break end
         local m = load(id)
         if m then grants[#grants + 1] = consider(id, m, lease_ms) else forget(id, lane, gate) end
         moves = moves + 1
@@ -56,15 +57,17 @@ local function admit(lane, count, lease_ms, max_active)
 end
 
 -- After a release: into the caller's own process only while its lane has the best candidate of the live lanes; else
--- that lane is woken, also when the caller admits nothing. Tokens for touched lanes are pushed only when all is settled,
--- so that nobody is woken for a slot that is taken here.
+-- the lane that has it is woken, also when the caller admits nothing. Tokens for touched lanes are pushed only when all
+-- is settled, so that nobody is woken for a slot that is taken here.
 local function admit_next(lane, count, lease_ms)
     if free_slots() < 1 then return {} end
-    for name in pairs(touched) do index_lane(name) end
-    local best = best_live_lane(lane)
-    if best == lane and count > 0 then return (admit(lane, count, lease_ms)) end
-    if best and not touched[best] then wake(best) end
-    return {}
+    for name in pairs(touched) do
+        if name ~= lane then index_lane(name) end
+    end
+    local other, score = best_live_lane_but(lane)
+    local grants = (lane ~= '' and count > 0) and admit(lane, count, lease_ms, nil, score) or {}
+    if other and #grants < math.max(count, 1) and not touched[other] then wake(other) end
+    return grants
 end
 
 -- Grants as the client takes them: id, attempt, lease in ms, event or '', message or ''. A replayed grant that was

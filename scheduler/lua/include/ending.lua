@@ -35,6 +35,7 @@ local function wait_again(id, m, verb, delay_ms, reason)
     count_user(m, 1)
     if delay_ms > 0 then
         enter_scheduled(id, m, now + delay_ms)
+        if delay_ms < 1000 then wake(m.lane) end -- sooner than an idle consumer asks again
     else
         enter_pending(id, m)
     end

@@ -45,11 +45,13 @@ local function settle_lanes()
     touched = {}
 end
 
--- The lane with the best candidate among those that have live consumers; `own` counts as live.
-local function best_live_lane(own)
-    for _, lane in ipairs(redis.call('ZRANGE', K.lanes, 0, -1)) do
+-- Another lane than `own`: the one with the best candidate among those that have live consumers, and its score.
+local function best_live_lane_but(own)
+    local lanes = redis.call('ZRANGE', K.lanes, 0, -1, 'WITHSCORES')
+    for i = 1, #lanes, 2 do
+        local lane = lanes[i]
         local asked = lane ~= own and redis.call('HGET', K.rounds, 'lane:' .. lane)
-        local live = lane == own or (asked and now - tonumber(asked) <= LIVE_CONSUMER_MS)
-        if live and not is_paused('lane:' .. lane) then return lane end
+        local live = asked and now - tonumber(asked) <= LIVE_CONSUMER_MS
+        if live and not is_paused('lane:' .. lane) then return lane, tonumber(lanes[i + 1]) end
     end
 end

@@ -43,9 +43,9 @@ end
 
 local function reap_expired(bound)
     local rounds = redis.call('HMGET', K.rounds, 'reap', 'extended_to')
-    local last = tonumber(rounds[1] or '-1')
-    local gap = last < 0 or now < last or now - last > setting('lease_ttl_ms') / 2
-    if gap or now - last >= 1000 or bound > 10 then redis.call('HSET', K.rounds, 'reap', now) end
+    local last = tonumber(rounds[1] or now)
+    local gap = now < last or now - last > setting('lease_ttl_ms') / 2
+    if gap or not rounds[1] or now - last >= 1000 or bound > 10 then redis.call('HSET', K.rounds, 'reap', now) end
     if gap then extend_after_gap(tonumber(rounds[2] or '-1')) end
     local expired = redis.call('ZRANGEBYSCORE', K.lease, '-inf', now, 'LIMIT', 0, bound)
     for _, id in ipairs(expired) do

@@ -1,0 +1,112 @@
+"""D3: an execution is accepted whole, once, and never again. D4: it is not lost because its event ran out of time."""
+
+from typing import Any
+
+import pytest
+import redis
+
+from bandmaster.scheduler.errors import DuplicateExecution
+from bandmaster.scheduler.grants import Grant
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import State
+from defects.contrast import Died, contrast, event, mortal
+from defects.seed_queue import SeedQueue
+
+
+def redeliver(queue: Any, execution_id: str) -> None:
+    """The broker delivers the request a second time."""
+    try:
+        queue.enqueue(event(execution_id))
+    except DuplicateExecution:
+        return
+
+
+def test_d3_a_redelivered_request_keeps_its_place(seed: SeedQueue, ours: ExecutionQueueService) -> None:
+    seed.clock = iter((1, 2, 3)).__next__
+
+    def holds(queue: Any) -> bool:
+        queue.enqueue(event("first"))
+        queue.enqueue(event("second"))
+        redeliver(queue, "first")
+        return queue.try_schedule(1)[0] == "first"
+
+    contrast(holds, seed=seed, ours=ours)
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["it is active", "it has ended"])
+def test_d3_a_redelivered_request_does_not_run_again(ended: bool, seed: SeedQueue, ours: ExecutionQueueService) -> None:
+    def holds(queue: Any) -> bool:
+        queue.enqueue(event("once"))
+        queue.try_schedule(10)
+        if ended:
+            queue.release("once")
+        redeliver(queue, "once")
+        return queue.get_queue_status()["queue_depth"] == 0 and queue.try_schedule(10) is None
+
+    contrast(holds, seed=seed, ours=ours)
+
+
+def test_d3_a_crash_while_accepting_leaves_all_of_it_or_nothing(
+    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+) -> None:
+    def holds(queue: Any) -> bool:
+        for lives in (1, 2, 3):
+            execution_id = f"after-{lives}"
+            try:
+                mortal(queue, redis_client, lives).enqueue(event(execution_id))
+            except Died:
+                started = queue.try_schedule(10)
+                if started is None and queue.get_queue_status()["active_count"] > 0:
+                    return False
+            queue.remove(execution_id)
+        return True
+
+    contrast(holds, seed=seed, ours=ours)
+
+
+def test_d4_one_whose_event_is_gone_stops_nobody_and_holds_no_slot(
+    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+) -> None:
+    def holds(queue: Any) -> bool:
+        queue.enqueue(event("lost"))
+        queue.enqueue(event("next"))
+        redis_client.delete("seed:event:lost", "exec_queue:event:lost")
+        started = queue.try_schedule(1)
+        return started is not None and started[0] == "next"
+
+    contrast(holds, seed=seed, ours=ours)
+    assert ours.views.meta("lost")["state"] == State.FAILED
+    assert ours.views.meta("lost")["reason"] == "event_lost"
+    assert "lose" in [entry.verb for entry in ours.views.timeline("lost")]
+
+
+def test_d4_the_event_lives_as_long_as_its_execution_waits(
+    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+) -> None:
+    def holds(queue: Any) -> bool:
+        key = "seed:event:waits" if queue is seed else "exec_queue:event:waits"
+        queue.enqueue(event("waits"))
+        redis_client.expire(key, 60)  # all but a minute of its day has passed
+        if queue is ours:
+            ours.maintenance.refresh()
+        else:
+            queue.try_schedule(0)  # the seed's periodic job schedules, and does nothing else
+        return int(redis_client.ttl(key)) > 80_000  # type: ignore[arg-type]
+
+    contrast(holds, seed=seed, ours=ours)
+
+
+def test_d4_a_refresh_reaches_all_of_many_that_share_one_lease_deadline(
+    redis_client: redis.Redis, ours: ExecutionQueueService
+) -> None:
+    many = 450  # more than two pages
+    ids = [f"e{number}" for number in range(many)]
+    ours.enqueue_many([event(execution_id) for execution_id in ids])
+    grants: list[Grant] = []
+    while len(grants) < many:
+        grants += ours.transitions.admit(ours.lane, many, lease_ms=1_000, max_active=many).grants
+    ours.transitions.renew(grants)
+    for execution_id in ids:
+        redis_client.expire(f"exec_queue:event:{execution_id}", 60)
+    assert ours.maintenance.refresh() == many
+    assert min(int(redis_client.ttl(f"exec_queue:event:{i}")) for i in ids) > 80_000  # type: ignore[arg-type]

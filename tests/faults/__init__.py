@@ -1,0 +1,1 @@
+"""The faults of the guarantees, injected on a real server."""

@@ -1,0 +1,77 @@
+"""F10: the reply of a script is lost after it took effect. The call is made again, and the effect happens once.
+
+Each script is called twice from the same start: undisturbed, and with its reply thrown away by a proxy. The contents of
+Redis must be the same afterwards, and so must the answer.
+"""
+
+from typing import Any
+
+import pytest
+import redis
+from model.dump import read_dump
+from model.invariants import Invariants
+from proxy import Loss, Proxy
+from turned_queue import TurnedQueue
+
+from bandmaster.scheduler.script_source import assemble, script_names
+from faults.acts import ACTS, ARRANGEMENTS, prepare
+
+HARMLESSLY_REPEATED = {"elect": ("epoch", "leader"), "wake": ("wake:executions",)}
+"""Scripts without a token that leave more when they are called again: a further epoch, a further wake token."""
+
+
+def contents(queue: TurnedQueue, client: redis.Redis) -> dict[str, Any]:
+    """Everything but the callers' last answers, which are named at random."""
+    dump = read_dump(client, queue.scripts.keys)
+    Invariants().check(dump)
+    return {key: entry for key, entry in dump.contents().items() if not key.startswith("reply:")}
+
+
+def prepared(client: redis.Redis, name: str) -> TurnedQueue:
+    client.flushdb()
+    queue = TurnedQueue(client)
+    prepare(queue)
+    ARRANGEMENTS.get(name, lambda _: None)(queue)
+    return queue
+
+
+def test_every_script_is_among_the_acts() -> None:
+    assert set(ACTS) == set(script_names())
+
+
+@pytest.mark.parametrize("loss", Loss)
+@pytest.mark.parametrize("name", script_names())
+def test_a_lost_reply_has_one_effect(
+    name: str, loss: Loss, redis_client: redis.Redis, far_client: redis.Redis, proxy: Proxy
+) -> None:
+    near = prepared(redis_client, name)
+    answer = ACTS[name](near)
+    expected = contents(near, redis_client)
+
+    near = prepared(redis_client, name)
+    far = TurnedQueue(far_client)
+    far.clock.turn(near.clock.now_ms - far.clock.now_ms)
+    # The server knows the script since the first call, so the reply that is lost is that of its effect.
+    proxy.lose_next_reply(b"EVALSHA", loss)
+    answer_again = ACTS[name](far)
+
+    assert proxy.lost == 1
+    found = contents(near, redis_client)
+    for key in HARMLESSLY_REPEATED.get(name, ()):
+        assert found.pop(key) != expected.pop(key)
+    assert found == expected
+    if assemble(name).takes_token or name in HARMLESSLY_REPEATED:
+        assert answer_again == answer
+
+
+def test_a_lost_election_leaves_one_leader_who_knows_its_epoch(
+    redis_client: redis.Redis, far_client: redis.Redis, proxy: Proxy
+) -> None:
+    near, far = TurnedQueue(redis_client), TurnedQueue(far_client)
+    assert ACTS["elect"](near)
+    redis_client.delete(near.scripts.keys.named("leader"))
+    proxy.lose_next_reply(b"EVALSHA")
+    assert ACTS["elect"](far)
+    assert proxy.lost == 1
+    # Epoch 2 was given and its reply lost; the leader knows itself by 3.
+    assert redis_client.get(near.scripts.keys.named("leader")) == b"3 a-leader"

@@ -1,0 +1,107 @@
+"""F11: connections are refused for a while. F12: a black hole. F13: replies are slow and some are lost.
+
+The calls end in a bounded time, take effect at most once, and the same objects work when the network is back.
+"""
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+from defects.contrast import event
+from history import History
+from proxy import Loss, Proxy
+
+from bandmaster.scheduler.errors import DuplicateExecution, QueueUnavailable
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.scripts import REPEAT_PAUSES_SECONDS
+from bandmaster.scheduler.states import State
+from faults.conftest import SOCKET_TIMEOUT_SECONDS
+
+TRIES = len(REPEAT_PAUSES_SECONDS) + 1
+LONGEST_SECONDS = sum(REPEAT_PAUSES_SECONDS) + 2 * TRIES * SOCKET_TIMEOUT_SECONDS
+"""Each try may wait for a connection and for a reply."""
+SLACK_SECONDS = 2.0
+MAX_ACTIVE = 3
+
+
+def test_f12_a_black_hole_costs_a_bounded_time_and_the_same_client_works_afterwards(
+    redis_client: redis.Redis, far_client: redis.Redis, proxy: Proxy
+) -> None:
+    far, near = ExecutionQueueService(far_client), ExecutionQueueService(redis_client)
+    far.enqueue(event("before"))
+    proxy.swallows = True
+    began = time.monotonic()
+    with pytest.raises(QueueUnavailable):
+        far.enqueue(event("during"))
+    assert time.monotonic() - began < LONGEST_SECONDS + SLACK_SECONDS
+    proxy.swallows = False
+    proxy.break_connections()
+    assert far.enqueue(event("during")) == 1
+    assert near.get_queue_status() == {"queue_depth": 2, "active_count": 0}
+
+
+def test_f12_a_reply_that_never_comes_leaves_one_effect_however_the_caller_goes_on(
+    redis_client: redis.Redis, far_client: redis.Redis, proxy: Proxy
+) -> None:
+    far, near = ExecutionQueueService(far_client), ExecutionQueueService(redis_client)
+    near.enqueue(event("first"))
+    proxy.lose_reply(lambda command: command[0] == b"EVALSHA", Loss.SILENT)
+    with pytest.raises(QueueUnavailable):
+        far.enqueue(event("second"))
+    assert proxy.lost == TRIES, "every try took effect, or found that an earlier one had"
+    assert near.get_queue_status() == {"queue_depth": 2, "active_count": 0}
+    proxy.lose_reply(lambda _: False)
+    # The caller was told that it is not known; sending it again finds it there.
+    with pytest.raises(DuplicateExecution):
+        far.enqueue(event("second"))
+
+
+def test_f11_refused_connections_are_tried_again(
+    redis_client: redis.Redis, far_client: redis.Redis, proxy: Proxy
+) -> None:
+    far = ExecutionQueueService(far_client)
+    proxy.refuses = True
+    proxy.break_connections()
+    back = threading.Timer(
+        REPEAT_PAUSES_SECONDS[0] + REPEAT_PAUSES_SECONDS[1], lambda: setattr(proxy, "refuses", False)
+    )
+    back.start()
+    assert far.enqueue(event("x")) == 0
+    back.join()
+    proxy.refuses = True
+    proxy.break_connections()
+    with pytest.raises(QueueUnavailable):
+        far.enqueue(event("y"))
+    proxy.refuses = False
+    assert far.enqueue(event("y")) == 1
+
+
+def test_f13_a_slow_and_lossy_network_never_passes_a_limit(
+    redis_client: redis.Redis, far_client: redis.Redis, proxy: Proxy
+) -> None:
+    near = ExecutionQueueService(redis_client)
+    near.controls.change_setting("max_concurrent_executions", MAX_ACTIVE)
+    near.controls.set_limit("gpu", 1)
+    near.enqueue_many([event(f"e{number}", gates=["gpu"] if number % 3 else []) for number in range(60)])
+    near.release("unknown")  # the script is known to the server
+    proxy.delay_seconds = 0.002
+    draw = random.Random(13)
+    proxy.lose_reply(lambda command: command[0] == b"EVALSHA" and draw.random() < 0.05)
+
+    def work() -> None:
+        far = ExecutionQueueService(far_client)
+        while near.views.lane_size(near.lane):
+            started = far.try_schedule()
+            if started is not None:
+                far.release(started[0], 1, State.COMPLETED)
+
+    with ThreadPoolExecutor(6) as threads:
+        for thread in [threads.submit(work) for _ in range(6)]:
+            thread.result()
+    assert proxy.lost > 0
+    history = History(MAX_ACTIVE, {"gpu": 1}).read(near.views.journal())
+    assert sorted(history.grants) == sorted((f"e{number}", 1) for number in range(60))
+    assert history.living() == []

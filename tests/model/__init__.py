@@ -1,0 +1,1 @@
+"""The engine against a naive model, after every step of random games."""

@@ -1,0 +1,150 @@
+"""A TCP proxy before the test's server that breaks connections where a test says: in this process, on real sockets.
+
+It reads the clients' commands one by one, so a test can name the command whose reply is lost: the command reaches the
+server and takes effect, and its reply is thrown away. It can also refuse connections, swallow everything without a
+word (a black hole: no reset, no reply), and be slow.
+"""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from enum import Enum
+from typing import BinaryIO, Final
+from urllib.parse import unquote, urlsplit
+
+Command = list[bytes]
+_CHUNK_BYTES: Final = 65_536
+
+
+class Loss(Enum):
+    """How a reply is lost."""
+
+    CLOSED = "closed"
+    """The connection breaks: the client knows at once that something is wrong."""
+    SILENT = "silent"
+    """Nothing comes any more on that connection: the client has to time out."""
+
+
+class Proxy:
+    """Between clients and one server."""
+
+    def __init__(self, server_url: str) -> None:
+        self._server_url = urlsplit(server_url)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}/{self._server_url.path.strip('/') if self._is_tcp else 0}"
+        self.lost = 0
+        """Replies lost so far."""
+        self.delay_seconds = 0.0
+        """Before each command is passed on."""
+        self.swallows = False
+        self.refuses = False
+        self._doomed: Callable[[Command], bool] | None = None
+        self._loss = Loss.CLOSED
+        self._connections: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def _is_tcp(self) -> bool:
+        return self._server_url.scheme == "redis"
+
+    def lose_reply(self, doomed: Callable[[Command], bool], loss: Loss = Loss.CLOSED) -> None:
+        """Lose the replies of the commands that `doomed` says yes to; it is asked once a command, in order."""
+        self._doomed, self._loss = doomed, loss
+
+    def lose_next_reply(self, name: bytes, loss: Loss = Loss.CLOSED) -> None:
+        """Lose the next reply to a command that has `name` among its first two words."""
+        left = iter([True])
+        self.lose_reply(lambda command: name in command[:2] and next(left, False), loss)
+
+    def break_connections(self) -> None:
+        """All that are open now."""
+        with self._lock:
+            connections, self._connections = self._connections, set()
+        for connection in connections:
+            _close(connection)
+
+    def close(self) -> None:
+        """For good."""
+        _close(self._listener)
+        self.break_connections()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                if self.refuses:
+                    _close(client)
+                    continue
+                server = self._connect()
+                with self._lock:
+                    self._connections |= {client, server}
+                losing = threading.Event()
+                threading.Thread(target=self._requests, args=(client, server, losing), daemon=True).start()
+                threading.Thread(target=self._replies, args=(client, server, losing), daemon=True).start()
+
+    def _connect(self) -> socket.socket:
+        if self._is_tcp:
+            return socket.create_connection((self._server_url.hostname, self._server_url.port or 6379))
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(unquote(self._server_url.path))
+        return server
+
+    def _requests(self, client: socket.socket, server: socket.socket, losing: threading.Event) -> None:
+        with suppress(OSError, ValueError), client.makefile("rb") as stream:
+            for command, raw in _commands(stream):
+                if self.swallows:
+                    continue
+                if self.delay_seconds:
+                    time.sleep(self.delay_seconds)
+                if self._doomed is not None and self._doomed(command):
+                    losing.set()
+                server.sendall(raw)
+        _close(client)
+        _close(server)
+
+    def _replies(self, client: socket.socket, server: socket.socket, losing: threading.Event) -> None:
+        with suppress(OSError):
+            while data := server.recv(_CHUNK_BYTES):
+                if losing.is_set():
+                    # The reply is there, so the command has taken effect.
+                    self.lost += 1
+                    if self._loss is Loss.CLOSED:
+                        break
+                    while server.recv(_CHUNK_BYTES):
+                        pass
+                if not self.swallows:
+                    client.sendall(data)
+        _close(client)
+        _close(server)
+
+
+def _commands(stream: BinaryIO) -> Iterator[tuple[Command, bytes]]:
+    """What a client sends, as words and as bytes."""
+    while first := stream.readline():
+        raw, words = [first], []
+        for _ in range(int(first[1:])):
+            header = stream.readline()
+            body = stream.read(int(header[1:]) + 2)
+            raw += [header, body]
+            words.append(body[:-2])
+        yield words, b"".join(raw)
+
+
+def _close(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+@contextmanager
+def proxy_before(server_url: str) -> Generator[Proxy]:
+    """A proxy before a server, gone at the end."""
+    proxy = Proxy(server_url)
+    try:
+        yield proxy
+    finally:
+        proxy.close()

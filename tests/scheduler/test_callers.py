@@ -1,0 +1,75 @@
+"""Request tokens: the names of callers are used again, so their last answers stay few, and never by two at once."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import redis
+from defects.contrast import event
+
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.scripts import StaleCall
+from bandmaster.scheduler.states import State
+
+THREADS = 4
+
+
+def answers_kept(client: redis.Redis) -> set[bytes]:
+    return set(client.keys("exec_queue:reply:*"))  # type: ignore[arg-type]
+
+
+def test_answers_are_kept_for_callers_and_not_for_calls(redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+
+    def work(number: int) -> None:
+        name = f"e{number}"
+        queue.enqueue(event(name))
+        queue.cancel(name)
+        queue.release(name)
+        queue.retry(name, 1)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        list(threads.map(work, range(40)))
+    assert 1 <= len(answers_kept(redis_client)) <= THREADS
+
+
+def test_a_prepared_call_keeps_its_token_as_long_as_it_may_be_run(redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    queue.enqueue(event("x"))
+    queue.try_schedule()
+    call = queue.transitions.prepare_release("x", 1, State.COMPLETED)
+    first = call.run()
+    for number in range(10):
+        queue.enqueue(event(f"e{number}"))
+    assert call.run() == first
+
+
+def test_a_call_that_was_overtaken_is_refused_and_changes_nothing(redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    source = queue.scripts.source("remove", "id")
+    queue.enqueue(event("x"))
+    late = queue.scripts.prepare(source, "x")
+    arguments = late.arguments
+    del late  # it timed out in its process, which went on
+    queue.enqueue(event("y"))
+    with pytest.raises(StaleCall):
+        queue.scripts.execute(source, arguments)
+    assert queue.get_queue_status()["queue_depth"] == 2
+
+
+def test_a_forked_child_takes_names_of_its_own(redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    queue.enqueue(event("of-the-parent"))
+    before = answers_kept(redis_client)
+    child = os.fork()
+    if child == 0:  # nothing of the test runner may run in here
+        try:
+            queue.enqueue(event("of-the-child"))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    queue.enqueue(event("of-the-parent-again"))
+    assert queue.get_queue_status()["queue_depth"] == 3
+    after = answers_kept(redis_client)
+    assert before < after
+    assert len(after) == 2

@@ -1,0 +1,49 @@
+"""Runtime settings: what is not a setting's value is refused at the door, so that no script fails in its middle."""
+
+from typing import Any
+
+import pytest
+import redis
+from defects.contrast import event
+
+from bandmaster.scheduler.errors import InvalidRequest
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, True, "3", 10**12])
+def test_what_is_no_whole_number_in_range_is_refused(value: Any, redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    with pytest.raises(InvalidRequest, match="allowed: a whole number, 0 to"):
+        queue.controls.change_setting("max_queue_size", value)
+    assert redis_client.exists("exec_queue:settings") == 0
+
+
+def test_a_name_that_is_no_setting_is_refused(redis_client: redis.Redis) -> None:
+    with pytest.raises(InvalidRequest, match="is not a setting"):
+        ExecutionQueueService(redis_client).controls.change_setting("max_everything", 1)
+    assert redis_client.exists("exec_queue:settings") == 0
+
+
+@pytest.mark.parametrize("value", [1, 10**10])
+def test_every_setting_works_at_its_least_and_at_its_most(value: int, redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    for name in queue.views.status().settings:
+        assert queue.controls.change_setting(name, value) == value
+    queue.enqueue(event("x"))
+    started = queue.try_schedule()
+    assert started is not None
+    queue.release("x")
+
+
+@pytest.mark.parametrize("name", ["event_ttl_seconds", "meta_ttl_seconds", "reply_ttl_seconds", "lease_ttl_ms"])
+def test_a_time_to_live_of_nothing_is_refused(name: str, redis_client: redis.Redis) -> None:
+    with pytest.raises(InvalidRequest, match="a whole number, 1 to"):
+        ExecutionQueueService(redis_client).controls.change_setting(name, 0)
+
+
+def test_a_configured_value_yields_to_an_operators_and_the_default_comes_back(redis_client: redis.Redis) -> None:
+    controls = ExecutionQueueService(redis_client).controls
+    assert controls.change_setting("max_crashes", 7, only_if_unset=True) == 7
+    assert controls.change_setting("max_crashes", 9) == 9
+    assert controls.change_setting("max_crashes", 7, only_if_unset=True) == 9
+    assert controls.change_setting("max_crashes", None) == 3

@@ -1,0 +1,1 @@
+"""Many processes and threads at once, and the history of what they did."""

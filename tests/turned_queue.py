@@ -1,0 +1,33 @@
+"""An `ExecutionQueueService` whose clock a test turns, so that leases and stale timeouts run out without waiting."""
+
+import redis
+from model.clock import Clock, turned_includes
+
+from bandmaster.scheduler.controls import Controls
+from bandmaster.scheduler.maintenance import Maintenance
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.scripts import Scripts
+from bandmaster.scheduler.transitions import Transitions
+from bandmaster.scheduler.views import Views
+
+ROUND_MS = 10_000
+
+
+class TurnedQueue(ExecutionQueueService):
+    """The same scripts, with one line of the clock replaced."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        super().__init__(client)
+        self.scripts = Scripts(client, replaced_includes=turned_includes())
+        self.transitions = Transitions(self.scripts)
+        self.controls = Controls(self.scripts)
+        self.views = Views(self.scripts)
+        self.maintenance = Maintenance(self.scripts)
+        self.clock = Clock(client, self.scripts.keys)
+
+    def let_time_pass(self, seconds: int) -> None:
+        """With the periodic rounds that a scheduler makes."""
+        for _ in range(0, seconds * 1000, ROUND_MS):
+            self.clock.turn(ROUND_MS)
+            self.maintenance.promote()
+            self.maintenance.reap()
