@@ -15,7 +15,7 @@ from bandmaster.cli.cancel import cancel, priority
 from bandmaster.cli.controls import limit, pause, resume, setting
 from bandmaster.cli.dead import drop_dead, list_dead, retry_dead
 from bandmaster.cli.demo import demo
-from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of
+from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of, sentence_of
 from bandmaster.cli.listing import list_executions
 from bandmaster.cli.logs import logs
 from bandmaster.cli.screen import note
@@ -99,7 +99,7 @@ def run(arguments: Sequence[str]) -> int:
             note(f"{text[:1].lower()}{text[1:]} See `{PROGRAM} {_command_of(ours)}--help`.")
         return Exit.USAGE
     except EXPECTED as error:
-        note(" ".join(str(error).split()))
+        note(" ".join(sentence_of(error).split()))
         return exit_of(error)
     except (typer.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED

@@ -77,7 +77,7 @@ def priority(
     band = Priority.parse(int(name) if name.isdecimal() else name)
     with opened() as bandmaster:
         found = find_id(bandmaster.queue, execution_id)
-        code, state = bandmaster.queue.transitions.reprioritise(found, band)
+        code, state = bandmaster.queue.transitions.reprioritise(found, int(band))
         if code is Code.UNKNOWN:
             raise UnknownExecution(execution_id=found)
         if code is not Code.OK:

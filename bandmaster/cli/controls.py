@@ -55,20 +55,18 @@ def resume(name: Name = EVERYTHING, as_json: Json = False) -> None:
     check_pausable(name)
     with opened() as bandmaster:
         changed = bandmaster.queue.controls.resume(name)
-        still = [_named(other) for other in bandmaster.queue.controls.paused()]
+        still = list(bandmaster.queue.controls.paused())
     if as_json:
         say_json({"resumed": name, "changed": changed, "paused": still})
     else:
         say(f"{_named(name)} {'resumed' if changed else 'was not paused'}")
         if still:
-            say(f"still paused: {', '.join(still)}")
+            say(f"still paused: {', '.join(map(_named, still))}")
 
 
 def limit(
     gate: Annotated[str | None, typer.Argument(metavar="GATE", help="action:X, user:Y or any gate.")] = None,
-    most: Annotated[
-        str | None, typer.Argument(metavar="N", help="At most so many at once; none lifts the limit.")
-    ] = None,
+    most: Annotated[str | None, typer.Argument(metavar="N", help="At most so many; none lifts it.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the limits of gates, or change one.

@@ -74,6 +74,11 @@ class WrongUsage(CommandFailed):
         super().__init__(message, Exit.USAGE)
 
 
+def sentence_of(error: Exception) -> str:
+    """What is said of an error that was expected."""
+    return f"the server did not answer: {error}" if isinstance(error, redis.RedisError) else str(error)
+
+
 def exit_of(error: Exception) -> Exit:
     """The code of an error that was expected."""
     if isinstance(error, CommandFailed):

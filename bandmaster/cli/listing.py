@@ -4,7 +4,7 @@ In the flow: reads only, page by page, so that a long queue is not read whole to
 in the journal, as far back as it reaches; the rest in the sets that the scripts keep.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Final
@@ -69,22 +69,24 @@ def list_executions(
     wanted = Wanted(states, user, action)
     with opened() as bandmaster:
         queue = bandmaster.queue
-        found: dict[str, list[Record]] = {}
+        records: list[Record] = []
+        cut: list[str] = []
         for group in groups:
             most = min(limit, ENDED_UNASKED) if group == "ended" and not state else limit
-            found[group] = list(islice(filter(wanted.fits, _READERS[group](queue)), most + 1))
-        cut = {group: records.pop() for group, records in found.items() if len(records) > limit}
+            found = list(islice(filter(wanted.fits, _READERS[group](queue)), most + 1))
+            records += found[:most]
+            if len(found) > most:
+                cut.append(group)
         now_ms = queue.views.server_time_ms()
     if as_json:
-        say_json({"executions": [record.as_json() for records in found.values() for record in records]})
+        say_json({"executions": [record.as_json() for record in records], "more": cut})
         return
-    records = [record for records in found.values() for record in records]
     if not records:
         say("nothing")
         return
     say_records(records, now_ms)
     if cut:
-        note(f"there is more that is {' and '.join(cut)}: --limit shows it")
+        note(f"there is more: {', '.join(cut)}; see --state and --limit")
 
 
 def read_states(typed: list[str]) -> tuple[list[str], frozenset[State] | None]:
@@ -110,27 +112,28 @@ def read_states(typed: list[str]) -> tuple[list[str], frozenset[State] | None]:
     return [group for group in GROUPS if group in groups], frozenset(states)
 
 
-def say_records(records: Iterable[Record], now_ms: int) -> None:
+def say_records(records: Sequence[Record], now_ms: int) -> None:
     """A table of executions."""
     columns = [
-        *(Column("#", right=True), Column("EXECUTION", folds=True), Column("STATE"), Column("PRIORITY")),
-        *(Column("USER", gives=True), Column("ACTION", gives=True), Column("TIME", gives=True)),
+        *(Column("EXECUTION", folds=True), Column("STATE"), Column("PRIORITY"), Column("TIME", right=True)),
+        *(Column("USER", gives=True, drops=True), Column("ACTION", gives=True, drops=True)),
     ]
-    say_table(
-        columns,
-        (
-            (
-                "" if record.position is None else str(record.position),
-                record.execution_id,
-                record.state,
-                record.priority.lower(),
-                record.user_id or "",
-                record.action,
-                record.age(now_ms),
-            )
-            for record in records
-        ),
-    )
+    rows = [
+        [
+            record.execution_id,
+            record.state,
+            record.priority.lower(),
+            record.took(now_ms),
+            record.user_id or "",
+            record.action,
+        ]
+        for record in records
+    ]
+    if any(record.position is not None for record in records):
+        columns.insert(0, Column("#", right=True))
+        for row, record in zip(rows, records, strict=True):
+            row.insert(0, "" if record.position is None else str(record.position))
+    say_table(columns, rows)
 
 
 def _running(queue: ExecutionQueueService) -> Iterator[Record]:

@@ -5,6 +5,7 @@ others can settle with it. A signal handler only notes the signal, since printin
 interrupts; the loop acts on it within a tenth of a second. If this process is killed, its children notice and end too.
 """
 
+import contextlib
 import multiprocessing
 import os
 import shlex
@@ -29,8 +30,11 @@ from bandmaster.configs.children import child_environment
 SERVER: Final = "redis"
 """The process that is ended last."""
 
+ASK_ALL_SECONDS: Final = 10.0
+"""So long after a process was asked to end, all that it started is asked, too."""
+
 STOP_SECONDS: Final = 20.0
-"""What has not ended so long after it was asked to is killed."""
+"""So long after that, what is left is killed."""
 
 PROCFILE: Final = Path("Procfile")
 ENDING_SIGNALS: Final = tuple(
@@ -73,6 +77,12 @@ def environment() -> dict[str, str]:
     return variables
 
 
+def ask_to_end(pid: int) -> None:
+    """Send SIGTERM to a process, but not to its group: Dramatiq takes a second one, passed on, for "at once"."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+
+
 class _Child(Process):
     """A process that is ended when the one that manages it is gone, whatever that died of."""
 
@@ -86,7 +96,7 @@ class _Child(Process):
             return
         parent.join()
         if self._child is not None:
-            os.killpg(self._child.pid, signal.SIGTERM)
+            ask_to_end(self._child.pid)
             self._child.wait()
         # Not by the usual way: it would wait for somebody to read the rest of the output.
         os._exit(0)
@@ -99,7 +109,7 @@ class Stack(Manager):
         super().__init__(Printer(sys.stderr, colour=not notes().no_color))
         self._process_ctor = _Child
         self._on_start = on_start
-        self._kill_at: float | None = None
+        self._ending_since: float | None = None
         self.asked_by: signal.Signals | None = None
         """The signal that asked for the end."""
         self.died: dict[str, int] = {}
@@ -107,20 +117,15 @@ class Stack(Manager):
         for name, command in commands.items():
             self.add_process(name, command, env=environment())  # pyright: ignore[reportUnknownMemberType]
 
-    @property
-    def ending(self) -> bool:
-        """Whether the end was asked for, or has begun."""
-        return self._kill_at is not None or self.asked_by is not None
-
     def terminate(self) -> None:
         """Begin the end, once."""
-        if self._kill_at is None:
-            self._kill_at = time.monotonic() + STOP_SECONDS
+        if self._ending_since is None:
+            self._ending_since = time.monotonic()
             self.died = {name: code for name, code in self._codes().items() if code is not None}
 
     def kill(self) -> None:
         """Kill what is left, once there was time enough to end."""
-        if self._kill_at is not None and time.monotonic() >= self._kill_at:
+        if self._ending_seconds >= STOP_SECONDS:
             super().kill()
 
     def _start(self) -> None:
@@ -137,7 +142,7 @@ class Stack(Manager):
         started = bool(super()._all_started())
         if started and self.asked_by is not None:
             self.terminate()
-        if started and self._kill_at is not None:
+        if started and self._ending_since is not None:
             self._end_in_order()
             self.kill()
         return started
@@ -146,9 +151,19 @@ class Stack(Manager):
         left = [name for name, code in self._codes().items() if code is None]
         for name in left:
             process = self._known[name]
-            if (name != SERVER or left == [SERVER]) and not process.get("asked"):
+            if name == SERVER and left != [SERVER]:
+                continue
+            if not process.get("asked"):
                 process["asked"] = True
+                ask_to_end(process["pid"])
+            elif not process.get("all_asked") and self._ending_seconds >= ASK_ALL_SECONDS:
+                # A line of a Procfile without `exec`: the shell has gone, what it ran has not.
+                process["all_asked"] = True
                 self._procmgr.terminate(process["pid"])
+
+    @property
+    def _ending_seconds(self) -> float:
+        return 0.0 if self._ending_since is None else time.monotonic() - self._ending_since
 
     def _codes(self) -> dict[str, int | None]:
         return {name: process.get("returncode") for name, process in self._known.items()}

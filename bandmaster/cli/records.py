@@ -63,15 +63,15 @@ class Record:
         """Whether it is in a terminal state."""
         return self.state in TERMINAL
 
-    def age(self, now_ms: int) -> str:
-        """What matters of its times: how long it waits, runs or ran, or when it is due."""
+    def took(self, now_ms: int) -> str:
+        """How long it waits, runs or ran; for one that is scheduled, when it is due."""
         if self.state is State.SCHEDULED:
-            return "" if self.due_ms is None else f"due in {show_duration(self.due_ms - now_ms)}"
+            return "" if self.due_ms is None else f"in {show_duration(self.due_ms - now_ms)}"
         if self.ended:
-            began = self.granted_ms or self.accepted_ms
-            return "" if began is None or self.ended_ms is None else f"took {show_duration(self.ended_ms - began)}"
-        since, what = (self.accepted_ms, "waits") if self.state is State.PENDING else (self.granted_ms, "runs")
-        return "" if since is None else f"{what} {show_duration(now_ms - since)}"
+            began, until = self.granted_ms or self.accepted_ms, self.ended_ms
+        else:
+            began, until = self.accepted_ms if self.state is State.PENDING else self.granted_ms, now_ms
+        return "" if began is None or until is None else show_duration(until - began)
 
     def as_json(self) -> dict[str, object]:
         """The record as JSON has it: times as ISO 8601 in UTC."""

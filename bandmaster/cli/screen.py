@@ -8,10 +8,10 @@ and progress to standard error; where standard output is no terminal there is ne
 import json
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final, cast
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -24,8 +24,15 @@ _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _WIDE: Final = 100_000
 """Columns where nobody looks: nothing is cut or wrapped in a pipe or a file."""
 
-_GAP: Final = 2
-_LEAST: Final = 4
+GAP: Final = 2
+"""Blanks between two columns."""
+
+LEAST_CHARS: Final = 6
+"""A column that is cut keeps as many."""
+
+FOLDED_CHARS: Final = 36
+"""A column that is folded keeps as many: a UUID is never folded, however narrow the terminal."""
+
 STATE_STYLES: Final = {
     "RUNNING": "cyan",
     "POD": "cyan",
@@ -41,15 +48,21 @@ STATE_STYLES: Final = {
 @cache
 def output() -> Console:
     """Standard output."""
-    # NO_COLOR and TERM are Rich's to read.
-    width = None if sys.stdout.isatty() else _WIDE
-    return Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return _console(stderr=False, width=None if sys.stdout.isatty() else _WIDE)
 
 
 @cache
 def notes() -> Console:
     """Standard error."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+    return _console(stderr=True, width=None)
+
+
+def _console(*, stderr: bool, width: int | None) -> Console:
+    console = Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+    if console.no_color:
+        # Rich reads NO_COLOR, but would go on with bold and dim.
+        return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, color_system=None)
+    return console
 
 
 def escaped(text: str, *, keep: str = "") -> str:
@@ -91,60 +104,80 @@ class Column:
     Args:
         heading: Its heading.
         right: Whether figures are aligned to the right.
-        gives: Whether it may be cut (with an ellipsis) where the terminal is too narrow; else it is kept whole.
-        folds: Whether a cell of it may go on on the next line, as a very long id must.
+        gives: Whether it may be cut (with an ellipsis) where the terminal is too narrow.
+        drops: Whether it may be left out there.
+        folds: Whether a cell of it may go on in the next line, as a very long id must; else it is kept whole.
     """
 
     heading: str
     right: bool = False
     gives: bool = False
+    drops: bool = False
     folds: bool = False
 
 
 def say_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     """A table on standard output, escaped; a cell that is a state gets its colour."""
     cells = [[escaped(cell) for cell in row] for row in rows]
-    widths = _fitted(columns, cells, output().width)
-    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
-    for column, width in zip(columns, widths, strict=True):
+    natural = [
+        max([cell_len(column.heading), *(cell_len(row[index]) for row in cells)])
+        for index, column in enumerate(columns)
+    ]
+    widths = fitted(columns, natural, output().width)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    for index, width in widths.items():
         table.add_column(
-            column.heading,
-            justify="right" if column.right else "left",
-            no_wrap=not column.folds,
-            overflow="fold" if column.folds else "ellipsis",
+            columns[index].heading,
+            justify="right" if columns[index].right else "left",
+            no_wrap=not columns[index].folds,
+            overflow="fold" if columns[index].folds else "ellipsis",
             min_width=width,
             max_width=width,
         )
     for row in cells:
-        table.add_row(*(Text(cell, style=STATE_STYLES.get(cell, "")) for cell in row))
-    output().print(table)
+        table.add_row(*(Text(row[index], style=STATE_STYLES.get(row[index], "")) for index in widths))
+    # What is still too wide is left to the terminal to wrap: Rich would leave out whole columns.
+    output().print(table, width=sum(widths.values()) + GAP * len(widths), crop=False)
 
 
-def _fitted(columns: Sequence[Column], cells: Sequence[Sequence[str]], available: int) -> list[int]:
-    """The columns' widths: as wide as their cells, but what `gives` gives way, the widest first."""
-    widths = [
-        max([cell_len(column.heading), *(cell_len(row[index]) for row in cells)])
-        for index, column in enumerate(columns)
-    ]
-    excess = sum(widths) + _GAP * len(columns) - available
-    giving = [index for index, column in enumerate(columns) if column.gives or column.folds]
-    while excess > 0 and giving:
-        widest = max(giving, key=lambda index: (columns[index].gives, widths[index]))
-        least = max(_LEAST, cell_len(columns[widest].heading))
-        if widths[widest] <= least:
-            giving.remove(widest)
-            continue
-        widths[widest] -= 1
-        excess -= 1
+def fitted(columns: Sequence[Column], natural: Sequence[int], available: int) -> dict[int, int]:
+    """Which columns fit into a terminal, and how wide each is.
+
+    Columns that give are cut first, down to a few characters; then those that drop are left out, the last first; an id
+    is folded only where nothing else is left to give.
+    """
+    widths = dict(enumerate(natural))
+
+    def excess() -> int:
+        return sum(widths.values()) + GAP * (len(widths) - 1) - available
+
+    def shrink(indexes: list[int], least_chars: int) -> None:
+        while excess() > 0 and indexes:
+            widest = max(indexes, key=lambda index: widths[index])
+            if widths[widest] <= least_chars:
+                return
+            widths[widest] -= 1
+
+    def kept(wanted: Callable[[Column], bool]) -> list[int]:
+        return [index for index in widths if wanted(columns[index])]
+
+    least = {index: min(width, LEAST_CHARS) if columns[index].gives else width for index, width in widths.items()}
+    while droppable := kept(lambda column: column.drops):
+        if sum(least[index] for index in widths) + GAP * (len(widths) - 1) <= available:
+            break
+        del widths[droppable[-1]]
+    shrink(kept(lambda column: column.gives), LEAST_CHARS)
+    shrink(kept(lambda column: column.folds), FOLDED_CHARS)
     return widths
 
 
-def say_facts(facts: Iterable[tuple[str, Any]]) -> None:
+def say_facts(facts: Iterable[tuple[str, object]]) -> None:
     """Names and values, one a line, aligned; a value of None is left out, a list takes a line an element."""
     known = [(name, value) for name, value in facts if value is not None]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
-        for position, each in enumerate(value if isinstance(value, list) else [value]):  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
-            text = Text(f"{name if position == 0 else '':<{width}}  ", style="bold")
-            shown = escaped(str(each))  # pyright: ignore[reportUnknownArgumentType]
-            say(text.append(shown, style=STATE_STYLES.get(shown, "not bold")))
+        values = cast("list[object]", value) if isinstance(value, list) else [value]
+        for position, each in enumerate(values):
+            shown = escaped(str(each))
+            heading = Text(f"{name if position == 0 else '':<{width}}  ", style="bold")
+            say(Text.assemble(heading, (shown, STATE_STYLES.get(shown, ""))))

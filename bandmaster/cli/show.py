@@ -21,6 +21,13 @@ from bandmaster.scheduler.views import Explanation, JournalEntry
 
 _TOLD_ELSEWHERE: Final = frozenset({"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead"})
 _SHOWN_LINES: Final = 40
+_TIMED: Final = {
+    State.SCHEDULED: "due",
+    State.PENDING: "waiting",
+    State.RUNNING: "running",
+    State.POD: "running",
+    State.CANCELLING: "running",
+}
 
 
 def show(
@@ -97,7 +104,7 @@ def _say_record(
         [
             ("execution", record.execution_id),
             ("state", record.state),
-            ("time", record.age(now_ms)),
+            (_TIMED.get(record.state, "took"), record.took(now_ms) or None),
             ("position", record.position),
             ("why", reasons or None),
             ("asked to end", "yes; what runs is being ended" if record.cancel_requested and not record.ended else None),
@@ -144,7 +151,7 @@ def _say_timeline(timeline: list[JournalEntry]) -> None:
             )
         )
     columns = [Column("AT"), Column("", right=True), Column("WHAT"), Column("STATE"), Column("ATTEMPT", right=True)]
-    say_table([*columns, Column("", gives=True)], rows)
+    say_table([*columns, Column("", gives=True, drops=True)], rows)
 
 
 def _say_result(result: Result | None) -> None:

@@ -50,10 +50,11 @@ def leader_of(bandmaster: Opened) -> tuple[int, str] | None:
 def limits_of(bandmaster: Opened) -> list[dict[str, object]]:
     """Every limited gate, its limit and how many hold it."""
     scripts, limits = bandmaster.queue.scripts, bandmaster.queue.controls.limits()
-    return [
-        {"gate": gate, "limit": limit, "held": int(scripts.client.scard(scripts.keys.held(gate)))}
-        for gate, limit in limits.items()
-    ]
+    pipeline = scripts.client.pipeline(transaction=False)
+    for gate in limits:
+        pipeline.scard(scripts.keys.held(gate))
+    held: list[int] = pipeline.execute()
+    return [{"gate": gate, "limit": limits[gate], "held": count} for gate, count in zip(limits, held, strict=True)]
 
 
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:

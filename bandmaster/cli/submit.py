@@ -6,6 +6,7 @@ If the command dies in between, what was accepted runs; ``--id`` makes sending i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
@@ -15,7 +16,7 @@ from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.records import Record, Result, read_result
 from bandmaster.cli.requests import Options, Source, command_source, event_of, read_source
 from bandmaster.cli.screen import Column, note, say, say_json, say_table
-from bandmaster.cli.times import due_at, iso_of, read_duration, read_when, show_duration, show_time
+from bandmaster.cli.times import iso_of, read_duration, read_when, show_duration, show_time
 from bandmaster.cli.waiting import progress_bar, wait_until_ended
 from bandmaster.scheduler.errors import QueueRejected, QueueUnavailable
 from bandmaster.scheduler.events import ExecutionRequestedEvent
@@ -87,6 +88,7 @@ def submit(
       bandmaster submit --at +10m --timeout 1h -- make -C /srv/site all
       echo 'echo hello' | bandmaster submit - --runtime sh
     """
+    when = None if at is None else read_when(at)
     options = Options(
         priority=priority,
         action=action,
@@ -98,15 +100,16 @@ def submit(
         image=image,
         runtime=runtime,
         labels=tuple(label or ()),
+        due=when if isinstance(when, datetime) else None,
     )
-    when = None if at is None else read_when(at)
     sources = _sources(paths or [], context.obj)
     if execution_id is not None and len(sources) > 1:
         raise WrongUsage("--id names one execution; it cannot be given for several files")
     events = [event_of(source, options, execution_id) for source in sources]
     with opened() as bandmaster:
-        if when is not None:
-            due = due_at(when, bandmaster.queue.views.server_time_ms())
+        if isinstance(when, timedelta):
+            # By the clock of the server, which is the one that finds it due.
+            due = datetime.fromtimestamp(bandmaster.queue.views.server_time_ms() / 1000, UTC) + when
             events = [event.from_any(event.model_dump() | {"scheduled_at": due}) for event in events]
         sent = _send(bandmaster, sources, events)
         if not as_json:
@@ -119,7 +122,7 @@ def submit(
                 _say_ended(sent)
     if as_json:
         say_json({"executions": [_as_json(each) for each in sent]})
-    raise typer.Exit(_exit_of(sent))
+    raise typer.Exit(_exit_of(sent, waited=wait))
 
 
 def _sources(paths: list[str], command: list[str] | None) -> list[Source]:
@@ -134,7 +137,7 @@ def _sources(paths: list[str], command: list[str] | None) -> list[Source]:
 
 def _send(bandmaster: Opened, sources: list[Source], events: list[ExecutionRequestedEvent]) -> list[Sent]:
     sent: list[Sent] = []
-    with progress_bar("sent", len(events)) as progress:
+    with progress_bar("sent", len(events), wanted=len(events) > SENT_A_CALL) as progress:
         for start in range(0, len(events), SENT_A_CALL):
             page = events[start : start + SENT_A_CALL]
             try:
@@ -179,7 +182,7 @@ def _place(each: Sent, parked: Parked) -> str:
 def _say_ended(sent: list[Sent]) -> None:
     columns = [
         *(Column("EXECUTION", folds=True), Column("STATE"), Column("EXIT", right=True), Column("RAN", right=True)),
-        *(Column("REASON", gives=True), Column("SOURCE", gives=True)),
+        *(Column("REASON", gives=True, drops=True), Column("SOURCE", gives=True)),
     ]
     rows: list[tuple[str, ...]] = []
     for each in sent:
@@ -188,8 +191,9 @@ def _say_ended(sent: list[Sent]) -> None:
         result = each.result or Result()
         ran = "" if result.duration_seconds is None else show_duration(result.duration_seconds * 1000)
         code = "" if result.exit_code is None else str(result.exit_code)
-        state, reason = ("unknown", None) if each.ended is None else (each.ended.state.value, each.ended.reason)
-        rows.append((each.event.execution_id, state, code, ran, reason or "", each.source.shown_as))
+        state = "unknown" if each.ended is None else each.ended.state.value
+        reason = "" if each.ended is None or state == State.COMPLETED else each.ended.reason or ""
+        rows.append((each.event.execution_id, state, code, ran, reason, each.source.shown_as))
     if rows:
         say_table(columns, rows)
 
@@ -210,8 +214,8 @@ def _as_json(each: Sent) -> dict[str, object]:
     return head | each.ended.as_json() | {"result": None if each.result is None else each.result.model_dump()}
 
 
-def _exit_of(sent: list[Sent]) -> Exit:
+def _exit_of(sent: list[Sent], *, waited: bool) -> Exit:
     if any(isinstance(each.outcome, QueueRejected) for each in sent):
         return Exit.REJECTED
-    ended = [each.ended for each in sent if each.ended is not None]
-    return Exit.OK if all(record.state is State.COMPLETED for record in ended) else Exit.FAILED
+    completed = all(each.ended is not None and each.ended.state is State.COMPLETED for each in sent)
+    return Exit.OK if completed or not waited else Exit.FAILED

@@ -44,13 +44,6 @@ def read_when(text: str) -> datetime | timedelta:
         ) from None
 
 
-def due_at(when: datetime | timedelta, now_ms: int) -> datetime:
-    """The time that was meant, by the clock of the server."""
-    if isinstance(when, datetime):
-        return when
-    return datetime.fromtimestamp(now_ms / 1000, UTC) + when
-
-
 def iso_of(unix_ms: int | None) -> str | None:
     """A time as JSON has it: ISO 8601 in UTC."""
     if unix_ms is None:

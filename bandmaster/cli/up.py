@@ -11,6 +11,7 @@ import time
 from threading import Thread
 from typing import Annotated, Final
 
+import redis
 import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit
@@ -73,7 +74,7 @@ def up(
     if as_json:
         say_json({"event": "ended", "exit_code": code, "died": stack.died}, line=True)
     if left := _still_running(settings):
-        note(f"{left} executions still run, each until its timeout; the next `bandmaster up` here finds them")
+        note(f"executions that still run: {left}; they go on by themselves, and the next `bandmaster up` finds them")
     if stack.died:
         ended = ", ".join(f"{name} (exit code {status})" for name, status in stack.died.items())
         raise CommandFailed(f"ended by itself: {ended}; so everything was ended")
@@ -104,7 +105,7 @@ def _say_ready(settings: Settings, as_json: bool) -> None:
                     said = True
                     note(f"still waiting: {missing}")
                 time.sleep(_POLL_SECONDS)
-    except (QueueUnavailable, OSError) as error:
+    except (QueueUnavailable, redis.RedisError) as error:
         # The processes have the same trouble, and say it; or the end has begun.
         note(f"not ready: {error}")
         return

@@ -11,7 +11,6 @@ from typing import Final
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from bandmaster.cli.exits import Exit
 from bandmaster.cli.records import Record, read_records
@@ -25,8 +24,8 @@ READ_A_SECOND: Final = 5_000
 
 
 @contextmanager
-def progress_bar(what: str, total: int) -> Generator[Progress]:
-    """A progress bar on standard error; nothing at all where that is no terminal."""
+def progress_bar(what: str, total: int, *, wanted: bool = True) -> Generator[Progress]:
+    """A progress bar on standard error, if it is wanted; nothing at all where that is no terminal."""
     progress = Progress(
         SpinnerColumn(),
         TextColumn(what),
@@ -36,7 +35,7 @@ def progress_bar(what: str, total: int) -> Generator[Progress]:
         TextColumn("{task.description}"),
         console=notes(),
         transient=True,
-        disable=not notes().is_terminal,
+        disable=not wanted or not notes().is_terminal or notes().is_dumb_terminal,
     )
     with progress:
         progress.add_task("", total=total)
@@ -77,4 +76,4 @@ def wait_until_ended(queue: ExecutionQueueService, execution_ids: Sequence[str])
 
 def _said(records: list[Record]) -> str:
     running = sum(record.state in HOLDING for record in records)
-    return Text(f"{running} running, {len(records) - running} waiting").plain
+    return f"{running} running, {len(records) - running} waiting"

@@ -1,0 +1,30 @@
+"""One `bandmaster up` for all tests of the command line that do not end it themselves."""
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+from cli.driving import Driver, driving, running
+
+
+@pytest.fixture(scope="session")
+def driver() -> Iterator[Driver]:
+    """Commands in a folder where everything runs."""
+    with driving() as driver, running(driver) as up:
+        yield driver
+        assert up.end(signal.SIGINT, up.family()) == 130
+
+
+@pytest.fixture
+def paused(driver: Driver) -> Iterator[None]:
+    """Nothing starts during the test."""
+    driver.json("pause")
+    yield
+    driver.json("resume")
+
+
+@pytest.fixture
+def idle() -> Iterator[Driver]:
+    """Commands in a folder where nothing runs."""
+    with driving() as driver:
+        yield driver
