@@ -12,10 +12,10 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check lint types layers layout format lock clean
+.PHONY: help install demo test check lint types layers layout format bench bench-quick lock clean
 
 help: ## List the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 install: $(VENV)/installed ## Create .venv and install everything at its locked version
 
@@ -56,6 +56,12 @@ layout:
 	@for folder in $(FOLDERS); do ln -sfn ../../../$$folder $(LAYOUT)/$$folder; done
 	@for path in $(filter-out %/__pycache__,$(wildcard bandmaster/*)); do ln -sfn ../../../$$path build/layout/$$path; done
 	@for link in $(LAYOUT)/*; do test -e $$link || rm $$link; done
+
+bench: install ## Measure beside bare Dramatiq and the seed's script, and draw docs/benchmarks.svg: half an hour, alone
+	$(BIN)/python -m benchmarks --chart docs/benchmarks.svg
+
+bench-quick: install ## The same in under a minute, with figures that say little
+	$(BIN)/python -m benchmarks --quick
 
 format: install ## Format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .

@@ -3,7 +3,8 @@
 In the flow: the watcher, or whoever else ran the execution, sends these; they are ungated, on a queue of their own, so
 they never wait behind work. Each settles under the attempt it reports: a late or doubled one changes nothing (D8, D33).
 The result is stored and the slot given back in one script, then the pod is acknowledged; if the process dies between
-the two, the next watch sees the ended pod again and reports it again, which only acknowledges it.
+the two, the next watch sees the ended pod again and reports it again, which only acknowledges it (F3). While the pod is
+alive the slot is held, whatever is reported: the execution is asked to end, and ends as reported when its pod is gone.
 """
 
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import dramatiq
 import structlog
 
-from ..k8s.pods import pod_name
+from ..k8s.pods import PodStatus, pod_name
+from ..scheduler.errors import InvalidRequest
 from ..scheduler.events import (
     ExecutionCancelledEvent,
     ExecutionCompletedEvent,
@@ -19,10 +21,12 @@ from ..scheduler.events import (
     ExecutionFailedEvent,
     ExecutionTimeoutEvent,
 )
-from ..scheduler.grants import Code, Settled, read_settled
+from ..scheduler.grants import Code, read_settled
 from ..scheduler.states import State
+from .event_actor import CancelledActor, CompletedActor, FailedActor, Given, TimeoutActor
 from .outcome import result_json
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue
+from .saga import pause_ms
 
 log = structlog.get_logger(__name__)
 OPTIONS: dict[str, Any] = {
@@ -31,78 +35,100 @@ OPTIONS: dict[str, Any] = {
     "max_retries": 20,
     "min_backoff": 500,
     "max_backoff": 30_000,
+    "throws": InvalidRequest,  # what was pushed unchecked by somebody else is no better at the next try
 }
 
 
-@dramatiq.actor(**OPTIONS)
-def execution_completed(event: dict[str, Any]) -> None:
+@dramatiq.actor(actor_class=CompletedActor, **OPTIONS)
+def execution_completed(event: Given) -> None:
     """The execution ended well: ExecutionCompletedEvent."""
     _end(ExecutionCompletedEvent.from_any(event), State.COMPLETED)
 
 
-@dramatiq.actor(**OPTIONS)
-def execution_failed(event: dict[str, Any]) -> None:
+@dramatiq.actor(actor_class=FailedActor, **OPTIONS)
+def execution_failed(event: Given) -> None:
     """The execution ended badly: ExecutionFailedEvent. If its node was to blame it is tried again, up to a bound."""
     failed = ExecutionFailedEvent.from_any(event)
-    if not failed.infrastructure:
+    if failed.infrastructure:
+        _try_again(failed)
+    else:
         _end(failed, State.FAILED)
-        return
-    call = queue.transitions.prepare_retry(
-        failed.execution_id, failed.attempt, "infrastructure", reason=failed.reason or "infrastructure"
-    )
-    _said(failed, read_settled(call.run()))
-    _acknowledge(failed)
 
 
-@dramatiq.actor(**OPTIONS)
-def execution_timeout(event: dict[str, Any]) -> None:
+@dramatiq.actor(actor_class=TimeoutActor, **OPTIONS)
+def execution_timeout(event: Given) -> None:
     """The execution ran longer than it may: ExecutionTimeoutEvent. Its slot is held until its pod is gone (D11)."""
-    timeout = ExecutionTimeoutEvent.from_any(event)
-    pod = pods.get(pod_name(timeout.execution_id, timeout.attempt)) if timeout.attempt else None
-    if pod is None or pod.phase.ended:
-        _end(timeout, State.TIMEOUT)
-        return
-    queue.transitions.cancel(timeout.execution_id, outcome=State.TIMEOUT, reason="timeout")
-    pods.delete(pod.name, uid=pod.uid)
+    _end(ExecutionTimeoutEvent.from_any(event), State.TIMEOUT)
 
 
-@dramatiq.actor(**OPTIONS)
-def execution_cancelled(event: dict[str, Any]) -> None:
+@dramatiq.actor(actor_class=CancelledActor, **OPTIONS)
+def execution_cancelled(event: Given) -> None:
     """Somebody wants the execution to end: ExecutionCancelledEvent. Its slot is held until its pod is gone (D10)."""
     cancelled = ExecutionCancelledEvent.from_any(event)
     found = queue.transitions.cancel(cancelled.execution_id, reason=cancelled.reason or "cancelled")
     log.info("execution_cancelled", execution_id=cancelled.execution_id, code=found.code, state=found.state)
+    # RUNNING: its body is told at the next renewal, and its hand-over deletes the pod.
     if found.state is State.CANCELLING and found.pod is not None:
-        pods.delete(found.pod, uid=found.pod_uid)
+        pods().delete(found.pod, uid=found.pod_uid)
 
 
 def _end(event: ExecutionEndedEvent, state: State) -> None:
+    pod = _pod_of(event)
+    if pod is not None and not pod.phase.ended:
+        _end_pod(event, state, pod)
+        return
     settled = queue.transitions.release(
-        event.execution_id,
-        event.attempt or None,
-        state,
-        reason=event.reason or "",
-        result=result_json(event),
+        event.execution_id, event.attempt, state, reason=event.reason or "", result=result_json(event)
     )
-    _said(event, settled)
-    _acknowledge(event)
+    _said(event, settled.code, settled.state)
+    _acknowledge(pod)
 
 
-def _said(event: ExecutionEndedEvent, settled: Settled) -> None:
-    level = log.info if settled.code is Code.OK else log.warning
+def _end_pod(event: ExecutionEndedEvent, state: State, pod: PodStatus) -> None:
+    """Reported by somebody else than its pod, which is alive: ask it to end so, and hold the slot until it is gone."""
+    found = queue.transitions.cancel(
+        event.execution_id, outcome=state, reason=event.reason or state.lower(), attempt=event.attempt
+    )
+    _said(event, found.code, found.state)
+    if found.code is Code.OK and found.state is State.CANCELLING:
+        pods().delete(pod.name, uid=pod.uid)
+
+
+def _try_again(event: ExecutionFailedEvent) -> None:
+    pod = _pod_of(event)
+    if pod is not None and not pod.phase.ended:
+        # Two pods of one execution would run at once. The pod knows best: its own end will be reported.
+        log.warning("pod_still_runs", execution_id=event.execution_id, attempt=event.attempt, pod=pod.name)
+        return
+    call = queue.transitions.prepare_retry(
+        event.execution_id,
+        event.attempt,
+        "infrastructure",
+        # The first time at once and in its old place; if it goes on, later and later.
+        delay_ms=0 if event.attempt == 1 else pause_ms(event.attempt - 1),
+        reason=event.reason or "infrastructure",
+    )
+    settled = read_settled(call.run())
+    _said(event, settled.code, settled.state)
+    _acknowledge(pod)
+
+
+def _pod_of(event: ExecutionEndedEvent) -> PodStatus | None:
+    return pods().get(pod_name(event.execution_id, event.attempt)) if event.attempt else None
+
+
+def _said(event: ExecutionEndedEvent, code: Code, state: State | None) -> None:
+    level = log.info if code in (Code.OK, Code.ENDED) else log.warning
     level(
         "execution_ended",
         execution_id=event.execution_id,
         attempt=event.attempt,
-        code=settled.code,
-        state=settled.state,
+        code=code,
+        state=state,
         reason=event.reason,
     )
 
 
-def _acknowledge(event: ExecutionEndedEvent) -> None:
-    if not event.attempt:
-        return
-    pod = pods.get(pod_name(event.execution_id, event.attempt))
-    if pod is not None and pod.phase.ended:
-        pods.acknowledge(pod.name, pod.uid)
+def _acknowledge(pod: PodStatus | None) -> None:
+    if pod is not None and not pod.acknowledged:
+        pods().acknowledge(pod.name, pod.uid)

@@ -7,7 +7,7 @@ result back.
 import json
 from typing import Any
 
-from ..k8s.pods import PodOutcome, PodStatus, Reason
+from ..k8s.pods import PodStatus, Reason
 from ..scheduler.events import (
     OUTPUT_TAIL_MAX_CHARS,
     ExecutionCompletedEvent,
@@ -16,11 +16,19 @@ from ..scheduler.events import (
     ExecutionTimeoutEvent,
 )
 
+ABSENT = "PodAbsent"
 RESULT_FIELDS = frozenset({"exit_code", "reason", "duration_seconds", "output_tail", "output_truncated"})
 
 
-def event_of(pod: PodStatus, outcome: PodOutcome) -> ExecutionEndedEvent:
-    """The event that reports how a pod ended."""
+def event_of(pod: PodStatus) -> ExecutionEndedEvent:
+    """The event that reports how a pod ended; `at` and the duration are those of its program.
+
+    Raises:
+        InvalidRequest: If the pod's facts make no valid event.
+    """
+    outcome = pod.outcome
+    if outcome is None:
+        raise ValueError(f"pod {pod.name} has not ended")
     tail = outcome.output_tail.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     facts: dict[str, Any] = {
         "execution_id": pod.execution_id,
@@ -33,15 +41,18 @@ def event_of(pod: PodStatus, outcome: PodOutcome) -> ExecutionEndedEvent:
         "output_truncated": outcome.output_truncated or len(tail) > OUTPUT_TAIL_MAX_CHARS,
     }
     if outcome.reason is Reason.COMPLETED:
-        return ExecutionCompletedEvent(**facts)
+        return ExecutionCompletedEvent.from_any(facts)
     if outcome.reason is Reason.DEADLINE_EXCEEDED:
-        return ExecutionTimeoutEvent(**facts)
-    return ExecutionFailedEvent(**facts, infrastructure=outcome.reason.infrastructure)
+        return ExecutionTimeoutEvent.from_any(facts)
+    return ExecutionFailedEvent.from_any(facts | {"infrastructure": outcome.reason.infrastructure})
 
 
-def deleted_event(pod: PodStatus) -> ExecutionFailedEvent:
-    """The event of a pod that vanished before it ended: somebody deleted it."""
-    return ExecutionFailedEvent(execution_id=pod.execution_id, attempt=pod.attempt, reason=Reason.DELETED)
+def absent_event(execution_id: str, attempt: int) -> ExecutionFailedEvent:
+    """The event of a pod that is not there, though it should be: how it ended, nobody saw.
+
+    That is no fault of the execution's: it is tried again, or, if it was cancelled, ends.
+    """
+    return ExecutionFailedEvent(execution_id=execution_id, attempt=attempt, reason=ABSENT, infrastructure=True)
 
 
 def result_json(event: ExecutionEndedEvent) -> bytes:

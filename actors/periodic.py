@@ -2,19 +2,21 @@
 
 In the flow: everything is event-driven first; this repairs what a crash or a lost wake-up left: promote what is due,
 reap what was left, sweep what is stale, refresh TTLs, push wake tokens, revive the watch. It carries its leader's epoch
-and stops when another was elected (D28). Repeating any of it does no harm.
+and stops when another was elected (D28). Repeating any of it does no harm; if it dies halfway, the next tick is near.
 """
 
-from typing import Any
-
 import dramatiq
+import redis
 import structlog
 
-from ..scheduler.errors import NotLeader
-from .runtime import LIFECYCLE_QUEUE, broker, queue, settings
+from ..scheduler.errors import NotLeader, QueueUnavailable
+from ..scheduler.maintenance import Maintenance
+from .runtime import LIFECYCLE_QUEUE, broker, queue
 from .watch import WATCHER, watch_completions
 
 log = structlog.get_logger(__name__)
+REFRESHES_A_TTL = 4
+"""Three of them may be missed before an event could be lost (D4)."""
 
 
 @dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=0, max_age=9_000)
@@ -26,21 +28,26 @@ def try_schedule(leader_id: str = "", epoch: int | None = None) -> None:
         epoch: Of its leadership; None: unfenced, for whoever wants a repair at once.
     """
     maintenance = queue.maintenance if epoch is None else queue.maintenance.under(leader_id, epoch)
-    client: Any = queue.scripts.client
     try:
-        done = {
-            "promoted": maintenance.promote(),
-            "reaped": maintenance.reap(),
-            "expired": maintenance.sweep(),
-            "lanes_woken": maintenance.wake(),
-        }
-        # A quarter of the TTL: three refreshes may be missed before an event could be lost (D4).
-        every_seconds = settings.retention.event_ttl_seconds // 4
-        if client.set(queue.scripts.keys.lock("refresh"), "1", nx=True, ex=every_seconds):
-            done["refreshed"] = maintenance.refresh()
+        _repair(maintenance)
+        client: redis.Redis = queue.scripts.client
+        if not client.exists(queue.scripts.keys.lock(WATCHER)):
+            watch_completions.send()
     except NotLeader as error:
         log.warning("tick_refused", error=str(error))
-        return
-    if not client.exists(queue.scripts.keys.lock(WATCHER)):
-        watch_completions.send()
+    except (QueueUnavailable, redis.RedisError) as error:
+        log.warning("tick_failed", error=str(error))
+
+
+def _repair(maintenance: Maintenance) -> None:
+    done = {
+        "promoted": maintenance.promote(),
+        "reaped": maintenance.reap(),
+        "expired": maintenance.sweep(),
+        "lanes_woken": maintenance.wake(),
+    }
+    every_seconds = max(1, int(queue.views.status().settings["event_ttl_seconds"]) // REFRESHES_A_TTL)
+    client: redis.Redis = queue.scripts.client
+    if client.set(queue.scripts.keys.lock("refresh"), "1", nx=True, ex=every_seconds):
+        done["refreshed"] = maintenance.refresh()
     log.debug("tick_done", **done)

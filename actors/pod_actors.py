@@ -2,24 +2,31 @@
 
 In the flow: `execution_requested` calls `create_pod` under its grant; cancellations send `delete_pod`. Both may be
 repeated: a pod that exists is adopted, one that is gone stays gone. Sent, `create_pod` runs under the same grant, which
-is checked first, so a stale message creates nothing.
+is checked first, so a stale message creates nothing. If the process dies here, see `saga.py`.
 """
-
-from typing import Any
 
 import dramatiq
 import structlog
 
+from ..scheduler.errors import InvalidRequest
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.states import State
+from .event_actor import Given
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
 from .saga import Saga
 
 log = structlog.get_logger(__name__)
 
 
-@dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=10, min_backoff=500, max_backoff=30_000)
-def create_pod(event: dict[str, Any], attempt: int) -> None:
+@dramatiq.actor(
+    broker=broker,
+    queue_name=LIFECYCLE_QUEUE,
+    max_retries=10,
+    min_backoff=500,
+    max_backoff=30_000,
+    throws=InvalidRequest,
+)
+def create_pod(event: Given, attempt: int) -> None:
     """Create the pod of an attempt and hand the grant over to it.
 
     Args:
@@ -27,11 +34,17 @@ def create_pod(event: dict[str, Any], attempt: int) -> None:
         attempt: The grant.
     """
     requested = ExecutionRequestedEvent.from_any(event)
-    meta = queue.views.meta(requested.execution_id)
+    execution_id = requested.execution_id
+    meta = queue.views.meta(execution_id)
     if meta.get("state") != State.RUNNING or meta.get("attempt") != str(attempt):
-        log.info("grant_is_stale", execution_id=requested.execution_id, attempt=attempt, state=meta.get("state"))
+        log.info("grant_is_stale", execution_id=execution_id, attempt=attempt, state=meta.get("state"))
         return
-    Saga(queue.transitions, pods, settings.k8s).run(requested, attempt)
+    saga = Saga(queue.transitions, pods(), settings.k8s)
+    if "cancel" in meta:
+        # Before its body began: what was never created need not be deleted.
+        saga.give_up(execution_id, attempt)
+    else:
+        saga.run(requested, attempt)
 
 
 @dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=10, min_backoff=500, max_backoff=30_000)
@@ -42,5 +55,5 @@ def delete_pod(pod: str, uid: str | None = None) -> None:
         pod: Its name.
         uid: The precondition; None: whichever has the name.
     """
-    found = pods.delete(pod, uid=uid)
+    found = pods().delete(pod, uid=uid)
     log.info("pod_deleted", pod=pod, found=found)

@@ -1,8 +1,13 @@
 """What the actors of one process share: settings, broker, queue, pods. Made at import, connected at first use.
 
 In the flow: `dramatiq bandmaster.actors` imports this in every worker process, a caller in its own, to send. Nothing is
-sent to a server at import, so importing never fails for want of one; a worker waits for it when it boots.
+sent to a server at import, so importing never fails for want of one. A worker waits for the server when it boots, and
+ends with an error if it does not come; what it fetched and did not finish when it dies comes back within a lease.
 """
+
+import sys
+from functools import cache
+from typing import Final
 
 import dramatiq
 import structlog
@@ -13,29 +18,20 @@ from dramatiq.middleware import Middleware
 from ..configs.logging import configure_logging
 from ..configs.settings import load_settings
 from ..k8s.backend import connect as connect_pods
+from ..k8s.errors import BackendNotAvailable
+from ..k8s.pods import Pods
 from ..middleware import BandedRedisBroker
 from ..scheduler.connection import client_of, connect, redis_url
+from ..scheduler.errors import InvalidRequest, QueueUnavailable
+from .rounds import Rounds
 
 log = structlog.get_logger(__name__)
-LIFECYCLE_QUEUE = "lifecycle"
+LIFECYCLE_QUEUE: Final = "lifecycle"
 """The plain queue of the lifecycle actors, so that they never wait behind work."""
+MAINTENANCE_CHANCE: Final = 100_000
+"""Of a million commands on a plain queue, so many also look for what dead workers had fetched: about each 10 s."""
 
 settings = load_settings()
-
-
-class WorkerStart(Middleware):
-    """A worker process waits for the server, and gives it the configured limits to start from."""
-
-    def after_process_boot(self, broker: Broker) -> None:
-        """Wait, bounded, saying so; then seed the runtime settings that nobody has set yet."""
-        configure_logging(settings.logging)
-        connect(settings, name="bandmaster-worker").close()
-        seed_settings()
-
-    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Watch the pods, without waiting for the scheduler's first tick; a watch that runs already makes it end."""
-        broker.get_actor("watch_completions").send()
-
 
 broker = BandedRedisBroker(
     client=client_of(
@@ -44,18 +40,64 @@ broker = BandedRedisBroker(
     namespace=settings.redis.dramatiq_namespace,
     prefix=settings.redis.prefix,
     lease_ttl_ms=settings.leases.lease_ttl_ms,
+    # Dramatiq's own lease on the messages of plain queues, here on those that end and cancel executions.
+    heartbeat_timeout=settings.leases.lease_ttl_ms,
+    maintenance_chance=MAINTENANCE_CHANCE,
 )
-broker.add_middleware(WorkerStart())
-if global_broker is None:
-    # An application that has a broker of its own keeps it, and still may send to these actors.
-    dramatiq.set_broker(broker)
-
 queue = broker.queue
-pods = connect_pods(settings.k8s.backend, root=settings.paths.absolute)
+
+
+@cache
+def pods() -> Pods:
+    """The pods of the configured backend; made at first use, since who only sends needs none.
+
+    Raises:
+        BackendNotAvailable: If the settings ask for one that this version has not got.
+    """
+    return connect_pods(settings.k8s.backend, root=settings.paths.absolute)
+
+
+class WorkerStart(Middleware):
+    """A worker process waits for the server, and gives it the configured values to start from."""
+
+    def after_process_boot(self, broker: Broker) -> None:
+        """Wait, bounded, saying so; then seed the runtime settings that nobody has set yet.
+
+        Raises:
+            SystemExit: If there is no server, or no such backend: a hook's other exceptions would be swallowed, and
+                the worker would run without what was configured.
+        """
+        configure_logging(settings.logging)
+        try:
+            connect(settings, name="bandmaster-worker").close()
+            seed_settings()
+            pods()
+        except (QueueUnavailable, InvalidRequest, BackendNotAvailable) as error:
+            log.error("worker_not_started", error=str(error))
+            sys.exit(1)
+
+    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """Watch the pods, without waiting for the first tick; where a watch runs already, this one ends at once."""
+        broker.get_actor("watch_completions").send()
 
 
 def seed_settings() -> None:
-    """Give Redis the values that were configured; what an operator has changed since stays (D14)."""
+    """Give Redis the values that were configured; what an operator, or an earlier start, has set stays (D14).
+
+    Raises:
+        QueueUnavailable: If Redis did not answer.
+        InvalidRequest: If a configured value is not one that the queue takes.
+    """
     for area in (settings.limits, settings.leases, settings.retention):
         for name in area.model_fields_set & queue.views.status().settings.keys():
-            queue.controls.change_setting(name, getattr(area, name), only_if_unset=True)
+            configured: int = getattr(area, name)
+            in_force = queue.controls.change_setting(name, configured, only_if_unset=True)
+            if in_force != configured:
+                log.warning("setting_differs", name=name, configured=configured, in_force=in_force)
+
+
+broker.add_middleware(WorkerStart())
+broker.add_middleware(Rounds(queue, interval_seconds=settings.scheduler.interval_seconds))
+if global_broker is None:
+    # An application that has a broker of its own keeps it, and still may send to these actors.
+    dramatiq.set_broker(broker)

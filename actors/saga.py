@@ -1,18 +1,31 @@
 """The first half of an execution's saga: validate, clear what an earlier attempt left, create the pod, hand over.
 
-In the flow: the body of `execution_requested`, under its grant. Every step may be repeated. If the process dies before
-the pod is created, nothing exists and the lease is reaped; after it and before the hand-over, the next attempt finds
-the earlier pod by its name, deletes it and waits until it is gone (F2); after the hand-over the watcher has it. A step
-that fails undoes what came before: the pod is deleted, the slot given back.
+In the flow: the body of `execution_requested`, under its grant. Every step may be repeated:
+
+=======================  ===============================================================================================
+if it dies, or fails …   then …
+=======================  ===============================================================================================
+before the creation      nothing exists; the lease is reaped, the next attempt begins anew
+in the creation          a pod exists or not; the watch hands the grant over to one that does (F2), or, if the attempt
+                         is over by then, deletes it, as the next attempt does before it creates its own
+before the hand-over     likewise; a pod that has ended by then is settled by its own end
+after the hand-over      the watch has it
+for good (PodRejected)   the slot is given back, the execution FAILED
+for the time being       the slot is given back, and it waits for its next attempt, longer each time
+by an interrupt          the step is finished first: a pod half created would run without a slot (D10)
+=======================  ===============================================================================================
 """
 
 import time
+from typing import Final
 
 import structlog
+from dramatiq.middleware import Interrupt
 
 from ..configs.areas import KubernetesSettings
 from ..k8s.errors import PodConflict, PodRejected, PodsUnavailable
-from ..k8s.pods import Pods, PodStatus, pod_name
+from ..k8s.pods import Pods, PodSpec, PodStatus, pod_name
+from ..middleware import ExecutionCancelled
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.grants import Code
 from ..scheduler.states import State
@@ -21,8 +34,17 @@ from .outcome import rejection_json
 from .pod_spec import pod_spec
 
 log = structlog.get_logger(__name__)
-TRY_AGAIN_MS = 1_000
-GONE_WITHIN_SECONDS = 15.0
+PAUSE_MS: Final = 1_000
+LONGEST_PAUSE_MS: Final = 60_000
+GONE_WITHIN_SECONDS: Final = 15.0
+"""How long an attempt waits, slot in hand, for an earlier one's pod to be gone."""
+CREATED_WITHIN_SECONDS: Final = 15.0
+"""How long it asks again whether a pod was created, while the backend does not say."""
+
+
+def pause_ms(attempt: int) -> int:
+    """How long an execution waits after an attempt that could not create its pod: 1 s, 2 s, 4 s … 60 s."""
+    return min(LONGEST_PAUSE_MS, PAUSE_MS << min(attempt - 1, 10))
 
 
 class Saga:
@@ -41,51 +63,102 @@ class Saga:
             attempt: The grant.
 
         Returns:
-            The pod; None if there is none: the request can never run, or has to be tried again.
+            The pod; None if there is none that may go on: the request can never run, has to be tried again, was
+            cancelled, or has ended already.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; the attempt is then retried and finds its pod.
+            QueueUnavailable: If Redis did not answer; the pod, if there is one, is the watch's or the next attempt's.
         """
+        execution_id = event.execution_id
         try:
-            spec = pod_spec(event, attempt, self._defaults)
-            self._clear_earlier(event.execution_id, attempt)
-            pod = self._pods.create(spec)
+            return self._steps(event, attempt)
         except PodRejected as error:
-            log.warning("pod_rejected", execution_id=event.execution_id, attempt=attempt, error=str(error))
+            log.warning("pod_rejected", execution_id=execution_id, attempt=attempt, error=str(error))
             self._transitions.release(
-                event.execution_id, attempt, State.FAILED, reason="PodRejected", result=rejection_json(error)
+                execution_id, attempt, State.FAILED, reason="PodRejected", result=rejection_json(error)
             )
-            return None
         except (PodsUnavailable, PodConflict) as error:
-            log.warning("pod_not_created", execution_id=event.execution_id, attempt=attempt, error=str(error))
+            # Not bounded: while the backend is away nothing is lost, and nothing is the execution's fault. Only from
+            # RUNNING: if the watch has found the pod meanwhile, and handed over, the attempt goes on.
+            log.warning("pod_not_created", execution_id=execution_id, attempt=attempt, error=str(error))
             self._transitions.prepare_retry(
-                event.execution_id, attempt, "infrastructure", delay_ms=TRY_AGAIN_MS, reason=type(error).__name__
+                execution_id, attempt, "retry", delay_ms=pause_ms(attempt), reason=type(error).__name__
             ).run()
+        return None
+
+    def give_up(self, execution_id: str, attempt: int) -> None:
+        """End an execution that was cancelled before its pod was created; earlier attempts' pods have to be gone.
+
+        Raises:
+            PodsUnavailable: If one of those is not gone yet.
+        """
+        self._clear_earlier(execution_id, attempt)
+        settled = self._transitions.release(execution_id, attempt, State.CANCELLED, reason="cancelled")
+        log.info("cancelled_before_its_pod", execution_id=execution_id, attempt=attempt, state=settled.state)
+
+    def _steps(self, event: ExecutionRequestedEvent, attempt: int) -> PodStatus | None:
+        spec = pod_spec(event, attempt, self._defaults)
+        creating = False
+        try:
+            self._clear_earlier(event.execution_id, attempt)
+            creating = True
+            return self._create(spec)
+        except Interrupt as interrupt:
+            # Raised from another thread, once, wherever this one just was: a cancellation, or the time limit.
+            log.info(
+                "saga_interrupted",
+                execution_id=event.execution_id,
+                attempt=attempt,
+                creating=creating,
+                interrupt=type(interrupt).__name__,
+            )
+            if creating:
+                return self._create(spec)
+            if not isinstance(interrupt, ExecutionCancelled):
+                raise
+            self.give_up(event.execution_id, attempt)
             return None
-        return self._hand_over(event.execution_id, attempt, pod)
+
+    def _create(self, spec: PodSpec) -> PodStatus | None:
+        deadline = time.monotonic() + CREATED_WITHIN_SECONDS
+        while True:
+            try:
+                pod = self._pods.create(spec)
+                break
+            except PodsUnavailable as error:
+                # A slot is not given back while a pod may run in it.
+                if not error.pod_may_exist or time.monotonic() >= deadline:
+                    raise
+                log.info("pod_doubtful", execution_id=spec.execution_id, attempt=spec.attempt, error=str(error))
+                time.sleep(PAUSE_MS / 1000)
+        return self._hand_over(spec.execution_id, spec.attempt, pod)
 
     def _hand_over(self, execution_id: str, attempt: int, pod: PodStatus) -> PodStatus | None:
         code, state = self._transitions.hand_over(execution_id, attempt, pod.name, pod.uid)
         if code is Code.OK and state is State.POD:
             log.info("pod_created", execution_id=execution_id, attempt=attempt, pod=pod.name)
             return pod
-        # Cancelled meanwhile, or overtaken by a later attempt (D10): this pod must not run on.
-        log.info("pod_unwanted", execution_id=execution_id, attempt=attempt, pod=pod.name, code=code, state=state)
-        self._pods.delete(pod.name, uid=pod.uid)
+        # Cancelled meanwhile, or overtaken by a later attempt (D10): this pod must not run on. Or it has ended and was
+        # settled before this call: it stays, with its log.
+        log.info("pod_not_handed_over", execution_id=execution_id, attempt=attempt, code=code, state=state)
+        found = self._pods.get(pod.name)
+        if found is not None and found.uid == pod.uid and not found.phase.ended:
+            self._pods.delete(pod.name, uid=pod.uid)
         return None
 
     def _clear_earlier(self, execution_id: str, attempt: int) -> None:
-        """No attempt's pod may run beside the next one's.
+        """No attempt's pod may run beside the next one's; one that has ended stays, with its log.
 
         Raises:
             PodsUnavailable: If one is not gone yet.
         """
+        deadline = time.monotonic() + GONE_WITHIN_SECONDS
         for earlier in range(1, attempt):
             name = pod_name(execution_id, earlier)
-            deadline = time.monotonic() + GONE_WITHIN_SECONDS
-            while (left := self._pods.get(name)) is not None:
+            while (left := self._pods.get(name)) is not None and not left.phase.ended:
                 if not left.deleting:
+                    log.info("earlier_pod_deleted", execution_id=execution_id, attempt=attempt, pod=name)
                     self._pods.delete(name, uid=left.uid)
                 if time.monotonic() >= deadline:
-                    raise PodsUnavailable(f"pod {name} of an earlier attempt is not gone yet")
+                    raise PodsUnavailable(f"pod {name} of an earlier attempt is not gone yet", pod_may_exist=False)
                 time.sleep(0.05)

@@ -2,8 +2,8 @@
 
 from .bands import PriorityBands
 from .broker import BandedRedisBroker
+from .current import current_grant
 from .gate import ConcurrencyGate
-from .heartbeat import ExecutionCancelled
-from .held import current_grant
+from .interrupts import ExecutionCancelled
 
 __all__ = ["BandedRedisBroker", "ConcurrencyGate", "ExecutionCancelled", "PriorityBands", "current_grant"]

@@ -1,30 +1,31 @@
 """The free threads of one worker process, shared by its lanes and its plain queues.
 
-In the flow: a consumer takes as many permits as it may admit, and gives back those it did not use; whoever ends a
-message gives its permit back, or passes it to the next execution that its release admitted. So a grant exists only
-while a thread stands behind it. Permits live in memory: if the process dies, so do its threads.
+In the flow: a party (a lane, or a queue's list) takes as many permits as it may start messages, and gives back those it
+did not use; whoever ends a message gives its permit back, or passes it to the next execution that its release admitted.
+So a grant exists only while a thread stands behind it. A permit that comes free goes to the waiting party that holds
+the fewest, so that no saturated one starves another. Permits live in memory: if the process dies, so do its threads.
 """
 
 import threading
-from collections import deque
+from collections import Counter
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
-    queue_name: str
+    party: str
     turn: threading.Event = field(default_factory=threading.Event)
     given: bool = False
 
 
 class Budget:
-    """Permits, one a worker thread, given out first come, first served."""
+    """Permits, one a worker thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._free = 0
         self._total = 0
-        self._waiters: deque[_Waiter] = deque()
+        self._held: Counter[str] = Counter()
+        self._waiters: list[_Waiter] = []
 
     @property
     def total(self) -> int:
@@ -34,48 +35,54 @@ class Budget:
     @property
     def free(self) -> int:
         """How many permits nobody holds."""
-        return self._free
+        return self._total - self._held.total()
+
+    def held(self, party: str) -> int:
+        """How many permits a party holds."""
+        return self._held[party]
 
     def open(self, threads: int) -> None:
-        """A worker with so many threads has started."""
+        """A worker with so many threads has started; what an earlier one held is forgotten."""
         with self._lock:
-            self._total = self._free = threads
+            self._total = threads
+            self._held.clear()
 
-    def take(self, queue_name: str, most: int, timeout_seconds: float) -> int:
+    def take(self, party: str, most: int, timeout_seconds: float) -> int:
         """Take what is free, up to `most`; wait for one if nothing is.
 
         Returns:
             How many were taken; 0 if none came free in time.
         """
         with self._lock:
-            # A permit that comes free goes to the first waiter, so free permits mean that nobody waits.
-            if self._free > 0:
-                taken = min(most, self._free)
-                self._free -= taken
-                return taken
-            waiter = _Waiter(queue_name)
+            # A permit that comes free goes to a waiter, so free permits mean that nobody waits.
+            if self.free > 0:
+                return self._take(party, min(most, self.free))
+            waiter = _Waiter(party)
             self._waiters.append(waiter)
         waiter.turn.wait(timeout_seconds)
         with self._lock:
             if waiter.given:
-                extra = min(most - 1, self._free)
-                self._free -= extra
-                return 1 + extra
+                return 1 + self._take(party, max(0, min(most - 1, self.free)))
             self._waiters.remove(waiter)
             return 0
 
-    def give(self, count: int = 1) -> None:
-        """Give permits back: each to the first waiter, if there is one."""
+    def give(self, party: str, count: int = 1) -> None:
+        """Give permits back: each to the waiting party that holds the fewest, if one waits."""
         with self._lock:
-            for _ in range(count):
-                if self._waiters:
-                    waiter = self._waiters.popleft()
+            for _ in range(min(count, self._held[party])):
+                self._held[party] -= 1
+                if self._waiters and self.free > 0:
+                    waiter = min(self._waiters, key=lambda each: self._held[each.party])
+                    self._waiters.remove(waiter)
+                    self._take(waiter.party, 1)
                     waiter.given = True
                     waiter.turn.set()
-                else:
-                    self._free += 1
 
-    def others_wait(self, queue_name: str) -> bool:
-        """Whether the first waiter is of another queue: then a permit goes there rather than to this queue's next."""
+    def passes_on(self, party: str) -> bool:
+        """Whether a permit that this party frees goes to another, which waits and holds fewer."""
         with self._lock:
-            return bool(self._waiters) and self._waiters[0].queue_name != queue_name
+            return any(w.party != party and self._held[w.party] < self._held[party] for w in self._waiters)
+
+    def _take(self, party: str, count: int) -> int:
+        self._held[party] += count
+        return count

@@ -6,11 +6,38 @@ never comes back with a retry.
 
 from typing import Any, Final
 
-from dramatiq import Message
+from dramatiq import Message, MessageProxy
 from dramatiq.common import q_name
 
-DELIVERY_OPTIONS: Final = frozenset({"eta", "redis_message_id", "bandmaster_grant"})
-"""Stamped by a broker, or by our dispatch, for one delivery only."""
+HINT: Final = "bandmaster_hint"
+"""On a plain broker, marks a message that only says: an execution of this lane may start. Its value is a `HintKind`."""
+
+DELIVERY_OPTIONS: Final = frozenset({"eta", "redis_message_id", HINT})
+"""Stamped by a broker, or by our hints, for one delivery only."""
+
+
+def copied(message: "Message[Any]", **options: Any) -> "Message[Any]":
+    """A copy, with some options replaced."""
+    return message.copy(options=options)  # pyright: ignore[reportUnknownVariableType]  # Dramatiq leaves it open of what
+
+
+def decoded(data: bytes) -> "Message[Any]":
+    """The message that was encoded.
+
+    Raises:
+        DecodeError: If it cannot be read.
+    """
+    return Message.decode(data)  # pyright: ignore[reportUnknownVariableType]  # likewise
+
+
+def plain_message(message: MessageProxy) -> "Message[Any]":
+    """The message that a proxy stands for."""
+    return message._message  # pyright: ignore[reportPrivateUsage, reportUnknownVariableType]  # no other way in
+
+
+def replace_message(proxy: MessageProxy, message: "Message[Any]") -> None:
+    """Let a proxy stand for another message; how its delivery ends stays its own."""
+    proxy._message = message  # pyright: ignore[reportPrivateUsage]  # no other way in
 
 
 def as_sent(message: "Message[Any]", **replaced: Any) -> "Message[Any]":

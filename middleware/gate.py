@@ -2,10 +2,10 @@
 
 In the flow: the last middleware, so its before-hook is the last word before the body and its after-hooks come before
 those of Results, Pipelines and Callbacks. On `BandedRedisBroker` the message brings its grant; on another broker it is
-only a hint, and `hints` runs the gate. If the process dies while a body runs, its lease runs out and it is reaped.
+only a hint, and `Hints` asks for one. If the process dies while a body runs, its lease runs out and it is reaped.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import redis
 import structlog
@@ -15,15 +15,21 @@ from dramatiq.middleware import Middleware
 from ..scheduler.keys import Keys
 from ..scheduler.scripts import Scripts
 from .bands import PriorityBands
-from .held import GrantedMessage, Held, current
+from .current import current_entry, leave, settle
+from .delivery import plain_message
+from .errors import MiddlewareMissing
+from .held import GrantedMessage, Held
 from .hints import Hints
-from .mute import mute, skip_silently
+from .interrupts import ExecutionCancelled
+from .mute import leave_out_silent_skips, mute, skip_silently
 
 log = structlog.get_logger(__name__)
 
 
 class ConcurrencyGate(Middleware):
     """Lets the body of a gated actor run only under a valid grant."""
+
+    is_concurrency_gate: ClassVar = True
 
     def __init__(
         self,
@@ -44,85 +50,95 @@ class ConcurrencyGate(Middleware):
         self.scripts = scripts or Scripts(redis_client or redis.Redis(), Keys(prefix))
         self.held = Held()
         self.lease_ttl_ms = lease_ttl_ms
-        self._hints = Hints(self.scripts, self.held, lease_ttl_ms)
+        self._hints: Hints | None = None
+
+    def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """Be the last middleware, whatever was added since; on a plain broker, put the hints first.
+
+        Raises:
+            MiddlewareMissing: If `PriorityBands` was not added.
+        """
+        leave_out_silent_skips()
+        bands = self._bands_of(broker)
+        first: list[Middleware] = []
+        if not getattr(broker, "pulls_lanes", False):
+            self._hints = Hints(self.scripts, bands, self.held, self.lease_ttl_ms)
+            first.append(self._hints)
+        # A new list, since Dramatiq walks through the old one in this moment.
+        others = [each for each in broker.middleware if each is not self and not isinstance(each, Hints)]
+        broker.middleware = [*first, *others, self]
+
+    def _bands_of(self, broker: Broker) -> PriorityBands:
+        for each in broker.middleware:
+            if isinstance(each, PriorityBands):
+                return each
+        raise MiddlewareMissing("ConcurrencyGate", "PriorityBands")
+
+    def _is_gated(self, broker: Broker, message: MessageProxy) -> bool:
+        return message.actor_name in self._bands_of(broker).gated
 
     def before_process_message(self, broker: Broker, message: MessageProxy) -> None:
         """Begin the body, if the grant is still this process's.
 
         Raises:
-            SkipMessage: If it is not, or, on a plain broker, if the message may not run now.
+            SkipMessage: If it is not.
         """
-        current.entry, current.settling = None, False
-        if isinstance(message, GrantedMessage):
-            if not self.held.begin(message.entry):
-                skip_silently(message)
-            current.entry = message.entry
+        entry = current_entry()
+        if entry is None and not self._is_gated(broker, message):
             return
-        bands = _bands(broker)
-        if bands is not None and message.actor_name in bands.gated:
-            current.entry = self._hints.arrive(broker, bands, message)
+        if entry is None:
+            # Fetched before its actor was declared as gated, say: it must not run past the gate, nor get lost.
+            self._bands_of(broker).park_listed(plain_message(message), None)
+        if entry is None or not self.held.begin(entry):
+            skip_silently(message)
 
     def after_process_message(
         self, broker: Broker, message: MessageProxy, *, result: Any = None, exception: BaseException | None = None
     ) -> None:
         """Note how the body ended; if its grant was lost meanwhile, turn off what would publish its result."""
-        current.settling = True
-        entry = current.entry
-        if entry is None:
-            return
-        entry.raised = exception
-        if not entry.is_valid():
-            entry.lost = True
-            mute(message)
-            log.warning("stale_attempt_ended", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
+        entry = current_entry()
+        if entry is not None:
+            self.held.end(entry)
+            entry.raised = exception
+            if not entry.is_valid():
+                entry.lost = True
+                mute(message)
+                log.warning("stale_attempt_ended", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
+            elif isinstance(exception, ExecutionCancelled):
+                message.fail()  # it ends as cancelled: nothing is tried again, and who waits for its result is told
+        settle()
 
     def after_skip_message(self, broker: Broker, message: MessageProxy) -> None:
-        """The body did not run."""
-        current.settling = True
+        """The body did not run, or nothing of it counts."""
+        settle()
 
     def has_lost(self, message: MessageProxy) -> bool:
         """Whether a body that just ended did so under a grant that is not this process's any more."""
-        if not isinstance(message, GrantedMessage) or message.entry.is_valid():
-            return False
-        message.entry.lost = True
-        mute(message)
-        return True
+        return isinstance(message, GrantedMessage) and not message.entry.is_valid()
 
     def before_ack(self, broker: Broker, message: MessageProxy) -> None:
         """On a plain broker, settle before the hint goes."""
-        self._hints.settle(broker, _bands(broker), message, failed=False)
+        if self._hints is not None:
+            self._hints.settle(broker, message)
 
     def before_nack(self, broker: Broker, message: MessageProxy) -> None:
         """On a plain broker, settle before the hint goes."""
-        self._hints.settle(broker, _bands(broker), message, failed=True)
+        self.before_ack(broker, message)
 
     def after_ack(self, broker: Broker, message: MessageProxy) -> None:
         """The message is done with."""
-        current.entry, current.settling = None, False
+        if self._hints is not None:
+            self._hints.acknowledged(message)
+        entry = current_entry()
+        if entry is not None:
+            entry.raised = None  # its traceback holds the frames that hold the message
+        leave()
 
     def after_nack(self, broker: Broker, message: MessageProxy) -> None:
         """The message is done with."""
-        current.entry, current.settling = None, False
-
-    def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Be the last middleware, whatever was added since."""
-        broker.middleware.remove(self)
-        broker.middleware.append(self)
-
-    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """On a plain broker, start the rounds that renew, promote, reap and dispatch."""
-        bands = _bands(broker)
-        if not getattr(broker, "pulls_lanes", False) and bands is not None:
-            self._hints.start(broker, bands, worker)
+        self.after_ack(broker, message)
 
     def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """Nothing is admitted any more."""
-        self._hints.stop()
-
-    def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """All that ran has been settled."""
-        self._hints.close()
-
-
-def _bands(broker: Broker) -> PriorityBands | None:
-    return next((middleware for middleware in broker.middleware if isinstance(middleware, PriorityBands)), None)
+        """Admit nothing more."""
+        if self._hints is not None:
+            self._hints.stop()

@@ -1,41 +1,60 @@
 """From a grant to the message whose actor runs it: the stored message, with its event put back in, or one made for it.
 
-In the flow: after admission, in the process that will run or dispatch it. A grant whose message cannot be read is ended
-by its caller: it holds a slot and would otherwise come again and again.
+In the flow: after admission, in the process that will run it. A grant whose message cannot be read or whose actor is
+not known here is ended by `Admissions`: it holds a slot and would otherwise come again and again.
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from dramatiq import Message
+from dramatiq import Broker, Message
+from dramatiq.errors import DecodeError
 
 from ..scheduler.errors import InvalidRequest
 from ..scheduler.grants import Grant
-from .requests import GatedActor
+from .delivery import as_sent, decoded
+from .gated_actor import GatedActor
 
 
-def message_of(grant: Grant, lane: str, gated: Mapping[str, GatedActor]) -> "Message[Any]":
+def message_of(grant: Grant, lane: str, gated: Mapping[str, GatedActor], broker: Broker) -> "Message[Any]":
     """The message of a grant.
 
     Args:
         grant: As admitted.
         lane: Its lane.
         gated: The gated actors by name.
+        broker: Whose actors are known here.
 
     Raises:
-        InvalidRequest: If an event was enqueued without a message and no actor of the lane runs events.
-        DecodeError: If the stored message cannot be read.
+        InvalidRequest: If the message or the event cannot be read, or an event was enqueued without a message and no
+            actor of the lane runs events.
+        ActorNotFound: If its actor is not declared here.
     """
-    if grant.message is None:
-        runner = next((actor for actor in gated.values() if actor.runs_events and actor.lane == lane), None)
-        if runner is None:
-            raise InvalidRequest("lane", f"no actor of lane {lane} runs events here")
-        message: Message[Any] = Message(
-            queue_name=lane, actor_name=runner.name, args=(), kwargs={}, options={}, message_id=grant.execution_id
-        )
-    else:
-        message = Message.decode(grant.message)
+    message = _stored(grant) or _made(grant, lane, gated)
+    broker.get_actor(message.actor_name)
     if grant.event is not None:
-        message = message.copy(args=(json.loads(grant.event),))
-    return message.copy(options={"execution_id": grant.execution_id})
+        try:
+            message = as_sent(message, args=(json.loads(grant.event),))
+        except ValueError:
+            raise InvalidRequest("event", "it cannot be read") from None
+    return as_sent(message, options={**message.options, "execution_id": grant.execution_id})
+
+
+def _stored(grant: Grant) -> "Message[Any] | None":
+    if grant.message is None:
+        return None
+    try:
+        # A broker's stamp, such as a due time, would send it to a delay queue instead of a thread.
+        return as_sent(decoded(grant.message))
+    except (DecodeError, TypeError, AttributeError):
+        raise InvalidRequest("message", "it cannot be read") from None
+
+
+def _made(grant: Grant, lane: str, gated: Mapping[str, GatedActor]) -> "Message[Any]":
+    runner = next((actor for actor in gated.values() if actor.runs_events and actor.lane == lane), None)
+    if runner is None:
+        raise InvalidRequest("lane", f"no actor of lane {lane} runs events here")
+    return Message(
+        queue_name=lane, actor_name=runner.name, args=(), kwargs={}, options={}, message_id=grant.execution_id
+    )

@@ -1,7 +1,8 @@
 """What this process holds: one entry a grant, from its admission to its settlement.
 
 In the flow: consumers and settlements add entries, the gate begins them, the heartbeat renews them, settlement takes
-them out. The table is memory only: if the process dies, the leases run out and the executions are reaped.
+them out. Who takes an entry out owns its permit, so a permit is given back exactly once. The table is memory only: if
+the process dies, the leases run out and the executions are reaped.
 """
 
 import threading
@@ -13,6 +14,7 @@ from dramatiq import Message, MessageProxy
 
 from ..scheduler.grants import Grant
 from ..scheduler.scripts import Call
+from .interrupts import ExecutionCancelled, forget_interrupt, interrupt
 
 
 @dataclass(slots=True, eq=False)
@@ -24,15 +26,38 @@ class Entry:
     deadline: float
     """On this process's monotonic clock, counted from before the call that gave or renewed the lease was sent: when it
     is over, the execution may be another's, whatever Redis is believed to say."""
+    retries: int = 0
+    """How often the message had been tried again when it was admitted."""
+    has_permit: bool = False
+    """Whether a thread of this worker stands behind it: who takes the entry out gives the permit back."""
     begun: bool = False
+    ended: bool = False
+    """The body is over: what comes now is hooks and settling, which nothing may interrupt."""
     lost: bool = False
     """Its lease ran out, or Redis said that it is stale: nothing done under it counts any more."""
+    stale: bool = False
+    """Redis said so: there is nothing left to settle."""
+    cancelled: bool = False
+    """Its body was told that its execution was cancelled."""
     thread_id: int = 0
     raised: BaseException | None = None
     retry: "tuple[Message[Any], int] | None" = None
     """The message that replaces this one, and its delay in ms: a re-enqueue noted, applied at ack in one transition."""
+    unsent: "list[tuple[Message[Any], int | None]]" = field(default_factory=list["tuple[Message[Any], int | None]"])
+    """What the hooks sent on (a pipeline's next step, a callback) while Redis was away: sent before it is settled."""
     settlement: Call | None = None
     """The call that settles it, kept while its reply is lost, so that it takes effect once."""
+    hint: "Message[Any] | None" = None
+    """On a plain broker, the message that was delivered, in whose place this execution's message runs."""
+    ran: "Message[Any] | None" = None
+    """That message, while the broker is given its own back to acknowledge."""
+    settlement_sent: float = 0.0
+    """When that call was first sent: leases that it gives count from then."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What names it."""
+        return self.grant.execution_id, self.grant.attempt
 
     def is_valid(self) -> bool:
         """Whether the grant is this process's still, as far as its own clock can tell."""
@@ -47,20 +72,6 @@ class GrantedMessage(MessageProxy):
         self.entry = entry
 
 
-class _Current(threading.local):
-    entry: Entry | None = None
-    settling: bool = False
-
-
-current = _Current()
-"""What this thread works on: the entry whose body runs, and whether a body has ended and its after-hooks run."""
-
-
-def current_grant() -> Grant | None:
-    """The grant under which the calling actor's body runs; None outside a gated actor."""
-    return current.entry.grant if current.entry else None
-
-
 @dataclass(slots=True)
 class Held:
     """The table of one process. Safe to share between threads."""
@@ -68,37 +79,69 @@ class Held:
     _entries: dict[tuple[str, int], Entry] = field(default_factory=dict[tuple[str, int], Entry])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, grant: Grant, lane: str, sent: float) -> Entry:
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, grant: Grant, lane: str, sent: float, retries: int = 0) -> Entry:
         """Enter a grant; `sent` is the monotonic time before the call that gave it."""
-        entry = Entry(grant, lane, sent + grant.lease_ms / 1000)
+        entry = Entry(grant, lane, sent + grant.lease_ms / 1000, retries)
         with self._lock:
-            self._entries[grant.execution_id, grant.attempt] = entry
+            self._entries[entry.key] = entry
         return entry
 
     def drop(self, entry: Entry) -> bool:
         """Take an entry out; False if it was out already, so that only one settles it."""
         with self._lock:
-            return self._entries.pop((entry.grant.execution_id, entry.grant.attempt), None) is entry
+            if self._entries.get(entry.key) is not entry:
+                return False
+            del self._entries[entry.key]
+            return True
 
     def has(self, entry: Entry) -> bool:
         """Whether an entry is in the table still."""
-        return self._entries.get((entry.grant.execution_id, entry.grant.attempt)) is entry
+        return self._entries.get(entry.key) is entry
 
     def begin(self, entry: Entry) -> bool:
-        """Mark that the body begins, if the grant is still this process's."""
+        """Mark that the body begins, if the grant is still this process's; if it ran out, mark it lost."""
         with self._lock:
-            if (entry.grant.execution_id, entry.grant.attempt) not in self._entries or not entry.is_valid():
+            if self._entries.get(entry.key) is not entry:
+                return False
+            if not entry.is_valid():
+                entry.lost = True
                 return False
             entry.begun, entry.thread_id = True, threading.get_ident()
             return True
+
+    def cancel(self, entry: Entry) -> None:
+        """Tell a body that its execution was cancelled, once, and only while it runs."""
+        with self._lock:
+            if entry.begun and not entry.ended and not entry.cancelled:
+                entry.cancelled = True
+                interrupt(entry.thread_id)
+
+    def end(self, entry: Entry) -> None:
+        """Mark that the body is over, in its own thread: from here on it is not interrupted."""
+        try:
+            with self._lock:
+                entry.ended = True
+            if entry.cancelled:
+                # It may be on its way still, and would kill the thread in the middle of a hook.
+                forget_interrupt()
+        except ExecutionCancelled:
+            entry.ended = True
 
     def take_unbegun(self, lane: str | None = None) -> list[Entry]:
         """Take out all that has not begun, of one lane or of all, to hand it back."""
         with self._lock:
             taken = [e for e in self._entries.values() if not e.begun and (lane is None or e.lane == lane)]
             for entry in taken:
-                del self._entries[entry.grant.execution_id, entry.grant.attempt]
+                del self._entries[entry.key]
             return taken
+
+    def of_thread(self, thread_id: int) -> list[Entry]:
+        """Entries whose bodies began in a thread."""
+        with self._lock:
+            return [entry for entry in self._entries.values() if entry.begun and entry.thread_id == thread_id]
 
     def all(self) -> list[Entry]:
         """Every entry, for the heartbeat."""

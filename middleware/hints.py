@@ -1,158 +1,206 @@
-"""Plain brokers: the broker's message is a hint that an execution waits; the gate decides which one runs.
+"""Plain brokers: the broker's message is a hint that something may start; which execution does is the gate's to say.
 
-In the flow: on `RedisBroker`, RabbitMQ or `StubBroker`, `ConcurrencyGate` brings every message of a gated actor here.
-What is admitted beyond the hint is dispatched through the broker with its grant; a message that may not run yet is
-skipped, for it is parked. Order is exact up to the grants already handed out. If the process dies, its leases run out;
-a hint lost with it is made good by the rounds of any worker.
+In the flow: on `RedisBroker`, RabbitMQ or `StubBroker` this is the first middleware. A message of a gated actor that
+reaches a thread is parked, if its producer has not done so, and then stands for its lane: the thread gets the best
+execution that may run now, in its place, so that every hook after this one sees what runs. If none may, it is skipped,
+for it waits in Redis. No grant ever travels through the broker, so order is exact. If the process dies, its leases run
+out; a hint lost with it is made good by the rounds of any worker.
 """
 
 import time
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final, NoReturn
 
+import redis
 import structlog
 from dramatiq import Broker, Message, MessageProxy, Worker
-from dramatiq.errors import ConnectionClosed
-from dramatiq.middleware import SkipMessage
+from dramatiq.middleware import Middleware, SkipMessage
 
-from ..scheduler.errors import DuplicateExecution, InvalidRequest, QueueUnavailable
-from ..scheduler.grants import Grant, Renewal
+from ..scheduler.errors import InvalidRequest, QueueRejected, QueueUnavailable
 from ..scheduler.scripts import Scripts
-from ..scheduler.transitions import NOTHING_NEXT, Next, Transitions
+from ..scheduler.transitions import NOTHING_NEXT, Transitions
 from ..scheduler.views import Views
+from .admissions import Admissions
 from .bands import PriorityBands
-from .delivery import DELIVERY_OPTIONS, as_sent
-from .grant_message import message_of
+from .current import current_entry, enter
+from .delivery import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
+from .errors import UNAVAILABLE, SettlementPending
+from .gated_actor import GatedActor
 from .heartbeat import Heartbeat
-from .held import Entry, GrantedMessage, Held, current
+from .held import Entry, GrantedMessage, Held
 from .mute import skip_silently
-from .requests import GatedActor, read_message
+from .requests import execution_id_of
 from .settlement import Settlement
+from .upkeep import Upkeep
 
 log = structlog.get_logger(__name__)
-ROUND_SECONDS = 1.0
+AGAIN_AFTER_MS: Final = 5_000
+"""When Redis could not be asked, the hint comes again after this."""
+
+ENQUEUE_PAUSE_SECONDS: Final = 1.0
 
 
-class SettlementPending(QueueUnavailable, ConnectionClosed):
-    """Redis did not answer; Dramatiq tries the acknowledgement again."""
+class HintKind(StrEnum):
+    """What a marked hint says."""
 
-    def __init__(self, problem: str) -> None:
-        QueueUnavailable.__init__(self, problem)
+    LANE = "lane"
+    """Something of this lane may start; the message itself stands for nothing."""
+    MESSAGE = "message"
+    """The message could not be looked at, and comes again: it may not have been parked."""
 
 
-class Hints:
+class Hints(Middleware):
     """The gate's work on a broker whose queues are not pulled."""
 
-    def __init__(self, scripts: Scripts, held: Held, lease_ttl_ms: int) -> None:
-        self._transitions = Transitions(scripts)
-        self._views = Views(scripts)
-        self._settlement = Settlement(self._transitions)
+    def __init__(self, scripts: Scripts, bands: PriorityBands, held: Held, lease_ttl_ms: int) -> None:
+        self._scripts = scripts
+        self._bands = bands
         self._held = held
         self._lease_ttl_ms = lease_ttl_ms
+        self._transitions = Transitions(scripts)
+        self._views = Views(scripts)
+        self._admissions = Admissions(self._transitions, bands, held, lease_ttl_ms)
+        self._settlement = Settlement(self._transitions)
         self._heartbeat = Heartbeat(self._transitions, held, lease_ttl_ms)
+        self._upkeep = Upkeep(scripts)
         self._stopping = False
 
-    def start(self, broker: Broker, bands: PriorityBands, worker: Worker) -> None:
-        """Start the rounds of this worker: renew, promote, reap, dispatch what may run and has no hint."""
+    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """Start the rounds of this worker: renew, promote, reap, hint at what may run and has no hint."""
         self._stopping = False
-
-        def dispatch_waiting() -> None:
-            for lane in {gated.lane for gated in bands.gated.values()} & worker.consumers.keys():
-                idle = worker.worker_threads - len(self._held.all()) - worker.work_queue.qsize()
-                if idle > 0 and not self._stopping:
-                    for grant in self._transitions.admit(lane, idle, lease_ms=self._lease_ttl_ms, consumer=True).grants:
-                        self._dispatch(broker, bands, lane, grant)
-
-        self._heartbeat.start(dispatch_waiting, every_seconds=ROUND_SECONDS)
+        self._heartbeat.start(lambda: self._round(broker, worker))
 
     def stop(self) -> None:
         """Admit nothing more; leases are still renewed while the worker drains."""
         self._stopping = True
 
-    def close(self) -> None:
+    def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
         """The worker has drained."""
         self._heartbeat.stop()
 
-    def arrive(self, broker: Broker, bands: PriorityBands, message: MessageProxy) -> Entry:
-        """A message of a gated actor reached a worker.
-
-        Returns:
-            The entry under which its body may run.
+    def before_process_message(self, broker: Broker, message: MessageProxy) -> None:
+        """A message reached a thread: if it is a hint, the best execution of its lane takes its place.
 
         Raises:
-            SkipMessage: If it may not run now.
+            SkipMessage: If none may run now.
         """
-        gated = bands.gated[message.actor_name]
-        execution_id: str = message.options.get("execution_id", message.message_id)
-        attempt = message.options.get("bandmaster_grant")
-        if attempt is not None:
-            return self._begin_dispatched(gated, message, execution_id, int(attempt))
-        self._park_if_unknown(bands, gated, message, execution_id)
-        if self._stopping:
+        enter(None)
+        gated = self._bands.gated.get(message.actor_name)
+        if gated is None:
+            return
+        try:
+            self._park_if_unknown(gated, message)
+            granted = None if self._stopping else self._admit(broker, gated.lane)
+        except (*UNAVAILABLE, redis.RedisError) as error:
+            self._come_again(broker, message, error)
+        if granted is None:
             skip_silently(message)
-        sent, entry = time.monotonic(), None
-        for grant in self._transitions.admit(gated.lane, 1, lease_ms=self._lease_ttl_ms, consumer=True).grants:
-            if grant.execution_id == execution_id:
-                entry = self._held.add(grant, gated.lane, sent)
-                self._take_stored(bands, gated, message, grant)
-            else:
-                self._dispatch(broker, bands, gated.lane, grant)
-        if entry is None or not self._held.begin(entry):
-            skip_silently(message)
-        return entry
+        # The delivery is the hint's still: by it the broker's message is acknowledged.
+        stamps = {name: message.options[name] for name in DELIVERY_OPTIONS if name in message.options}
+        granted.entry.hint = plain_message(message)
+        replace_message(message, copied(plain_message(granted), **stamps))
+        enter(granted.entry)
 
-    def settle(self, broker: Broker, bands: PriorityBands | None, message: MessageProxy, *, failed: bool) -> None:
-        """Settle what this thread ran, and dispatch what that admits, before the hint is acknowledged.
+    def _park_if_unknown(self, gated: GatedActor, message: MessageProxy) -> None:
+        if message.options.get(HINT) == HintKind.LANE:
+            return
+        plain = plain_message(message)
+        if self._views.meta(execution_id_of(plain)):
+            return
+        # A producer without our middleware has parked nothing.
+        plain.options.pop(HINT, None)
+        try:
+            self._bands.park_listed(plain, None)
+        except InvalidRequest as error:
+            log.error("message_rejected", message_id=message.message_id, actor=gated.name, error=str(error))
+            message.fail()
+            raise SkipMessage(str(error)) from error
+        except QueueRejected as error:
+            raise QueueUnavailable(str(error)) from error  # full: it waits in the broker until there is room
+
+    def _admit(self, broker: Broker, lane: str) -> GrantedMessage | None:
+        while True:
+            admitted = self._admissions.admit(broker, lane, 1)
+            if admitted.messages:
+                return admitted.messages[0]
+            if admitted.wait_ms != 0:
+                return None
+
+    def _come_again(self, broker: Broker, message: MessageProxy, error: Exception) -> NoReturn:
+        log.warning("hint_deferred", message_id=message.message_id, error=str(error))
+        again = copied(plain_message(message), **{HINT: message.options.get(HINT, HintKind.MESSAGE)})
+        while True:
+            try:
+                broker.enqueue(again, delay=AGAIN_AFTER_MS)
+                skip_silently(message)
+            except SkipMessage:
+                raise
+            except Exception as failure:  # of any broker; until it has the hint again, this one must not be let go
+                if self._stopping:
+                    message.fail()
+                    raise SkipMessage("it is kept as a dead letter") from failure
+                time.sleep(ENQUEUE_PAUSE_SECONDS)
+
+    def settle(self, broker: Broker, message: MessageProxy) -> None:
+        """Settle what this thread ran, and hint at what may run now, before the hint is acknowledged.
 
         Raises:
             SettlementPending: If Redis did not answer.
         """
-        entry = current.entry
-        if entry is None or bands is None or isinstance(message, GrantedMessage):
+        entry = current_entry()
+        if entry is None:
             return
-        following = NOTHING_NEXT if self._stopping else Next(entry.lane, 1, self._lease_ttl_ms)
-        if not entry.lost:
-            gated = bands.gated.get(message.actor_name)
-            try:
-                settled = self._settlement.settle(broker, gated, message, entry, failed=failed, following=following)
-            except QueueUnavailable as error:
-                raise SettlementPending(str(error)) from error
-            for grant in settled.grants:
-                self._dispatch(broker, bands, entry.lane, grant)
-        self._held.drop(entry)
-        current.entry = None
+        if self._held.has(entry):
+            self._settle(broker, message, entry)
+        # A consumer counts what it delivered by the message's id: it gets the hint back that it delivered.
+        if entry.hint is not None and plain_message(message) is not entry.hint:
+            entry.ran = plain_message(message)
+            replace_message(message, entry.hint)
 
-    def _begin_dispatched(self, gated: GatedActor, message: MessageProxy, execution_id: str, attempt: int) -> Entry:
-        sent = time.monotonic()
-        (renewal,) = self._transitions.renew([(execution_id, attempt)])
-        if renewal is Renewal.STALE:
-            skip_silently(message)
-        entry = self._held.add(Grant(execution_id, attempt, self._lease_ttl_ms, None, None), gated.lane, sent)
-        self._held.begin(entry)
-        return entry
+    def acknowledged(self, message: MessageProxy) -> None:
+        """The broker is done with the hint: the hooks that follow see the execution's message again."""
+        entry = current_entry()
+        if entry is not None and entry.ran is not None:
+            replace_message(message, entry.ran)
 
-    def _park_if_unknown(
-        self, bands: PriorityBands, gated: GatedActor, message: MessageProxy, execution_id: str
-    ) -> None:
-        # A producer without our middleware has parked nothing.
-        if self._views.meta(execution_id):
-            return
-        plain: Message[Any] = message._message  # pyright: ignore[reportPrivateUsage]  # the proxy has no other way
-        sent = as_sent(plain)
+    def _settle(self, broker: Broker, message: MessageProxy, entry: Entry) -> None:
+        gated = self._bands.gated.get(message.actor_name)
         try:
-            bands.transitions.park(read_message(gated, sent, int(time.time() * 1000), None))
-        except DuplicateExecution:
-            pass  # another copy of the hint was quicker
-        except InvalidRequest as error:
-            log.error("message_rejected", execution_id=execution_id, actor=gated.name, error=str(error))
-            message.fail()
-            raise SkipMessage(str(error)) from error
+            if not entry.stale:
+                self._settlement.settle(broker, gated, message, entry, NOTHING_NEXT)
+        except UNAVAILABLE as error:
+            raise SettlementPending(str(error)) from error
+        except BaseException:
+            self._held.drop(entry)  # nobody tries again: its lease may run out
+            raise
+        self._held.drop(entry)
+        self._hint(broker, frozenset({entry.lane}), 1)
 
-    def _take_stored(self, bands: PriorityBands, gated: GatedActor, message: MessageProxy, grant: Grant) -> None:
-        # What Redis keeps is the truth: a retry has replaced the message since an old copy of its hint was sent.
-        stamps = {name: message.options[name] for name in DELIVERY_OPTIONS if name in message.options}
-        stored = message_of(grant, gated.lane, bands.gated)
-        message._message = stored.copy(options=stamps)  # pyright: ignore[reportPrivateUsage]
+    def _hint(self, broker: Broker, lanes: frozenset[str], most: int) -> None:
+        """Send a hint for each wake token, which says that a slot is free and somebody waits."""
+        if self._stopping:
+            return
+        try:
+            for lane in lanes:
+                tokens: list[bytes] | None = self._scripts.client.lpop(self._scripts.keys.wake(lane), most)
+                for _ in tokens or ():
+                    broker.enqueue(self._hint_at(lane))
+        except (*UNAVAILABLE, redis.RedisError) as error:
+            log.warning("hint_not_sent", error=str(error))  # the next round of any worker makes it good
 
-    def _dispatch(self, broker: Broker, bands: PriorityBands, lane: str, grant: Grant) -> None:
-        message = message_of(grant, lane, bands.gated)
-        broker.enqueue(message.copy(options={"bandmaster_grant": grant.attempt}))
+    def _hint_at(self, lane: str) -> "Message[Any]":
+        name = next(gated.name for gated in self._bands.gated.values() if gated.lane == lane)
+        return Message(queue_name=lane, actor_name=name, args=(), kwargs={}, options={HINT: HintKind.LANE})
+
+    def _round(self, broker: Broker, worker: Worker) -> None:
+        if self._stopping:
+            return
+        self._upkeep.round()
+        for lane in self._bands.lanes & worker.consumers.keys():
+            if worker.consumers[lane].paused:
+                continue
+            # Nothing is granted, but what is due is promoted, what was lost is reaped, and the lane is known as live.
+            self._transitions.admit(lane, 0, lease_ms=self._lease_ttl_ms, consumer=True)
+            idle = worker.worker_threads - len(self._held) - worker.work_queue.qsize()
+            if idle > 0:
+                self._hint(broker, frozenset({lane}), idle)

@@ -2,139 +2,122 @@
 
 In the flow: asks for as many executions as there are free threads, then sits on the lane's wake list, for a second at
 most, so that a lost token costs no more. A queue may also hold ungated actors and messages that plain producers pushed:
-its Dramatiq list is looked at too; what is gated there is parked, what is not is run. If the process dies here, what it
-was granted is reaped, and what it fetched from the list is requeued by Dramatiq's own heartbeat.
+its Dramatiq list is looked at too, in turn. If the process dies here, what it was granted is reaped, and what it
+fetched from the list is requeued by Dramatiq's own heartbeat.
 """
 
 import time
-from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-import redis
-import structlog
-from dramatiq import Message, MessageProxy
-from dramatiq.broker import Consumer
+from dramatiq import MessageProxy
 from dramatiq.common import compute_backoff
 from dramatiq.errors import ConnectionClosed
 
-from ..scheduler.errors import DuplicateExecution, QueueRejected, QueueUnavailable
-from .delivery import as_sent
+from .errors import UNAVAILABLE
 from .held import GrantedMessage
+from .lists import ListConsumer, ListedMessage
 
 if TYPE_CHECKING:
     from .broker import BandedRedisBroker
 
-log = structlog.get_logger(__name__)
 LONGEST_WAIT_SECONDS: Final = 1.0
 SHORTEST_WAIT_SECONDS: Final = 0.005
+HALTED_PAUSE_SECONDS: Final = 0.1
 LIST_INTERVAL_SECONDS: Final = 1.0
 """How often a lane's Dramatiq list is looked at while nothing points to it; our own producers push a wake token."""
 
-UNAVAILABLE: Final = (redis.ConnectionError, redis.TimeoutError, QueueUnavailable)
 
-
-class ListedMessage(MessageProxy):
-    """A message of an ungated actor, from a Dramatiq list, for which a permit was taken."""
-
-
-class LaneConsumer(Consumer):
+class LaneConsumer(ListConsumer):
     """Consumes one queue, lane and list together."""
 
-    def __init__(self, broker: "BandedRedisBroker", queue_name: str, plain: Consumer, prefetch: int, timeout_ms: int) -> None:
-        self._broker = broker
+    def __init__(
+        self, broker: "BandedRedisBroker", queue_name: str, prefetch: int, timeout_ms: int, *, is_new: bool
+    ) -> None:
+        super().__init__(broker, queue_name, prefetch, timeout_ms)
         self._process = broker.process
-        self._queue_name = queue_name
-        self._plain = plain
-        self._prefetch = prefetch
-        self._timeout_seconds = timeout_ms / 1000
-        self._ready: deque[MessageProxy] = deque()
-        self._wait_ms: int | None = None
+        self._wait_seconds = max(SHORTEST_WAIT_SECONDS, min(LONGEST_WAIT_SECONDS, timeout_ms / 1000))
+        self._backlog = broker.process.backlog(queue_name)
+        self._recovers = not is_new
+        self._ready = self._backlog.ready
         self._list_due = 0.0
-        self._misses = 0
+        self._list_next = False
+        self._idle_rounds = 0
 
     @property
     def _is_lane(self) -> bool:
-        return self._queue_name in self._broker.bands.lanes
+        return self.queue_name in self.broker.bands.lanes
+
+    @property
+    def _is_shared(self) -> bool:
+        # Without lanes in this process, a queue is consumed as Dramatiq does it.
+        return bool(self.broker.bands.lanes) and (self._is_lane or self._process.has_worker)
 
     def __next__(self) -> MessageProxy | None:
-        if not self._broker.bands.lanes or (self._process.budget.total == 0 and not self._is_lane):
-            return next(self._plain)
-        if self._ready:
-            return self._ready.popleft()
+        if not self._is_shared or self.message_cache:
+            return super().__next__()
         try:
             return self._next()
         except UNAVAILABLE as error:
             raise ConnectionClosed(error) from None
 
     def _next(self) -> MessageProxy | None:
-        wait_seconds = min(LONGEST_WAIT_SECONDS, self._timeout_seconds)
-        if self._process.is_halted(self._queue_name):
-            self._process.hand_back(self._process.held.take_unbegun(self._queue_name))
-            time.sleep(min(wait_seconds, 0.1))
+        if self._process.is_halted(self.queue_name):
+            self._put_back()
+            time.sleep(min(self._wait_seconds, HALTED_PAUSE_SECONDS))
             return None
-        budget = self._process.budget
-        if not budget.total:
-            budget.open(self._prefetch)  # consumed without a worker: its own prefetch is the budget
-        taken = budget.take(self._queue_name, max(1, budget.total), wait_seconds)
-        if not taken:
+        if self._ready:
+            return self._ready.popleft()
+        self._process.look_after(self.prefetch)
+        self._look_at_list()
+        # In turn, so that neither a full list nor a full lane starves the other.
+        self._list_next = not self._list_next
+        if self._backlog.waiting and (self._list_next or not self._is_lane):
+            return self._start_listed()
+        return self._start_admitted() if self._is_lane else self._idle()
+
+    def _look_at_list(self) -> None:
+        if self._recovers:
+            self.recover(self._backlog.known)
+            self._recovers = False
+        room = self.prefetch - len(self._backlog.outstanding)
+        if room > 0 and not self._backlog.waiting and time.monotonic() >= self._list_due:
+            fetched = self.fetch(room)
+            self._backlog.sort(fetched, self.broker.bands.gated)
+            if self._is_lane and not fetched:
+                self._list_due = time.monotonic() + LIST_INTERVAL_SECONDS
+        self._backlog.park(self)
+
+    def _start_listed(self) -> MessageProxy | None:
+        waiting = self._backlog.waiting
+        for _ in range(self._process.budget.take(self._backlog.party, len(waiting), self._wait_seconds)):
+            message = waiting.popleft()
+            message.has_permit = True
+            self._ready.append(message)
+        self._idle_rounds = 0
+        return self._ready.popleft() if self._ready else None
+
+    def _start_admitted(self) -> MessageProxy | None:
+        budget, lane = self._process.budget, self.queue_name
+        permits = budget.take(lane, max(1, budget.total), self._wait_seconds)
+        if not permits:
             return None
-        pulled: list[MessageProxy] = []
-        try:
-            pulled = self._pull(taken)
-        finally:
-            budget.give(taken - len(pulled))
-        if not pulled:
-            self._idle(wait_seconds)
-            return None
-        self._misses = 0
-        self._ready.extend(pulled)
-        return self._ready.popleft()
+        messages, wait_ms = self._process.admit(self.broker, lane, permits)
+        if messages:
+            self._ready.extend(messages)
+            return self._ready.popleft()
+        if not self._backlog.waiting:
+            known = self._wait_seconds if wait_ms is None else max(SHORTEST_WAIT_SECONDS, wait_ms / 1000)
+            if self.broker.wait_for_wake(lane, min(self._wait_seconds, known)):
+                self._list_due = 0.0
+        return None
 
-    def _pull(self, count: int) -> list[MessageProxy]:
-        pulled: list[MessageProxy] = []
-        if self._is_lane:
-            granted, self._wait_ms = self._process.admit(self._queue_name, count)
-            pulled += granted
-        if len(pulled) < count and (not pulled or time.monotonic() >= self._list_due):
-            listed = self._fetch_list(count - len(pulled))
-            self._list_due = 0.0 if listed else time.monotonic() + LIST_INTERVAL_SECONDS
-            pulled += listed
-        return pulled
-
-    def _fetch_list(self, count: int) -> list[MessageProxy]:
-        listed: list[MessageProxy] = []
-        for data in self._broker.do_fetch(self._queue_name, count):
-            if data is None:
-                continue
-            message = Message.decode(data)
-            if message.actor_name in self._broker.bands.gated:
-                self._park_listed(message)
-            else:
-                listed.append(ListedMessage(message))
-        return listed
-
-    def _park_listed(self, message: "Message[object]") -> None:
-        """A plain producer pushed it: it begins to wait now, and leaves the list."""
-        proxy = MessageProxy(message)
-        try:
-            self._broker.emit_before("enqueue", as_sent(message), None)
-        except DuplicateExecution:
-            pass  # it was parked before a crash between park and ack
-        except QueueRejected as error:
-            log.error("message_rejected", message_id=message.message_id, actor=message.actor_name, error=str(error))
-            self._plain.nack(proxy)
+    def _idle(self) -> None:
+        if len(self._backlog.outstanding) < self.prefetch:
+            self.broker.wait_for_list(self.queue_name, self._wait_seconds)
             return
-        self._plain.ack(proxy)
-
-    def _idle(self, wait_seconds: float) -> None:
-        if not self._is_lane:
-            self._misses, backoff_ms = compute_backoff(self._misses, max_backoff=int(wait_seconds * 1000))
-            time.sleep(backoff_ms / 1000)
-            return
-        if self._wait_ms is not None:
-            wait_seconds = min(wait_seconds, max(SHORTEST_WAIT_SECONDS, self._wait_ms / 1000))
-        self._broker.wait_for_wake(self._queue_name, wait_seconds)
+        self._idle_rounds, backoff_ms = compute_backoff(self._idle_rounds, max_backoff=int(self._wait_seconds * 1000))
+        time.sleep(backoff_ms / 1000)
 
     def ack(self, message: MessageProxy) -> None:
         """Settle the message, or take it off its list."""
@@ -145,18 +128,21 @@ class LaneConsumer(Consumer):
         self._end(message, failed=True)
 
     def _end(self, message: MessageProxy, *, failed: bool) -> None:
-        if isinstance(message, GrantedMessage):
-            try:
-                self._process.settle(self._broker, message, failed=failed)
-            except UNAVAILABLE as error:
-                raise ConnectionClosed(error) from None
-            return
         try:
-            (self._plain.nack if failed else self._plain.ack)(message)
-        except redis.TimeoutError as error:
-            raise ConnectionClosed(error) from None
+            if isinstance(message, GrantedMessage):
+                self._process.settle(self.broker, message)
+            else:
+                (super().nack if failed else super().ack)(message)
+        except UNAVAILABLE as error:
+            raise ConnectionClosed(error) from None  # tried again until Redis answers, under the same permit
+        except ConnectionClosed:
+            raise
+        except BaseException:
+            # Dramatiq gives up: no thread stands behind it any more, and its lease may run out.
+            self._process.abandon(message)
+            raise
         if isinstance(message, ListedMessage):
-            self._process.budget.give()
+            self._process.abandon(message)
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
         """Hand back what was not begun."""
@@ -164,14 +150,20 @@ class LaneConsumer(Consumer):
         self._process.hand_back_messages(messages)
         listed = [message for message in messages if not isinstance(message, GrantedMessage)]
         try:
-            self._plain.requeue(listed)
-        except redis.TimeoutError as error:
-            raise ConnectionClosed(error) from None
-        self._process.budget.give(sum(isinstance(message, ListedMessage) for message in listed))
+            super().requeue(listed)
+        finally:
+            for message in listed:
+                self._process.abandon(message)
+
+    def _put_back(self) -> None:
+        ready = list(self._ready)
+        self._ready.clear()
+        self._process.hand_back_lane(self.queue_name)
+        self.requeue(ready)
+        self._backlog.put_back(self)
 
     def close(self) -> None:
-        """Hand back what was fetched and not yet passed to a thread."""
-        messages = list(self._ready)
-        self._ready.clear()
-        self.requeue(messages)
-        self._plain.close()
+        """Hand back what has not begun; but a consumer that takes this one's place after an error has it still."""
+        if not self._process.has_worker or self._process.is_halted(self.queue_name):
+            self._put_back()
+        super().close()

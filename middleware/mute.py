@@ -1,12 +1,18 @@
 """Keeping a message from publishing anything: no result, no next step of a pipeline, no callback of its own.
 
-In the flow: the gate mutes what it skips and what ended under a lost grant, before the hooks that would publish it.
+In the flow: the gate mutes what it skips and what ended under a lost grant, before the hooks that would publish it. To
+skip is in order and not worth a warning, so that line of Dramatiq's is left out, for these messages only.
 """
 
-from typing import NoReturn
+import logging
+from typing import Final, NoReturn
 
 from dramatiq import MessageProxy
 from dramatiq.middleware import SkipMessage
+
+WORKER_LOGGER: Final = "dramatiq.worker.WorkerThread"
+SKIP_LINE: Final = "Message %s was skipped."
+_MARK: Final = "skipped_silently"
 
 
 def mute(message: MessageProxy) -> None:
@@ -23,4 +29,24 @@ def skip_silently(message: MessageProxy) -> NoReturn:
         SkipMessage: Always.
     """
     mute(message)
+    setattr(message, _MARK, True)
     raise SkipMessage("the grant is not this process's, or there is none yet")
+
+
+class _SilentSkips(logging.Filter):
+    """Leaves out the warning about a message that was skipped silently."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        arguments = record.args
+        if record.msg != SKIP_LINE or not isinstance(arguments, tuple) or len(arguments) != 1:
+            return True
+        (message,) = arguments
+        return not (isinstance(message, MessageProxy) and _MARK in vars(message))
+
+
+_filter = _SilentSkips()
+
+
+def leave_out_silent_skips() -> None:
+    """Filter the worker's log, once however often this is called."""
+    logging.getLogger(WORKER_LOGGER).addFilter(_filter)

@@ -5,72 +5,126 @@ In the flow: consumers ask it whether they may admit and under which budget; ack
 handed back at once, since Dramatiq stops its threads before its consumers. If the process dies, its leases run out.
 """
 
-import time
-from collections.abc import Iterable
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
 
 import structlog
 from dramatiq import Broker, Message, MessageProxy, Worker
-from dramatiq.errors import DecodeError
 from dramatiq.middleware import Middleware
 
-from ..scheduler.errors import InvalidRequest, QueueUnavailable
-from ..scheduler.grants import Grant
-from ..scheduler.states import State
+from ..scheduler.errors import QueueRejected
 from ..scheduler.transitions import NOTHING_NEXT, Next, Transitions
+from .admissions import Admissions
 from .bands import PriorityBands
 from .budget import Budget
-from .grant_message import message_of
+from .current import enter
+from .errors import UNAVAILABLE
 from .heartbeat import Heartbeat
 from .held import Entry, GrantedMessage, Held
+from .lists import Backlog, ListedMessage
+from .liveness import revive
 from .settlement import Settlement
+from .upkeep import Upkeep
 
 log = structlog.get_logger(__name__)
+Enqueue = Callable[["Message[Any]", "int | None"], object]
 
 
 class LaneProcess(Middleware):
     """The process's side of its lanes."""
 
-    def __init__(self, transitions: Transitions, bands: PriorityBands, held: Held, lease_ttl_ms: int) -> None:
+    def __init__(
+        self, transitions: Transitions, bands: PriorityBands, held: Held, lease_ttl_ms: int, enqueue: Enqueue
+    ) -> None:
         self.budget = Budget()
-        self.held = held
-        self.lease_ttl_ms = lease_ttl_ms
-        self._transitions = transitions
+        self._held = held
+        self._lease_ttl_ms = lease_ttl_ms
+        self._enqueue = enqueue
         self._bands = bands
+        self._admissions = Admissions(transitions, bands, held, lease_ttl_ms)
         self._settlement = Settlement(transitions)
         self._heartbeat = Heartbeat(transitions, held, lease_ttl_ms)
+        self._upkeep = Upkeep(transitions.scripts)
+        self._backlogs: dict[str, Backlog] = {}
+        self._consumed_by: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self._worker: Worker | None = None
         self._stopping = False
 
     def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """The threads of this worker are the budget."""
         self._worker, self._stopping = worker, False
+        self._backlogs.clear()
         self.budget.open(worker.worker_threads)
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """Leases are renewed from now on."""
-        if self._bands.gated:
-            self._heartbeat.start()
+        if self._bands.lanes:
+            self._heartbeat.start(self._round)
 
     def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
         """Admit nothing more, and hand back what has not begun."""
         self._stopping = True
-        self.hand_back(self.held.take_unbegun())
+        self._hand_back(self._held.take_unbegun())
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """Everything has been settled or handed back."""
+        """Everything has been settled or handed back; what has not runs out of its lease."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the heartbeat."""
         self._heartbeat.stop()
-        self._worker = None
+        self.budget.open(0)
+        self._worker, self._stopping = None, False
+
+    @property
+    def has_worker(self) -> bool:
+        """Whether a worker runs here."""
+        return self._worker is not None
 
     def is_halted(self, queue_name: str) -> bool:
         """Whether nothing may be admitted from this queue now: the worker stops, or is paused."""
-        return self._stopping or self._is_paused(queue_name)
-
-    def _is_paused(self, queue_name: str) -> bool:
         consumer = self._worker.consumers.get(queue_name) if self._worker else None
-        return consumer is not None and consumer.paused
+        return self._stopping or (consumer is not None and consumer.paused)
 
-    def admit(self, lane: str, count: int) -> tuple[list[GrantedMessage], int | None]:
-        """Admit up to `count` of a lane.
+    def backlog(self, queue_name: str) -> Backlog:
+        """What was fetched from a queue's list; it outlives the consumer."""
+        return self._backlogs.setdefault(queue_name, Backlog(queue_name))
+
+    def is_first_consumer(self) -> bool:
+        """Whether the calling thread consumes for the first time; after an error it does so again."""
+        thread = threading.current_thread()
+        is_first = thread not in self._consumed_by
+        self._consumed_by.add(thread)
+        return is_first
+
+    def look_after(self, prefetch: int) -> None:
+        """What a consumer sees to in each of its rounds, for the heartbeat may have died too.
+
+        Args:
+            prefetch: Whose number is the budget where no worker runs.
+        """
+        if not self._heartbeat.is_running and not self._stopping:
+            self._heartbeat.start(self._round)
+        if not self.budget.total:
+            self.budget.open(prefetch)
+
+    def _round(self) -> None:
+        if self._worker is not None and not self._stopping:
+            for consumer in revive(self._worker, self._abandon_thread):
+                self._consumed_by.add(consumer)
+            self._upkeep.round()
+
+    def enter(self, message: MessageProxy) -> None:
+        """This thread begins to work on a message: hooks first, then its body."""
+        enter(message.entry if isinstance(message, GrantedMessage) else None)
+        if isinstance(message, ListedMessage):
+            message.thread_id = threading.get_ident()
+
+    def admit(self, broker: Broker, lane: str, permits: int) -> tuple[list[GrantedMessage], int | None]:
+        """Admit up to as many of a lane as the caller has permits; those that are not needed are given back.
 
         Returns:
             The messages, and in how many ms to ask again at the latest, if that is known.
@@ -78,76 +132,98 @@ class LaneProcess(Middleware):
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        sent = time.monotonic()
-        admission = self._transitions.admit(lane, count, lease_ms=self.lease_ttl_ms, consumer=True)
-        if not self._heartbeat.is_running:
-            self._heartbeat.start()  # the first gated actor was declared after boot
-        messages = [m for grant in admission.grants if (m := self._granted(grant, lane, sent)) is not None]
-        return messages, 0 if admission.more else admission.wait_ms
+        started: list[GrantedMessage] = []
+        try:
+            admitted = self._admissions.admit(broker, lane, permits)
+            for message in admitted.messages[:permits]:
+                message.entry.has_permit = True
+                started.append(message)
+        finally:
+            self.budget.give(lane, permits - len(started))
+        self.hand_back_messages(admitted.messages[permits:])
+        return started, admitted.wait_ms
 
-    def settle(self, broker: Broker, message: GrantedMessage, *, failed: bool) -> None:
+    def settle(self, broker: Broker, message: GrantedMessage) -> None:
         """Give the slot of a message that ended back, and hand what is admitted next to this worker's threads.
 
         Raises:
             QueueUnavailable: If Redis did not answer; call again, it takes effect once.
         """
-        entry, queue_name = message.entry, message.queue_name
-        if entry.lost:
+        entry = message.entry
+        if not self._held.has(entry):
+            return  # handed back before it began
+        if entry.stale:
             self._let_go(entry)
             return
-        if entry.settlement is None and not self.held.has(entry):
-            return  # handed back before it began; its permit was given back then
-        sent = time.monotonic()
+        self._send_unsent(entry)
         gated = self._bands.gated.get(message.actor_name)
-        following = self._following(queue_name)
-        settled = self._settlement.settle(broker, gated, message, entry, failed=failed, following=following)
-        self.held.drop(entry)
-        granted = [m for grant in settled.grants if (m := self._granted(grant, queue_name, sent)) is not None]
-        if not granted:
-            self.budget.give()
+        settled = self._settlement.settle(broker, gated, message, entry, self._following(entry))
+        granted = self._admissions.open(broker, entry.lane, settled.grants, entry.settlement_sent)
+        # If it was handed back in this very moment, its permit went with it.
+        if self._held.drop(entry) and entry.has_permit:
+            if granted:
+                granted[0].entry.has_permit = True
+            else:
+                self.budget.give(entry.lane)
         for each in granted:
             self._start(each)
 
-    def _following(self, lane: str) -> Next:
-        # Another queue's consumer that waits for a thread gets this one: lanes and plain queues share them.
-        if self._worker is None or self.is_halted(lane) or self.budget.others_wait(lane):
+    def _send_unsent(self, entry: Entry) -> None:
+        while entry.unsent:
+            with suppress(QueueRejected):  # logged and buried where it was refused
+                self._enqueue(*entry.unsent[0])
+            entry.unsent.pop(0)
+
+    def _following(self, entry: Entry) -> Next:
+        # Another party that waits for a thread gets this one: lanes and plain queues share them.
+        if self._worker is None or self.is_halted(entry.lane) or self.budget.passes_on(entry.lane):
             return NOTHING_NEXT
-        return Next(lane, 1, self.lease_ttl_ms)
+        return Next(entry.lane, 1, self._lease_ttl_ms)
 
     def _start(self, message: GrantedMessage) -> None:
         # Straight to the work queue: the consumer may sit in BLPOP.
         consumer = self._worker.consumers.get(message.queue_name) if self._worker else None
-        if consumer is None or self.is_halted(message.queue_name):
-            self.hand_back([message.entry] if self.held.drop(message.entry) else [])
+        if consumer is None or self.is_halted(message.queue_name) or not message.entry.has_permit:
+            self.hand_back_messages([message])
         else:
             consumer.handle_message(message)
 
-    def _granted(self, grant: Grant, lane: str, sent: float) -> GrantedMessage | None:
-        try:
-            message: Message[object] = message_of(grant, lane, self._bands.gated)
-        except (InvalidRequest, DecodeError) as error:
-            log.error("message_unreadable", execution_id=grant.execution_id, error=type(error).__name__)
-            self._transitions.release(
-                grant.execution_id, grant.attempt, State.FAILED, reason="message_unreadable", dead=True
-            )
-            return None
-        return GrantedMessage(message, self.held.add(grant, lane, sent))
+    def abandon(self, message: MessageProxy) -> None:
+        """No thread stands behind a message any more, and its lease, if it has one, may run out."""
+        if isinstance(message, GrantedMessage):
+            self._let_go(message.entry)
+        elif isinstance(message, ListedMessage):
+            backlog = self.backlog(message.list_name)
+            if backlog.outstanding.pop(id(message), None) is not None and message.has_permit:
+                self.budget.give(backlog.party)
+
+    def _abandon_thread(self, thread_id: int) -> None:
+        for entry in self._held.of_thread(thread_id):
+            self._let_go(entry)
+        for backlog in list(self._backlogs.values()):
+            for message in list(backlog.outstanding.values()):
+                if message.thread_id == thread_id:
+                    self.abandon(message)
 
     def _let_go(self, entry: Entry) -> None:
-        if self.held.drop(entry):
-            self.budget.give()
+        if self._held.drop(entry) and entry.has_permit:
+            self.budget.give(entry.lane)
 
-    def hand_back(self, entries: Iterable[Entry]) -> None:
-        """Give back what was taken out of the table unbegun, and its permits."""
+    def _hand_back(self, entries: Iterable[Entry]) -> None:
+        # These were taken out of the table, so their permits are this call's to give back.
         entries = list(entries)
-        if not entries:
-            return
-        self.budget.give(len(entries))
+        for entry in entries:
+            if entry.has_permit:
+                self.budget.give(entry.lane)
         try:
             self._settlement.hand_back(entries)
-        except QueueUnavailable as error:
+        except UNAVAILABLE as error:
             log.warning("hand_back_failed", count=len(entries), error=str(error))
+
+    def hand_back_lane(self, lane: str) -> None:
+        """Give back all of a lane that has not begun."""
+        self._hand_back(self._held.take_unbegun(lane))
 
     def hand_back_messages(self, messages: Iterable[MessageProxy]) -> None:
         """Give back the granted ones among messages that were not begun."""
-        self.hand_back(m.entry for m in messages if isinstance(m, GrantedMessage) and self.held.drop(m.entry))
+        self._hand_back(m.entry for m in messages if isinstance(m, GrantedMessage) and self._held.drop(m.entry))

@@ -5,25 +5,29 @@ slot is given back; if the process dies in between, the execution is reaped and 
 call is kept on the entry until it answers, so a lost reply repeats it with its token and it takes effect once.
 """
 
+import time
 from typing import Any
 
+import structlog
 from dramatiq import Broker, Message, MessageProxy
 from dramatiq.common import compute_backoff
 from dramatiq.middleware import Retries
-from dramatiq.middleware.retries import DEFAULT_MAX_BACKOFF, DEFAULT_MIN_BACKOFF
 
 from ..scheduler.grants import Settled, read_settled
 from ..scheduler.scripts import Call
 from ..scheduler.states import State
-from ..scheduler.transitions import Next, Transitions
-from .delivery import as_sent
+from ..scheduler.transitions import NOTHING_NEXT, Next, Transitions
+from .delivery import as_sent, copied, plain_message
+from .gated_actor import GatedActor
 from .held import Entry
-from .requests import GatedActor
+
+log = structlog.get_logger(__name__)
 
 
-def stored_form(gated: GatedActor | None, message: "Message[Any]") -> bytes:
-    """A message's bytes as Redis keeps them: without the event, which has its own key."""
-    return (as_sent(message, args=()) if gated is not None and gated.runs_events else as_sent(message)).encode()
+def stored_form(gated: GatedActor | None, message: "Message[Any]", **options: Any) -> bytes:
+    """A message's bytes as Redis keeps them: without the event, which has its own key; some options replaced."""
+    replaced: dict[str, Any] = {"args": ()} if gated is not None and gated.runs_events else {}
+    return as_sent(copied(message, **options), **replaced).encode()
 
 
 class Settlement:
@@ -33,82 +37,73 @@ class Settlement:
         self._transitions = transitions
 
     def settle(
-        self,
-        broker: Broker,
-        gated: GatedActor | None,
-        message: MessageProxy,
-        entry: Entry,
-        *,
-        failed: bool,
-        following: Next,
+        self, broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry, following: Next
     ) -> Settled:
         """Settle a message's grant; it acts only on RUNNING, so after the hand-over to a pod it changes nothing.
 
         Args:
             broker: For its middleware: without `Retries` a body that raised is not tried again.
             gated: The actor's options; None if the actor is not known here.
-            message: As it was processed.
+            message: As it was processed; if it is marked failed, Dramatiq rejects it.
             entry: Its grant.
-            failed: Whether Dramatiq rejects the message.
             following: What to admit in the same call.
 
         Raises:
             QueueUnavailable: If Redis did not answer; call again, it takes effect once.
         """
         if entry.settlement is None:
-            entry.settlement = self._prepare(broker, gated, message, entry, failed, following)
+            entry.settlement_sent = time.monotonic()
+            entry.settlement = self._prepare(broker, gated, message, entry, following)
         return read_settled(entry.settlement.run())
 
     def _prepare(
-        self,
-        broker: Broker,
-        gated: GatedActor | None,
-        message: MessageProxy,
-        entry: Entry,
-        failed: bool,
-        following: Next,
+        self, broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry, following: Next
     ) -> Call:
-        grant, raised = entry.grant, entry.raised
-        if failed:
+        raised = entry.raised
+        if entry.lost:
+            # Nothing was published, so it has to run again; if it is this process's after all, at once.
+            return self._retry(entry, 0, "lease_lost", b"", following)
+        if message.failed:
             return self._release(entry, State.FAILED, _reason(raised, "rejected"), dead=True, following=following)
         if entry.retry is not None:
             replacement, delay_ms = entry.retry
-            return self._transitions.prepare_retry(
-                grant.execution_id,
-                grant.attempt,
-                "retry",
-                delay_ms=delay_ms,
-                reason=_reason(raised, "requeued"),
-                message=stored_form(gated, replacement),
-                following=following,
-            )
+            reason = _reason(raised, "requeued")
+            return self._retry(entry, delay_ms, reason, stored_form(gated, replacement), following)
         if raised is None:
-            return self._release(entry, State.COMPLETED, "", dead=False, following=following)
-        if not any(isinstance(middleware, Retries) for middleware in broker.middleware):
-            return self._release(entry, State.FAILED, _reason(raised, "raised"), dead=False, following=following)
-        # The body raised, the message is not marked failed and no re-enqueue was noted: Dramatiq swallowed a failed
-        # retry, and acknowledging it would lose the message.
-        _, backoff_ms = compute_backoff(
-            message.options.get("retries", 0), factor=DEFAULT_MIN_BACKOFF, max_backoff=DEFAULT_MAX_BACKOFF
-        )
+            return self._release(
+                entry, State.COMPLETED, "" if entry.begun else "skipped", dead=False, following=following
+            )
+        return self._prepare_raised(broker, gated, message, entry, following)
+
+    def _prepare_raised(
+        self, broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry, following: Next
+    ) -> Call:
+        # The body raised, the message is not marked failed, and no re-enqueue was noted: either nothing retries here,
+        # or Dramatiq swallowed a failed retry, and acknowledging it would lose the message.
+        reason = _reason(entry.raised, "raised")
+        retries = next((each for each in broker.middleware if isinstance(each, Retries)), None)
+        if retries is None:
+            return self._release(entry, State.FAILED, reason, dead=False, following=following)
+        actor_options: dict[str, Any] = broker.get_actor(message.actor_name).options
+        options: dict[str, Any] = actor_options | message.options
+        most: int | None = options.get("max_retries", retries.max_retries)
+        if most is not None and entry.retries >= most:
+            return self._release(entry, State.FAILED, reason, dead=True, following=following)
+        longest = min(options.get("max_backoff", retries.max_backoff), retries.max_backoff)
+        shortest = options.get("min_backoff", retries.min_backoff)
+        _, delay_ms = compute_backoff(entry.retries, factor=shortest, max_backoff=longest)
+        log.warning("retry_made_up_for", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
+        again = stored_form(gated, plain_message(message), retries=entry.retries + 1)
+        return self._retry(entry, delay_ms, reason, again, following)
+
+    def _retry(self, entry: Entry, delay_ms: int, reason: str, message: bytes, following: Next) -> Call:
         return self._transitions.prepare_retry(
-            grant.execution_id,
-            grant.attempt,
-            "retry",
-            delay_ms=backoff_ms,
-            reason=_reason(raised, "raised"),
-            following=following,
+            *entry.key, "retry", delay_ms=delay_ms, reason=reason, message=message, following=following
         )
 
     def _release(self, entry: Entry, state: State, reason: str, *, dead: bool, following: Next) -> Call:
         return self._transitions.prepare_release(
-            entry.grant.execution_id,
-            entry.grant.attempt,
-            state,
-            reason=reason,
-            only=State.RUNNING,
-            dead=dead,
-            following=following,
+            *entry.key, state, reason=reason, only=State.RUNNING, dead=dead, following=following
         )
 
     def hand_back(self, entries: list[Entry]) -> None:
@@ -118,8 +113,7 @@ class Settlement:
             QueueUnavailable: If Redis did not answer; the leases then run out by themselves.
         """
         for entry in entries:
-            grant = entry.grant
-            self._transitions.prepare_retry(grant.execution_id, grant.attempt, "hand_back", reason="not_begun").run()
+            self._transitions.prepare_retry(*entry.key, "hand_back", reason="not_begun", following=NOTHING_NEXT).run()
 
 
 def _reason(raised: BaseException | None, otherwise: str) -> str:

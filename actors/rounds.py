@@ -1,0 +1,64 @@
+"""A worker's own rounds: while no scheduler process leads, some worker sends `try_schedule` in its place.
+
+In the flow: a thread of each worker process looks every interval; a lock lets one of them send. So an application of
+workers alone misses nothing: the sweep, the refresh and the revival of the watch come too. If the thread's process
+dies, another worker's round is next; if all schedulers die, their leadership runs out and the workers take over.
+"""
+
+import threading
+
+import redis
+import structlog
+from dramatiq import Broker, Worker
+from dramatiq.middleware import Middleware
+
+from ..scheduler.queue import ExecutionQueueService
+
+log = structlog.get_logger(__name__)
+LOCK = "round"
+LOCK_SHARE = 0.9
+"""Of the interval: the lock ends before the same worker looks again."""
+
+
+class Rounds(Middleware):
+    """Sends `try_schedule` while nobody leads."""
+
+    def __init__(self, queue: ExecutionQueueService, *, interval_seconds: float) -> None:
+        self._queue = queue
+        self._interval_seconds = interval_seconds
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """Begin."""
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._run, args=(broker,), name="bandmaster-rounds", daemon=True)
+        self._thread.start()
+
+    def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
+        """End; a round that hangs in Redis is not waited for."""
+        self._stopped.set()
+
+    def _run(self, broker: Broker) -> None:
+        while not self._stopped.wait(self._interval_seconds):
+            try:
+                self.round(broker)
+            except redis.RedisError as error:
+                log.warning("round_failed", error=str(error))
+            except Exception:  # the loop must outlive any one round: the repairs depend on it
+                log.exception("round_failed")
+
+    def round(self, broker: Broker) -> bool:
+        """Send `try_schedule`, if no scheduler leads and no other worker has sent it in this interval.
+
+        Returns:
+            Whether it was sent.
+        """
+        scripts = self._queue.scripts
+        if scripts.client.exists(scripts.keys.named("leader")):
+            return False
+        lock_ms = max(1, int(self._interval_seconds * 1000 * LOCK_SHARE))
+        if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, px=lock_ms):
+            return False
+        broker.get_actor("try_schedule").send()
+        return True

@@ -1,0 +1,179 @@
+"""One window of watching the pods: reports ends, renews the leases of the living, deletes what nobody waits for.
+
+In the flow: `watch_completions` runs one window after the other. Each begins with all pods there are, so nothing that
+happened while nobody watched is missed. What Redis holds and what the pods are is compared anew each time, and each
+step is fenced by the attempt, so two watches at once, or one that slept, do no harm; if it dies, the next one begins.
+
+==============================  ========================================================================================
+the execution is …              and its pod …
+==============================  ========================================================================================
+RUNNING, this attempt           is alive: its creator may have died, so the grant is handed over to the pod here
+POD, this attempt               is alive: its lease is renewed
+CANCELLING, this attempt        is alive: renewed, and deleted if it is not yet
+any of these                    has ended: reported, until it is acknowledged
+any of these                    is gone, its end unseen: reported as absent (F23)
+waiting, ended, or further on   is alive: an orphan, deleted (D8, D10)
+not known                       is alive: left alone, since Redis may have lost it; its own timeout bounds it
+==============================  ========================================================================================
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from ..k8s.pods import ChangeKind, PodChange, Pods, PodStatus
+from ..scheduler.errors import BandmasterError
+from ..scheduler.events import ExecutionEndedEvent
+from ..scheduler.grants import Code
+from ..scheduler.queue import ExecutionQueueService
+from ..scheduler.states import HOLDING, State
+from .outcome import absent_event, event_of
+
+log = structlog.get_logger(__name__)
+RENEWED_A_CALL: Final = 500
+"""Leases renewed by one script call; more would keep the server from others for too long."""
+HOLDERS_MAX: Final = 100_000
+
+Report = Callable[[ExecutionEndedEvent], None]
+
+
+class Watch:
+    """Watches, one window at a time; what it has reported it remembers from one window to the next."""
+
+    def __init__(
+        self, service: ExecutionQueueService, pods: Pods, report: Report, *, tend_seconds: float, again_seconds: float
+    ) -> None:
+        """Watch the pods of one backend for one queue.
+
+        Args:
+            service: The queue.
+            pods: The backend.
+            report: Sends a lifecycle event.
+            tend_seconds: Between two comparisons with Redis, in a window in which much happens.
+            again_seconds: An end that was reported is reported again if it is not acknowledged by then.
+        """
+        self._queue = service
+        self._pods = pods
+        self._send = report
+        self._tend_seconds = tend_seconds
+        self._again_seconds = again_seconds
+        self._alive: dict[str, PodStatus] = {}
+        self._ended: set[str] = set()
+        self._reported: dict[str, float] = {}
+        self._unknown: set[str] = set()
+
+    def run(self, window_seconds: float, is_ours: Callable[[], bool] = lambda: True) -> None:
+        """Watch until the window is over.
+
+        Args:
+            window_seconds: How long.
+            is_ours: Whether this is still the watch that counts; asked before anything is compared.
+
+        Raises:
+            PodsUnavailable: If the backend does not answer.
+            QueueUnavailable: If Redis does not answer.
+        """
+        self._alive.clear()
+        self._ended.clear()
+        self._forget()
+        tended_at = time.monotonic()
+        for change in self._pods.watch(window_seconds):
+            self._see(change)
+            if time.monotonic() - tended_at >= self._tend_seconds:
+                if not is_ours():
+                    return
+                self._tend()
+                tended_at = time.monotonic()
+        if is_ours():
+            self._tend()
+
+    def _see(self, change: PodChange) -> None:
+        pod = change.status
+        self._alive.pop(pod.uid, None)
+        if change.kind is ChangeKind.DELETED:
+            self._ended.discard(pod.name)
+            if not pod.acknowledged and pod.outcome is None:
+                self._report(pod, _absent)
+        elif pod.outcome is None:
+            self._alive[pod.uid] = pod
+        else:
+            self._ended.add(pod.name)
+            if not pod.acknowledged:
+                self._report(pod, event_of)
+
+    def _report(self, pod: PodStatus, event: Callable[[PodStatus], ExecutionEndedEvent]) -> None:
+        if self._has_reported(pod.uid):
+            return
+        try:
+            self._send(event(pod))
+        except BandmasterError as error:
+            # One pod that cannot be reported must not hide all others.
+            log.error("pod_not_reported", execution_id=pod.execution_id, pod=pod.name, error=str(error))
+            return
+        self._reported[pod.uid] = time.monotonic()
+
+    def _has_reported(self, uid: str) -> bool:
+        at = self._reported.get(uid)
+        return at is not None and time.monotonic() - at < self._again_seconds
+
+    def _forget(self) -> None:
+        since = time.monotonic() - self._again_seconds
+        self._reported = {uid: at for uid, at in self._reported.items() if at >= since}
+
+    def _tend(self) -> None:
+        """Compare what is alive with what Redis holds, both ways."""
+        alive = {pod.name: pod for pod in self._alive.values()}
+        holders = self._queue.views.lapsed_pods(math.inf, HOLDERS_MAX)  # by whatever time: all in POD or CANCELLING
+        self._unknown &= self._alive.keys()
+        ids = list(dict.fromkeys([pod.execution_id for pod in alive.values()] + holders))
+        metas = dict(zip(ids, self._queue.views.metas(ids), strict=True))
+        held = [pod for pod in alive.values() if self._is_held(pod, metas[pod.execution_id])]
+        for start in range(0, len(held), RENEWED_A_CALL):
+            page = held[start : start + RENEWED_A_CALL]
+            self._queue.transitions.renew([(pod.execution_id, pod.attempt) for pod in page])
+        for execution_id in holders:
+            meta = metas[execution_id]
+            if "pod" in meta and meta["pod"] not in alive and meta["pod"] not in self._ended:
+                self._look_for(execution_id, meta)
+
+    def _is_held(self, pod: PodStatus, meta: dict[str, str]) -> bool:
+        """Whether an execution stands behind a pod that is alive; if none does, the pod is deleted."""
+        state = meta.get("state")
+        if state is None:
+            if pod.uid not in self._unknown:
+                self._unknown.add(pod.uid)
+                log.warning("pod_of_unknown_execution", execution_id=pod.execution_id, pod=pod.name)
+            return False
+        if meta.get("attempt") != str(pod.attempt) or state not in HOLDING:
+            log.warning("orphan_pod", execution_id=pod.execution_id, attempt=pod.attempt, state=state, pod=pod.name)
+            self._delete(pod)
+            return False
+        if state == State.RUNNING:
+            code, handed = self._queue.transitions.hand_over(pod.execution_id, pod.attempt, pod.name, pod.uid)
+            log.info("pod_adopted", execution_id=pod.execution_id, attempt=pod.attempt, code=code, state=handed)
+            state = handed if code is Code.OK else None
+        if state == State.CANCELLING:
+            self._delete(pod)
+        return state is not None
+
+    def _delete(self, pod: PodStatus) -> None:
+        if not pod.deleting:
+            self._pods.delete(pod.name, uid=pod.uid)
+
+    def _look_for(self, execution_id: str, meta: dict[str, str]) -> None:
+        """A pod that should be there and was not seen: gone while nobody watched, or created just now."""
+        pod = self._pods.get(meta["pod"])
+        if pod is not None:
+            if pod.outcome is not None and not pod.acknowledged:
+                self._report(pod, event_of)
+        elif not self._has_reported(meta["pod_uid"]):
+            log.warning("pod_absent", execution_id=execution_id, attempt=meta["attempt"], pod=meta["pod"])
+            self._send(absent_event(execution_id, int(meta["attempt"])))
+            self._reported[meta["pod_uid"]] = time.monotonic()
+
+
+def _absent(pod: PodStatus) -> ExecutionEndedEvent:
+    return absent_event(pod.execution_id, pod.attempt)

@@ -1,0 +1,37 @@
+"""An installation for a test, of which nothing is left afterwards: what is, is killed, and fails the test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from leftovers import processes_under
+from proxy import Proxy, proxy_before
+
+from bandmaster.k8s.local.launching import LocalLimits
+from bandmaster.k8s.local.pods import LocalPods
+from bandmaster.scheduler.queue import ExecutionQueueService
+from faults_process.installation import Installation
+from faults_process.members import Members
+from waiting import wait_until
+
+
+@pytest.fixture
+def installation(redis_client: redis.Redis, redis_url: str, tmp_path: Path) -> Iterator[Installation]:
+    """One server and one folder; no member runs yet."""
+    members = Members(redis_url, tmp_path)
+    pods = LocalPods(tmp_path, LocalLimits(grace_seconds=0.2))
+    yield Installation(redis_client, ExecutionQueueService(redis_client), pods, members, tmp_path)
+    print(members.end_all())
+    left = [pod.name for pod in pods.list() if not pod.phase.ended]
+    for pod in pods.list():
+        pods.delete(pod.name)
+    wait_until(lambda: not processes_under(tmp_path), timeout_seconds=10, what="the end of all pods' processes")
+    assert not left, "pods were left running"
+
+
+@pytest.fixture
+def proxy(redis_url: str) -> Iterator[Proxy]:
+    """Between one worker and the server."""
+    with proxy_before(redis_url) as between:
+        yield between

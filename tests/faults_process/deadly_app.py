@@ -1,0 +1,21 @@
+"""An ordinary application, one of whose actors takes its worker with it each time it runs."""
+
+import os
+
+import dramatiq
+
+from bandmaster import BandedRedisBroker
+
+broker = BandedRedisBroker(url=os.environ["DEADLY_REDIS_URL"], lease_ttl_ms=1_000)
+dramatiq.set_broker(broker)
+
+
+@dramatiq.actor(band="HIGH")
+def deadly() -> None:
+    """As a crash in a C extension, or the kernel's out-of-memory killer."""
+    os._exit(7)
+
+
+@dramatiq.actor(band="LOW")
+def harmless() -> None:
+    """Waits behind it."""

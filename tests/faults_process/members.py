@@ -1,0 +1,149 @@
+"""The processes of an installation, each in its own group, so that a signal meets all of it, as the kernel's would.
+
+A member is a real `dramatiq` or scheduler process on the test's server, with short leases through its settings.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bandmaster.configs.children import Replaced, child_environment
+from waiting import wait_until
+
+LEASE_MS: Final = 1_500
+POD_LEASE_MS: Final = 6_000
+"""A window of watching is a twelfth of it."""
+TICK_SECONDS: Final = 1.0
+LEADER_TTL_MS: Final = 1_500
+WORKER_READY: Final = "Worker process is ready for action"
+SCHEDULER_READY: Final = "scheduler_started"
+
+IMPATIENT: Final = {"dramatiq_worker_timeout": "200"}
+"""How long an idle consumer of a plain queue waits before it looks again, in ms; Dramatiq's own default is a second."""
+
+SHORT: Final[Replaced] = {
+    ("leases", "lease_ttl_ms"): str(LEASE_MS),
+    ("leases", "heartbeat_interval_ms"): str(LEASE_MS // 3),
+    ("leases", "pod_lease_ttl_ms"): str(POD_LEASE_MS),
+    ("scheduler", "interval_seconds"): str(TICK_SECONDS),
+    ("scheduler", "leader_ttl_ms"): str(LEADER_TTL_MS),
+}
+
+
+@dataclass(slots=True)
+class Member:
+    """One process with its children."""
+
+    name: str
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def says(self, text: str) -> bool:
+        """Whether its log has a text."""
+        return text in self.log.read_text(encoding="utf-8", errors="replace")
+
+    def tail(self, lines: int = 40) -> str:
+        """The end of its log."""
+        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    def wait_until_it_says(self, text: str) -> None:
+        """Wait for a line of its log, unless it ends before."""
+
+        def said() -> bool:
+            assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.tail()}"
+            return self.says(text)
+
+        wait_until(said, timeout_seconds=20, what=f"{self.name} saying {text!r}")
+
+    def signal(self, number: signal.Signals) -> None:
+        """To the whole group."""
+        os.killpg(self.process.pid, number)
+
+    def kill(self) -> None:
+        """As a lost node does: nothing of it gets to do anything more."""
+        self.signal(signal.SIGKILL)
+        self.process.wait(timeout=10)
+
+    def stop(self) -> None:
+        """It sleeps until `go_on`."""
+        self.signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """It goes on where it was."""
+        self.signal(signal.SIGCONT)
+
+    def terminate(self) -> int:
+        """As a process manager does, to the main process only; returns the exit code."""
+        self.process.terminate()
+        return self.process.wait(timeout=30)
+
+    def end(self) -> None:
+        """Whatever state it is in."""
+        if self.process.poll() is None:
+            self.kill()
+
+
+class Members:
+    """Starts members on one server and one folder."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self._url = url
+        self._folder = folder
+        self._all: list[Member] = []
+
+    def worker(
+        self,
+        *,
+        module: str = "bandmaster.actors",
+        url: str | None = None,
+        threads: int = 4,
+        settings: Replaced | None = None,
+        environment: Mapping[str, str] | None = None,
+        ready: str | None = WORKER_READY,
+    ) -> Member:
+        """A worker process; None for `ready` does not wait until it is."""
+        command = ["dramatiq", module, "--processes", "1", "--threads", str(threads)]
+        return self._start("worker", command, ready, url, settings, environment)
+
+    def scheduler(self, *, settings: Replaced | None = None) -> Member:
+        """A scheduler process that has begun."""
+        return self._start("scheduler", ["bandmaster.scheduler"], SCHEDULER_READY, None, settings, None)
+
+    def _start(
+        self,
+        kind: str,
+        command: list[str],
+        ready: str | None,
+        url: str | None,
+        settings: Replaced | None,
+        environment: Mapping[str, str] | None,
+    ) -> Member:
+        name = f"{kind}-{len(self._all)}"
+        log = self._folder / f"{name}.log"
+        own: Replaced = {("redis", "url"): url or self._url, ("paths", "var_dir"): str(self._folder)}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *command],
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**child_environment({**SHORT, **own, **(settings or {})}), **IMPATIENT, **(environment or {})},
+                start_new_session=True,
+            )
+        member = Member(name, process, log)
+        self._all.append(member)
+        if ready is not None:
+            member.wait_until_it_says(ready)
+        return member
+
+    def end_all(self) -> str:
+        """Kill what is left of them; returns what they said last, for a test that failed."""
+        for member in self._all:
+            member.end()
+        return "\n".join(f"--- {member.name}\n{member.tail()}" for member in self._all)

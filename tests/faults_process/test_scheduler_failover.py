@@ -1,0 +1,61 @@
+"""F1, F5 of the scheduler process: one leads; killed, stopped or ended, another leads soon, under a higher epoch."""
+
+import time
+
+import pytest
+
+from bandmaster.scheduler.errors import NotLeader
+from faults_process.installation import Installation
+from faults_process.members import LEADER_TTL_MS, TICK_SECONDS, Member
+from waiting import wait_until
+
+TAKEN_OVER_SECONDS = LEADER_TTL_MS / 1000 * 4 / 3 + TICK_SECONDS
+"""What is left of the TTL, and the standby's next look."""
+
+
+def leader(installation: Installation) -> tuple[int, str] | None:
+    """Epoch and id of who leads."""
+    value: bytes | None = installation.client.get(installation.queue.scripts.keys.named("leader"))  # type: ignore[assignment]
+    if value is None:
+        return None
+    epoch, leader_id = value.decode().split()
+    return int(epoch), leader_id
+
+
+def leads(installation: Installation, member: Member) -> bool:
+    """Whether it is this process that leads."""
+    now = leader(installation)
+    return now is not None and member.says(now[1])
+
+
+def test_schedulers_take_over_from_one_that_sleeps_is_killed_or_ends(installation: Installation) -> None:
+    first = installation.members.scheduler()
+    wait_until(lambda: leads(installation, first), what="a leader")
+    second = installation.members.scheduler()
+    asleep = leader(installation)
+    assert asleep is not None
+    assert leads(installation, first), "the second one takes nothing over"
+
+    # F5: it sleeps past its TTL, and what it would still do is refused.
+    first.stop()
+    wait_until(lambda: leads(installation, second), timeout_seconds=TAKEN_OVER_SECONDS + 1, what="the second leader")
+    first.go_on()
+    stale = installation.queue.maintenance.under(asleep[1], asleep[0])
+    for repair in (stale.reap, stale.promote, stale.sweep, stale.refresh, stale.wake):
+        with pytest.raises(NotLeader):
+            repair()
+
+    # F1: killed, it is missed for its TTL at most.
+    second.kill()
+    wait_until(lambda: leads(installation, first), timeout_seconds=TAKEN_OVER_SECONDS + 1, what="the first again")
+    again = leader(installation)
+    assert again is not None
+    assert again[0] >= asleep[0] + 2
+
+    # Ended in order, it resigns at once.
+    began = time.monotonic()
+    assert first.terminate() == 0, first.tail()
+    assert leader(installation) is None
+    assert time.monotonic() - began < LEADER_TTL_MS / 1000
+    # There was no worker all the time: of all these ticks, at most each process's last one waits.
+    assert installation.queued("try_schedule") <= 2
