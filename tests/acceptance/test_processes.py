@@ -1,0 +1,147 @@
+"""Real worker processes of an ordinary application: killed, stopped past their lease, restarted; nothing is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import redis
+from dramatiq import Message
+
+from bandmaster import ExecutionQueueService
+from bandmaster.scheduler.transitions import Candidate
+from waiting import wait_until
+
+Start = Callable[[], "subprocess.Popen[bytes]"]
+LEASE_TTL_MS = 1_500
+
+
+@pytest.fixture
+def start(redis_url: str, tmp_path: Path) -> Generator[Start]:
+    """Starts worker processes of `ten_lines.py`, two threads each; ends all of them."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start_one() -> "subprocess.Popen[bytes]":
+        with (tmp_path / f"worker-{len(started)}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dramatiq", "acceptance.ten_lines", "--processes", "1", "--threads", "2"],
+                cwd=Path(__file__).parent.parent,
+                env={**os.environ, "APP_REDIS_URL": redis_url},
+                stdout=log,
+                stderr=log,
+            )
+        started.append(process)
+        return process
+
+    yield start_one
+    for process in started:
+        for each in tree(process):
+            each.kill()
+        process.wait()
+
+
+def tree(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
+    """A worker with its children, while it lives."""
+    try:
+        parent = psutil.Process(process.pid)
+        return [*parent.children(recursive=True), parent]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def signal_all(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+    """Send a signal to a worker and its children."""
+    for each in tree(process):
+        each.send_signal(number)
+
+
+def heard(client: redis.Redis, name: str) -> list[int]:
+    """What the bodies said."""
+    said: Any = client.lrange(name, 0, -1)
+    return [int(place) for place in said]
+
+
+@pytest.fixture
+def queue(redis_client: redis.Redis) -> ExecutionQueueService:
+    """The application's queue, whose leases are short."""
+    queue = ExecutionQueueService(redis_client)
+    queue.controls.change_setting("lease_ttl_ms", LEASE_TTL_MS)
+    return queue
+
+
+def send(redis_url: str, place: int, seconds: float = 0.0) -> str:
+    """Send as a producer would, from a process of its own kind: through the broker; returns the execution's id."""
+    code = (
+        "import sys; from acceptance.ten_lines import work; "
+        "print(work.send(int(sys.argv[1]), float(sys.argv[2])).options['execution_id'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(place), str(seconds)],
+        cwd=Path(__file__).parent.parent,
+        env={**os.environ, "APP_REDIS_URL": redis_url},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_a_killed_worker_s_executions_run_again_with_the_next_attempt(
+    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, start: Start
+) -> None:
+    first = start()
+    execution_id = send(redis_url, 1, 60.0)
+    wait_until(lambda: heard(redis_client, "began") == [1], what="the first attempt")
+    signal_all(first, signal.SIGKILL)
+    start()
+    wait_until(lambda: heard(redis_client, "began") == [1, 1], what="the second attempt")
+    assert queue.views.meta(execution_id)["attempt"] == "2"
+    assert queue.views.meta(execution_id)["crashes"] == "1"
+    assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 1}
+
+
+def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_goes_on(
+    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, start: Start
+) -> None:
+    first = start()
+    execution_id = send(redis_url, 1, 3.0)
+    wait_until(lambda: heard(redis_client, "began") == [1], what="the first attempt")
+    signal_all(first, signal.SIGSTOP)
+    start()
+    wait_until(lambda: heard(redis_client, "began") == [1, 1], what="the second attempt")
+    signal_all(first, signal.SIGCONT)
+    wait_until(lambda: heard(redis_client, "ended") == [1, 1], what="both ends")
+    wait_until(lambda: queue.views.lane_size("default") == 0, what="the end")
+    released = [entry for entry in queue.views.timeline(execution_id) if entry.verb == "release"]
+    assert [(entry.fields["state"], entry.fields["attempt"]) for entry in released] == [("COMPLETED", "2")]
+
+
+def test_a_rolling_restart_under_load_loses_nothing(
+    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, start: Start
+) -> None:
+    queue.transitions.park_many(
+        [
+            Candidate(f"place-{place}", "default", 2, "work", timeout_ms=60_000, message=message(place))
+            for place in range(300)
+        ]
+    )
+    workers = [start(), start()]
+    for restarted in range(2):
+        wait_until(lambda: len(heard(redis_client, "ended")) > 60 * (restarted + 1), what="some ends")  # noqa: B023
+        workers[restarted].send_signal(signal.SIGTERM)
+        assert workers[restarted].wait(timeout=60) == 0
+        workers[restarted] = start()
+    wait_until(lambda: queue.views.lane_size("default") == 0, timeout_seconds=60, what="the end of all")
+    assert sorted(heard(redis_client, "ended")) == list(range(300))
+    assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 0}
+
+
+def message(place: int) -> bytes:
+    """A message as a producer's broker encodes it."""
+    encoded = Message[Any](queue_name="default", actor_name="work", args=(place, 0.005), kwargs={}, options={})
+    return encoded.encode()
