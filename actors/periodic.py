@@ -19,16 +19,21 @@ REFRESHES_A_TTL = 4
 """Three of them may be missed before an event could be lost (D4)."""
 
 
-@dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=0, max_age=9_000)
-def try_schedule(leader_id: str = "", epoch: int | None = None) -> None:
+@dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=0)
+def try_schedule(leader_id: str = "", epoch: int | None = None, not_after_ms: int | None = None) -> None:
     """Repair.
 
     Args:
         leader_id: Of the scheduler process that sends it.
         epoch: Of its leadership; None: unfenced, for whoever wants a repair at once.
+        not_after_ms: When it is too old, by Redis's clock: Dramatiq's own `max_age` compares the clocks of two hosts,
+            and where they differ would drop every tick (F18).
     """
     maintenance = queue.maintenance if epoch is None else queue.maintenance.under(leader_id, epoch)
     try:
+        if not_after_ms is not None and queue.views.server_time_ms() > not_after_ms:
+            log.info("tick_too_old", not_after_ms=not_after_ms)
+            return
         _repair(maintenance)
         client: redis.Redis = queue.scripts.client
         if not client.exists(queue.scripts.keys.lock(WATCHER)):

@@ -60,5 +60,5 @@ class Rounds(Middleware):
         lock_ms = max(1, int(self._interval_seconds * 1000 * LOCK_SHARE))
         if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, px=lock_ms):
             return False
-        broker.get_actor("try_schedule").send()
+        broker.get_actor("try_schedule").send(not_after_ms=self._queue.views.server_time_ms() + lock_ms)
         return True

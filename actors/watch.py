@@ -64,9 +64,7 @@ def _window_seconds() -> float:
     return WINDOW_SECONDS if broker.process.budget.total != 1 else WINDOW_SECONDS / 10
 
 
-@dramatiq.actor(
-    broker=broker, actor_name=WATCHER, queue_name=LIFECYCLE_QUEUE, max_retries=0, max_age=60_000, notify_shutdown=True
-)
+@dramatiq.actor(broker=broker, actor_name=WATCHER, queue_name=LIFECYCLE_QUEUE, max_retries=0, notify_shutdown=True)
 def watch_completions() -> None:
     """Watch the pods for a window, if nobody else does, and send itself again."""
     client: redis.Redis = queue.scripts.client

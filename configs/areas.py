@@ -152,8 +152,39 @@ class KubernetesSettings(Area, frozen=True):
     memory_limit: str = Field(default="512Mi", min_length=1)
     allowed_images: tuple[str, ...] = ()
     """Images an execution may name, `*` being a wildcard; none: any. As an environment variable: `one,two`."""
+    image_pull_policy: Literal["IfNotPresent", "Always", "Never"] = "IfNotPresent"
+    """When a node fetches an image. `Always` keeps users from running each other's private images off a node."""
+    image_pull_secrets: tuple[str, ...] = ()
+    """Secrets in the namespace with which nodes log in at a registry. As an environment variable: `one,two`."""
+    kubeconfig: str = ""
+    """The file that says how to reach the cluster; empty: a pod's own service account, else KUBECONFIG, else
+    ~/.kube/config."""
+    context: str = ""
+    """Of the kubeconfig; empty: its current one."""
+    request_timeout_seconds: float = Field(default=10, gt=0)
+    """How long one answer of the API server may take."""
+    pending_deadline_seconds: int = Field(default=300, ge=1)
+    """A pod that has not started by then never will: it is deleted, and its execution ends with the reason."""
+    node_lost_seconds: int = Field(default=60, ge=1)
+    """How long a pod's node may be out of reach before the pod is given up, and again before it is taken for gone."""
+    termination_grace_seconds: int = Field(default=5, ge=1, le=3_600)
+    """Between TERM and KILL."""
+    pod_ttl_seconds: int = Field(default=300, ge=0)
+    """How long an ended pod is kept after its result was stored, for its log."""
+    service_account: str = Field(default="", pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$")
+    """Of the pods, which get no token of it; empty: the namespace's default."""
+    runtime_class: str = Field(default="", pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$")
+    """A sandbox for untrusted programs, such as `gvisor`; empty: the cluster's default."""
+    user_namespaces: bool = True
+    """Whether pods get a user namespace of their own where the cluster has them (`hostUsers: false`)."""
+    run_as_user: int = Field(default=65_532, ge=1, lt=2**31)
+    """User and group of every program; never root."""
+    tmp_size: str = Field(default="64Mi", min_length=1)
+    """What a program may write to /tmp."""
+    output_size: str = Field(default="256Mi", min_length=1)
+    """What it may write to /output, its home."""
 
-    @field_validator("allowed_images", mode="before")
+    @field_validator("allowed_images", "image_pull_secrets", mode="before")
     @classmethod
     def _separated_by_commas(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value

@@ -41,7 +41,16 @@ class PodRejected(PodError):
 
 
 class PodsUnavailable(PodError):
-    """The backend does not answer or is out of room. A pod may exist all the same, so create again to find out."""
+    """The backend does not answer or is out of room. A pod may exist all the same, so create again to find out.
+
+    Args:
+        message: What happened.
+        pod_may_exist: False if it is certain that creating had no effect, so that the slot may be given back.
+    """
+
+    def __init__(self, message: str, *, pod_may_exist: bool = True) -> None:
+        super().__init__(message)
+        self.pod_may_exist = pod_may_exist
 
 
 class BackendNotAvailable(PodError):

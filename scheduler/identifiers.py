@@ -15,6 +15,8 @@ _EXECUTION_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _LANE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9._-]{0,127}")
 _ACTION: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
+RESERVED_LANES: Final = frozenset({"held", "lanes"})
+
 GATE_KEY_MAX_CHARS: Final = 200
 USER_ID_MAX_CHARS: Final = 128
 
@@ -35,12 +37,13 @@ def check_execution_id(value: object) -> str:
 
 def check_lane(value: object) -> str:
     """The value, if it may name a lane (a Dramatiq queue); else InvalidRequest."""
-    if isinstance(value, str) and _LANE.fullmatch(value):
+    # The keys of gate `x:waiting` would be those of gate `x` in these lanes.
+    if isinstance(value, str) and _LANE.fullmatch(value) and value not in RESERVED_LANES:
         return value
     raise InvalidRequest(
         "lane",
         f"{shown(value)} is not a lane's name",
-        allowed="1 to 128 characters of a-z A-Z 0-9 . _ -, the first a letter or _",
+        allowed="1 to 128 characters of a-z A-Z 0-9 . _ -, the first a letter or _; not held, not lanes",
     )
 
 

@@ -1,9 +1,9 @@
 """The scheduler process's two jobs: to lead, and, while leading, to send `try_schedule` by name.
 
 In the flow: APScheduler runs both; the workers do the work. The tick only sends, and takes back the one before if no
-worker has fetched it yet, so ticks don't pile up while there are no workers. If the leader dies, its key runs out
-within its TTL and another scheduler is elected; if a tick hangs, leadership is no longer renewed (F6), since who makes
-no progress must not lead; what a leader that slept sends carries its old epoch, and is refused (F5).
+worker has fetched it yet, so ticks don't pile up; one that is older than a tick is not worked on. If the leader dies,
+its key runs out within its TTL and another scheduler is elected; if a tick hangs, leadership is no longer renewed (F6),
+since who makes no progress must not lead; what a leader that slept sends carries its old epoch, and is refused (F5).
 """
 
 import threading
@@ -122,9 +122,17 @@ class Ticking:
             queue_name=QUEUE,
             actor_name=ACTOR,
             args=(),
-            kwargs={"leader_id": self._leadership.leader_id, "epoch": self._leadership.epoch},
-            options={"max_age": max(1, int(self._settings.interval_seconds * 1000 * MAX_AGE_SHARE))},
+            kwargs={
+                "leader_id": self._leadership.leader_id,
+                "epoch": self._leadership.epoch,
+                "not_after_ms": self._server_time_ms() + int(self._settings.interval_seconds * 1000 * MAX_AGE_SHARE),
+            },
+            options={},
         )
+
+    def _server_time_ms(self) -> int:
+        seconds, microseconds = self._client.time()
+        return seconds * 1000 + microseconds // 1000
 
     def resign(self) -> None:
         """Let another lead at once, and never lead again.

@@ -112,6 +112,16 @@ def test_f5_a_tick_of_an_earlier_leader_does_nothing(lifecycle: Lifecycle) -> No
     assert sent(lifecycle) == []
 
 
+def test_f18_a_tick_is_too_old_by_the_servers_clock_alone(lifecycle: Lifecycle) -> None:
+    now_ms = lifecycle.queue.views.server_time_ms()
+    try_schedule(not_after_ms=now_ms - 1)
+    assert sent(lifecycle) == []
+    try_schedule(not_after_ms=now_ms + 60_000)
+    assert sent(lifecycle) == ["watch_completions"]
+    for actor in (try_schedule, watch_completions):
+        assert "max_age" not in actor.options, "it would compare the clocks of two hosts"
+
+
 def test_workers_tick_while_nobody_leads_one_of_them_an_interval(lifecycle: Lifecycle) -> None:
     rounds = [Rounds(lifecycle.queue, interval_seconds=60) for _ in range(2)]
     leadership = Leadership(lifecycle.queue.scripts)

@@ -22,7 +22,6 @@ from bandmaster.scheduler.states import TERMINAL, State
 from faults_process.members import Members
 from waiting import wait_until
 
-MAX_ACTIVE = 10
 LIFECYCLE = "lifecycle"
 
 
@@ -46,6 +45,15 @@ class Installation:
         )
         self.queue.enqueue(event)
         return event.execution_id
+
+    @property
+    def until_told(self) -> str:
+        """A shell line that goes on until `tell`."""
+        return f"until [ -e {self.folder}/told ]; do sleep 0.1; done"
+
+    def tell(self) -> None:
+        """Let the lines end that wait for it."""
+        (self.folder / "told").touch()
 
     def send(self, actor: str, *arguments: object, **options: object) -> None:
         """A message to one of the lifecycle actors, by name, as another program would send it."""
@@ -114,7 +122,8 @@ class Installation:
         Invariants().check(dump, one_step=False)
         assert not left_behind(dump)
         assert not dump["active"].parts
-        history = History(MAX_ACTIVE, self.queue.controls.limits()).read(self.queue.views.journal())
+        limit = int(self.queue.views.status().settings["max_concurrent_executions"])
+        history = History(limit, self.queue.controls.limits()).read(self.queue.views.journal())
         assert history.executions.keys() == execution_ids
         assert not history.living()
         for execution_id in execution_ids:

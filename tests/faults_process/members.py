@@ -9,8 +9,11 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
+
+import psutil
 
 from bandmaster.configs.children import Replaced, child_environment
 from waiting import wait_until
@@ -72,6 +75,10 @@ class Member:
     def stop(self) -> None:
         """It sleeps until `go_on`."""
         self.signal(signal.SIGSTOP)
+        main = psutil.Process(self.process.pid)
+        for process in (main, *main.children(recursive=True)):
+            if os.getsid(process.pid) == self.process.pid:  # pods have sessions of their own
+                wait_until(partial(_is_stopped, process), what=f"{self.name} asleep")
 
     def go_on(self) -> None:
         """It goes on where it was."""
@@ -86,6 +93,10 @@ class Member:
         """Whatever state it is in."""
         if self.process.poll() is None:
             self.kill()
+
+
+def _is_stopped(process: psutil.Process) -> bool:
+    return process.status() == psutil.STATUS_STOPPED
 
 
 class Members:

@@ -36,6 +36,7 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
 ) -> None:
     queue = installation.queue
     queue.controls.change_setting("max_crashes", max_crashes)
+    queue.controls.change_setting("lease_ttl_ms", 1_000)
     queue.controls.change_setting("max_concurrent_executions", 1)
     for band, actor in ((1, "deadly"), (3, "harmless")):
         queue.transitions.park(Candidate(actor, LANE, band, actor, message=message(actor)))

@@ -14,6 +14,7 @@ def test_f23_a_pod_that_was_deleted_while_nobody_watched_is_tried_again(installa
     worker = installation.members.worker()
     execution_id = installation.submit(FIRST_TIME_FOR_EVER)
     installation.wait_for(execution_id, State.POD)
+    wait_until(lambda: installation.runs(execution_id) == [1], what="the first run")
     worker.stop()
     (pod,) = installation.pods.list()
     installation.pods.delete(pod.name)

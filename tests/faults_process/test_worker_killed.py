@@ -58,10 +58,11 @@ def test_f2_a_pod_whose_creator_was_killed_is_found_and_runs_on(installation: In
     long = {("leases", "lease_ttl_ms"): "20000"}
     watcher = installation.members.worker(settings=long)
     watcher.stop()
-    killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), "sleep 2; echo done", long)
+    killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), installation.until_told, long)
     assert installation.state(EXECUTION) is State.RUNNING
     watcher.go_on()
     installation.wait_for(EXECUTION, State.POD)
+    installation.tell()
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
     assert installation.runs(EXECUTION) == [1]

@@ -31,14 +31,25 @@ def test_f4_a_worker_that_slept_past_its_lease_leaves_no_pod_of_its_stale_attemp
 
 def test_a_watcher_that_slept_past_its_lock_stops_and_one_watch_remains(installation: Installation) -> None:
     sleeper = installation.members.worker()
-    execution_id = installation.submit("sleep 3")
+    execution_id = installation.submit(installation.until_told)
     installation.wait_for(execution_id, State.POD)
     lock = installation.queue.scripts.keys.lock("watch_completions")
-    token = wait_until(lambda: installation.client.get(lock), what="a watch")
-    sleeper.stop()
+
+    def asleep_with_its_lock() -> bool:
+        token = wait_until(lambda: installation.client.get(lock), what="a watch")
+        sleeper.stop()
+        if installation.client.get(lock) == token:
+            return True
+        sleeper.go_on()
+        return False
+
+    wait_until(asleep_with_its_lock, what="a watcher that sleeps in its window")
+    token = installation.client.get(lock)
     installation.members.worker()
     wait_until(lambda: installation.client.get(lock) not in (None, token), timeout_seconds=10, what="another watch")
     sleeper.go_on()
+    sleeper.wait_until_it_says("watch_lock_lost")
+    installation.tell()
     installation.wait_until_settled([execution_id])
     assert installation.state(execution_id) is State.COMPLETED
     wait_until(lambda: installation.queued("watch_completions") == 1, what="a single watch")

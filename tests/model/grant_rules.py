@@ -83,11 +83,11 @@ class GrantRules(ModelBase):
         self.agree_on_following(*follow, FOLLOWING_LEASE_MS, answer[2])
 
     @precondition(has_granted)
-    @rule(chosen=st.lists(picks, min_size=1, max_size=4))
-    def renew(self, chosen: list[int]) -> None:
+    @rule(chosen=st.lists(picks, min_size=1, max_size=4), lease_ms=st.sampled_from((0, 1_000, 45_000)))
+    def renew(self, chosen: list[int], lease_ms: int) -> None:
         grants = [self.some_grant(pick) for pick in chosen]
-        answers = self.engine.tell("renew", 0, *(part for grant in grants for part in grant))
-        assert [answer.decode() for answer in answers] == [self.oracle.renew(*grant) for grant in grants]
+        answers = self.engine.tell("renew", lease_ms, *(part for grant in grants for part in grant))
+        assert [answer.decode() for answer in answers] == [self.oracle.renew(*grant, lease_ms) for grant in grants]
 
     @precondition(has_granted)
     @rule(pick=picks, uid=st.sampled_from(("uid-1", "uid-2")), times=deliveries)

@@ -75,13 +75,14 @@ class Oracle(WaitingOracle):
             self._wait_again(execution, delay_ms)
         return "OK", execution.state
 
-    def renew(self, execution_id: str, attempt: int) -> str:
+    def renew(self, execution_id: str, attempt: int, lease_ms: int) -> str:
         """A lease is never shortened."""
         execution = self.executions.get(execution_id)
         if execution is None or not execution.holds or execution.attempt != attempt:
             return "STALE"
-        ttl = "lease_ttl_ms" if execution.state is State.RUNNING else "pod_lease_ttl_ms"
-        execution.lease = max(execution.lease, self.now + self.settings[ttl])
+        if execution.state is not State.RUNNING:
+            lease_ms = self.settings["pod_lease_ttl_ms"]
+        execution.lease = max(execution.lease, self.now + (lease_ms or self.settings["lease_ttl_ms"]))
         return "CANCEL" if execution.cancel else "RENEWED"
 
     def hand_over(self, execution_id: str, attempt: int, pod_uid: str) -> tuple[str, str]:

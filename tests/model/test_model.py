@@ -14,7 +14,7 @@ from model.control_rules import ControlRules
 from model.grant_rules import GrantRules
 from model.queue_rules import QueueRules
 
-NORMAL_EXAMPLES = 200
+NORMAL_EXAMPLES = 100
 STEPS = 50
 
 

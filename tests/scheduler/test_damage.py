@@ -2,10 +2,10 @@
 
 import redis
 from defects.contrast import event
-from waiting import wait_until
 
 from bandmaster.scheduler.grants import Code
 from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
 
 
 def test_one_whose_record_is_gone_is_no_candidate_any_more(redis_client: redis.Redis) -> None:

@@ -1,0 +1,82 @@
+"""``python -m benchmarks``: ask the questions, print the table, write the JSON and draw the chart.
+
+``--only send --only drain`` asks some, ``--quick`` all in under a minute with figures that say little, ``--json``
+prints the JSON in place of the table. Run from the repository's root; nothing else should run on the machine.
+"""
+
+import argparse
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from .chart import draw
+from .machine import this_machine
+from .questions import QUESTIONS, named
+from .results import to_json, write_json
+from .rig import ROOT, Rig, Size
+from .runner import run_all
+from .server import ServerNotUsable, described, serving
+from .table import show
+
+RUNS = 3
+
+
+def main() -> int:
+    """Run, and say what came out; 2 if the server cannot be used or a question is not known."""
+    options = _parser().parse_args()
+    # Asked to end, it ends its workers and its server as after an error.
+    signal.signal(signal.SIGTERM, _end)
+    size = Size.QUICK if options.quick else Size[options.size.upper()]
+    try:
+        questions = named(options.only)
+        # Not under the root: a socket's path may not be long.
+        with tempfile.TemporaryDirectory(prefix="bm-bench-") as name, serving(Path(name), tcp=options.tcp) as url:
+            machine = this_machine(described(url))
+            runs = options.runs or (RUNS if size >= Size.FULL else 1)
+            answers = run_all(Rig(url, Path(name), size), questions, runs)
+    except (ServerNotUsable, ValueError) as error:
+        sys.stderr.write(f"benchmarks: {error}\n")
+        return 2
+    text = to_json(machine, size.name.lower(), answers)
+    write_json(options.output, text)
+    if options.chart is not None:
+        options.chart.parent.mkdir(parents=True, exist_ok=True)
+        options.chart.write_text(draw(machine, answers), encoding="utf-8")
+    if options.json:
+        sys.stdout.write(text + "\n")
+    else:
+        show(machine, size.name.lower(), answers)
+    return 0
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="What Bandmaster costs, beside bare Dramatiq."
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"ask this question; again for more ({', '.join(question.name for question in QUESTIONS)})",
+    )
+    sizes = [size.name.lower() for size in Size]
+    parser.add_argument("--size", choices=sizes, default=Size.FULL.name.lower(), help="how much is measured")
+    parser.add_argument("--quick", action="store_true", help="the same as --size quick")
+    parser.add_argument("--runs", type=int, help=f"of each side; {RUNS} unless the size is less than full, then 1")
+    parser.add_argument("--tcp", action="store_true", help="the server on a port of the loopback, not on a socket")
+    parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
+    parser.add_argument("--output", type=Path, default=ROOT / "build/bench/results.json", help="where the JSON goes")
+    parser.add_argument("--chart", type=Path, help="where the chart goes; none is drawn without it")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,81 @@
+"""The engine without Dramatiq: what questions about the server's cost park, admit and release.
+
+In the flow: used where one script at a time is measured, or where a million executions must be waiting.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Final
+
+import redis
+from dramatiq import Message
+
+from bandmaster.scheduler.controls import Controls
+from bandmaster.scheduler.errors import QueueRejected
+from bandmaster.scheduler.grants import Grant
+from bandmaster.scheduler.keys import Keys
+from bandmaster.scheduler.scripts import Scripts
+from bandmaster.scheduler.states import State
+from bandmaster.scheduler.transitions import Candidate, Next, Transitions
+
+LANE: Final = "default"
+NORMAL: Final = 2
+LEASE_MS: Final = 30_000
+PAGE: Final = 10_000
+
+
+class Engine:
+    """One queue under its own prefix, limits out of the way."""
+
+    def __init__(self, client: "redis.Redis", prefix: str = "exec_queue") -> None:
+        self.keys = Keys(prefix)
+        scripts = Scripts(client, self.keys)
+        self.transitions = Transitions(scripts)
+        self.controls = Controls(scripts)
+        self._numbers = count()
+        for name in ("max_concurrent_executions", "max_queue_size", "max_executions_per_user"):
+            self.controls.change_setting(name, 10**8)
+
+    def candidate(self, *gates: str, band: int = NORMAL, action: str = "count") -> Candidate:
+        """A message of an actor of two arguments, with a new id."""
+        message: Message[object] = Message(LANE, action, (next(self._numbers), 0), {}, {})
+        return Candidate(message.message_id, LANE, band, action, gates=gates, message=message.encode())
+
+    def park(self, *gates: str, band: int = NORMAL) -> None:
+        """Park one."""
+        self.transitions.park(self.candidate(*gates, band=band))
+
+    def fill(self, how_many: int, gates_of: Callable[[int], tuple[str, ...]] = lambda _: ()) -> list[str]:
+        """Park many, a hundred a call.
+
+        Returns:
+            Their ids.
+        """
+        ids: list[str] = []
+        for page in _pages(how_many):
+            candidates = [self.candidate(*gates_of(number)) for number in page]
+            for outcome in self.transitions.park_many(candidates):
+                if isinstance(outcome, QueueRejected):
+                    raise outcome
+            ids += [candidate.execution_id for candidate in candidates]
+        return ids
+
+    def admit(self, most: int = 1) -> list[Grant]:
+        """Admit up to so many in one call."""
+        return self.transitions.admit(LANE, most, lease_ms=LEASE_MS, consumer=True).grants
+
+    def release(self, grant: Grant, following: int = 0) -> list[Grant]:
+        """Release one, and admit up to `following` in the same call."""
+        call = self.transitions.release(
+            grant.execution_id,
+            grant.attempt,
+            State.COMPLETED,
+            only=State.RUNNING,
+            following=Next(LANE, following, LEASE_MS),
+        )
+        return call.grants
+
+
+def _pages(how_many: int) -> Iterator[range]:
+    for start in range(0, how_many, PAGE):
+        yield range(start, min(how_many, start + PAGE))

@@ -1,0 +1,58 @@
+"""All questions, in the order of the table."""
+
+from typing import Final
+
+from . import (
+    admit_fifty,
+    bulk_send,
+    closed_gates,
+    depth,
+    drain,
+    hand_over,
+    idle_latency,
+    limit_ten,
+    memory,
+    pathological,
+    round_trips,
+    send,
+    server_cost,
+    start_up,
+    urgent,
+    worker_memory,
+)
+from .question import Question
+
+QUESTIONS: Final[tuple[Question, ...]] = tuple(
+    module.QUESTION
+    for module in (
+        send,
+        bulk_send,
+        drain,
+        idle_latency,
+        urgent,
+        limit_ten,
+        hand_over,
+        round_trips,
+        server_cost,
+        admit_fifty,
+        depth,
+        closed_gates,
+        pathological,
+        memory,
+        worker_memory,
+        start_up,
+    )
+)
+
+
+def named(names: list[str]) -> tuple[Question, ...]:
+    """Those with these names; all if none is given.
+
+    Raises:
+        ValueError: If a name is none of them.
+    """
+    known = {question.name: question for question in QUESTIONS}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"there is no question {name!r}; there are: {', '.join(known)}")
+    return tuple(known[name] for name in names) if names else QUESTIONS

@@ -1,0 +1,78 @@
+"""What do park, admit and release cost on the server, beside the seed's script?
+
+`usec_per_call` from INFO commandstats, one script at a time, with 1,000 others waiting. The seed's script only admits;
+what it does around the script (event, release) is plain commands, which its `admit + release` holds too.
+"""
+
+from .engine import Engine
+from .question import BANDMASTER, SEED, Figure, Measured, Question, Target
+from .rig import Rig
+from .seed_queue import SeedQueue
+from .server_time import EVALSHA, script_usec, server_time
+
+WAITING = 1000
+EVENT: dict[str, object] = {"script": "print('hello')", "timeout_seconds": 60, "metadata": {"user_id": "ann"}}
+
+
+def measure(rig: Rig, side: str) -> Measured:
+    """Each step so many times, one after the other."""
+    calls = rig.sized(20, 300, 3000)
+    return _measure_seed(rig, calls) if side == SEED else _measure_engine(rig, calls)
+
+
+def _measure_seed(rig: Rig, calls: int) -> Measured:
+    queue = SeedQueue(rig.client)
+    for number in range(WAITING):
+        queue.enqueue(f"first-{number}", 2, EVENT)
+    with server_time(rig.client) as park:
+        for number in range(calls):
+            queue.enqueue(f"execution-{number}", 2, EVENT)
+    admitted: list[str] = []
+    with server_time(rig.client) as admit:
+        for _ in range(calls):
+            taken = queue.try_schedule(10**8)
+            admitted += [taken[0]] if taken else []
+    with server_time(rig.client) as release:
+        for execution_id in admitted:
+            queue.release(execution_id)
+    steps = admit.per_call(EVALSHA, "get") + release.per_call("srem", "del")
+    return {
+        "park": park.per_call("zadd", "set", "zrank"),
+        "admit": admit.per_call(EVALSHA),
+        "admit + release": steps,
+    }
+
+
+def _measure_engine(rig: Rig, calls: int) -> Measured:
+    engine = Engine(rig.client)
+    engine.fill(WAITING)
+    park = script_usec(rig.client, engine.park, calls)
+    with server_time(rig.client) as admit:
+        grants = [grant for _ in range(calls) for grant in engine.admit()]
+    with server_time(rig.client) as release:
+        for grant in grants:
+            engine.release(grant)
+    engine.fill(calls)
+    (held,) = engine.admit()
+    with server_time(rig.client) as both:
+        for _ in range(calls):
+            (held,) = engine.release(held, following=1)
+    return {
+        "park": park,
+        "admit": admit.per_call(EVALSHA),
+        "release": release.per_call(EVALSHA),
+        "admit + release": admit.per_call(EVALSHA) + release.per_call(EVALSHA),
+        "release that admits": both.per_call(EVALSHA),
+    }
+
+
+QUESTION = Question(
+    name="server_cost",
+    asks="What do park, admit and release cost on the server?",
+    sides=(SEED, BANDMASTER),
+    figures=tuple(
+        Figure(name, "µs") for name in ("park", "admit", "release", "admit + release", "release that admits")
+    ),
+    measure=measure,
+    targets=(Target(BANDMASTER, "admit + release", at_most=3, of_side=SEED, of_figure="admit"),),
+)

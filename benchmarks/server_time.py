@@ -1,0 +1,54 @@
+"""What commands cost on the server: calls and microseconds from INFO commandstats, and commands counted by MONITOR.
+
+In the flow: questions about the server's side run one script at a time between two looks, so that `evalsha`'s figure is
+that script's. Differences are taken, so the server's statistics are not reset.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import redis
+
+EVALSHA: Final = "evalsha"
+
+
+@dataclass(slots=True)
+class ServerTime:
+    """Filled when the measured block ends."""
+
+    calls: dict[str, int] = field(default_factory=dict[str, int])
+    usec: dict[str, float] = field(default_factory=dict[str, float])
+
+    def per_call(self, *commands: str) -> float:
+        """Microseconds a call of the first of these commands, with what the others took added."""
+        return sum(self.usec.get(command, 0.0) for command in commands) / max(1, self.calls.get(commands[0], 0))
+
+
+@contextmanager
+def server_time(client: "redis.Redis") -> Generator[ServerTime]:
+    """Measure what the server does during the block."""
+    before, measured = _statistics(client), ServerTime()
+    yield measured
+    for command, (calls, usec) in _statistics(client).items():
+        calls_before, usec_before = before.get(command, (0, 0.0))
+        if calls > calls_before:
+            measured.calls[command] = calls - calls_before
+            measured.usec[command] = usec - usec_before
+
+
+def script_usec(client: "redis.Redis", call: Callable[[], object], calls: int) -> float:
+    """Microseconds that a script takes on the server, called so many times; nothing else calls scripts meanwhile."""
+    with server_time(client) as spent:
+        for _ in range(calls):
+            call()
+    return spent.per_call(EVALSHA)
+
+
+def _statistics(client: Any) -> dict[str, tuple[int, float]]:
+    raw: dict[str, dict[str, float]] = client.info("commandstats")
+    return {
+        name.removeprefix("cmdstat_").lower(): (int(values["calls"]), float(values["usec"]))
+        for name, values in raw.items()
+    }

@@ -1,0 +1,15 @@
+"""Pods on a Kubernetes cluster: one real pod per attempt, in one namespace.
+
+::
+
+    create ── create.py ── manifest.py (what it is) ──▶ API server ──▶ kubelet
+                                                            │ list, watch
+    watch ─── watching.py ◀── stream.py (list→watch, 410, half-open) ◀┘
+                  │  outcome.py, reasons.py (why it ended)   logs.py (its log's tail)
+                  │  overdue.py (never starts, node lost)    cleanup.py (TTL, orphans)
+    acknowledge, delete ── deleting.py
+
+``pods.py`` puts it together; ``client.py`` alone imports the ``kubernetes`` package, everything else sees the typed
+objects of ``objects.py`` and the one error of ``faults.py``. All state is in the cluster: a finalizer keeps each pod
+until its result is stored, so whoever dies, the next watch finds every exit. This file stays free of imports.
+"""

@@ -1,0 +1,108 @@
+"""Creates the pod of an attempt, or finds that it exists: however often it is called, exactly one results.
+
+In the flow: the saga's step under a grant. The name is the attempt's, so a second pod cannot come to be; an answer that
+was lost, or a name that is taken, leads to the pod that has it, which is adopted if it is this attempt's. Pod first,
+then its script: dying in between leaves a pod that waits for its ConfigMap until somebody creates again (the name is
+in the pod), or until its pending deadline. So nothing is ever left behind that nobody owns.
+"""
+
+from typing import Final
+
+import structlog
+
+from ...configs.areas import KubernetesSettings
+from ..errors import PodConflict, PodRejected, PodsUnavailable
+from ..pods import PodScript, PodSpec
+from .client import ClusterApi
+from .deleting import delete
+from .faults import ApiError, Fault
+from .manifest import Json, pod_manifest, script_manifest, script_of
+from .objects import Pod
+from .outcome import Sight, look, started
+from .patience import Patience
+
+log = structlog.get_logger(__name__)
+
+#: Shorter than a lease, so that whoever holds the grant still does when this gives up.
+CREATE_WITHIN_SECONDS: Final = 15.0
+
+
+def create(api: ClusterApi, settings: KubernetesSettings, spec: PodSpec) -> Sight:
+    """Create the pod of an attempt with its script, or adopt it.
+
+    Raises:
+        PodConflict: The name is taken by something else, or its pod is being deleted.
+        PodRejected: The specification can never run.
+        PodsUnavailable: Try again; ``pod_may_exist`` says whether there may be a pod.
+    """
+    patience = Patience(CREATE_WITHIN_SECONDS)
+    sight = _create_pod(api, spec, pod_manifest(spec, settings), patience)
+    if spec.script is not None and not started(sight.pod):
+        _create_script(api, spec, spec.script, sight.pod, patience)
+    return sight
+
+
+def _create_pod(api: ClusterApi, spec: PodSpec, manifest: Json, patience: Patience) -> Sight:
+    may_exist = False
+    while True:
+        try:
+            return _ours(api.create_pod(manifest), spec)
+        except ApiError as error:
+            failure = error
+        may_exist = may_exist or failure.may_have_happened
+        if failure.fault is Fault.REJECTED:
+            raise PodRejected(f"pod {spec.name}: {failure}") from failure
+        if failure.fault is Fault.CONFLICT:
+            existing = _existing(api, spec.name, patience)
+            if existing is not None:
+                return _adopt(existing, spec)
+            # Gone again, or another kind of conflict, such as two creations that count against one quota.
+            failure = ApiError(Fault.BUSY, str(failure))
+        if not patience.wait(failure):
+            raise PodsUnavailable(f"pod {spec.name} could not be created: {failure}", pod_may_exist=may_exist)
+
+
+def _existing(api: ClusterApi, name: str, patience: Patience) -> Pod | None:
+    while True:
+        try:
+            return api.get_pod(name)
+        except ApiError as error:
+            if not patience.wait(error):
+                raise PodsUnavailable(f"pod {name} exists, but cannot be read: {error}") from error
+
+
+def _adopt(pod: Pod, spec: PodSpec) -> Sight:
+    sight = _ours(pod, spec)
+    if pod.deleting:
+        raise PodConflict(spec.name, "the pod of this attempt is being deleted")
+    log.info("pod_adopted", execution_id=spec.execution_id, attempt=spec.attempt, pod=spec.name)
+    return sight
+
+
+def _ours(pod: Pod, spec: PodSpec) -> Sight:
+    sight = look(pod)
+    if sight is None:
+        raise PodConflict(spec.name, "a pod that is not Bandmaster's has its name")
+    status = sight.status
+    if (status.execution_id, status.attempt) != (spec.execution_id, spec.attempt):
+        raise PodConflict(spec.name, f"its name belongs to execution {status.execution_id} attempt {status.attempt}")
+    return sight
+
+
+def _create_script(api: ClusterApi, spec: PodSpec, script: PodScript, pod: Pod, patience: Patience) -> None:
+    name = script_of(pod)
+    if name is None:
+        raise PodConflict(spec.name, "its pod runs something else")
+    manifest = script_manifest(name, script, pod)
+    while True:
+        try:
+            api.create_config_map(manifest)
+            return
+        except ApiError as error:
+            if error.fault is Fault.CONFLICT:
+                return  # an earlier try got through: nobody else knows the name
+            if error.fault is Fault.REJECTED:
+                delete(api, pod.name, pod.uid)
+                raise PodRejected(f"the script of pod {spec.name}: {error}") from error
+            if not patience.wait(error):
+                raise PodsUnavailable(f"pod {spec.name} has no script yet: {error}") from error

@@ -1,0 +1,132 @@
+"""What can go wrong with a call to the API server: one error, which says what may be done about it.
+
+In the flow: `client.py` turns every failure into an ``ApiError``; whoever called acts on its ``fault``. It is a
+``PodsUnavailable``, so what nobody handles leaves the package as "try again". Whether a call may have had its effect
+all the same decides if a slot may be given back: a pod whose creation got no answer may exist. Pure.
+"""
+
+import email.utils
+import time
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Final
+
+from pydantic import ValidationError
+
+from ..errors import PodsUnavailable
+from .objects import ApiStatus
+
+MESSAGE_MAX_CHARS: Final = 500
+
+#: A 403 is about the specification (Pod Security, LimitRange, a webhook), so for good, unless it says one of these:
+#: the quota is used up, the program's role or the namespace is not (or no longer) right, which others can put right.
+_PASSING_403: Final = (
+    "exceeded quota",
+    "cannot create resource",
+    "is being terminated",
+    "error looking up service account",
+    "no API token found",
+)
+#: A 500 that every retry gets again.
+_PERMANENT_500: Final = ("request is too large", "larger than max")
+
+
+class Fault(Enum):
+    """What kind of failure it is."""
+
+    NOT_FOUND = auto()  #: 404
+    CONFLICT = auto()  #: 409: the name is taken, the UID is another, or somebody was faster
+    EXPIRED = auto()  #: 410: the version is too old for a watch, list again
+    REJECTED = auto()  #: 400, 403, 413, 422: will never be accepted
+    DENIED = auto()  #: 401, some 403: this program may not, or not now
+    BUSY = auto()  #: 429: refused for the moment, without effect
+    FAILED = auto()  #: 5xx: may or may not have had its effect
+    SILENT = auto()  #: sent, but the answer was lost: may or may not have had its effect
+    UNREACHABLE = auto()  #: never sent
+
+
+class ApiError(PodsUnavailable):
+    """A call to the API server that failed.
+
+    Args:
+        fault: What kind of failure it is.
+        message: What the server or the network said.
+        retry_after_seconds: How long the server wants to be left alone, if it said so.
+    """
+
+    def __init__(self, fault: Fault, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message, pod_may_exist=fault in (Fault.FAILED, Fault.SILENT))
+        self.fault = fault
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same call may succeed a moment later."""
+        return self.fault in (Fault.BUSY, Fault.FAILED, Fault.SILENT, Fault.UNREACHABLE)
+
+    @property
+    def may_have_happened(self) -> bool:
+        """Whether the call may have had its effect all the same."""
+        return self.pod_may_exist
+
+
+def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:
+    """The error that an answer stands for.
+
+    Args:
+        status: The HTTP status.
+        body: The answer, a ``Status`` object unless something between us and the API server wrote it.
+        headers: Its headers, for ``Retry-After``.
+    """
+    message = _message(status, body)
+    return ApiError(_fault(status, message), message, retry_after_seconds=_retry_after(headers or {}))
+
+
+def watch_error(status: ApiStatus) -> ApiError:
+    """The error that a watch ended with."""
+    message = status.message or status.reason or "the watch failed"
+    # Some servers say "Expired" under another code.
+    fault = Fault.EXPIRED if status.reason in ("Expired", "Gone") else _fault(status.code or 500, message)
+    return ApiError(fault, message)
+
+
+def _fault(status: int, message: str) -> Fault:
+    match status:
+        case 401:
+            return Fault.DENIED
+        case 403:
+            return Fault.DENIED if any(words in message for words in _PASSING_403) else Fault.REJECTED
+        case 404:
+            return Fault.NOT_FOUND
+        case 409:
+            return Fault.CONFLICT
+        case 410:
+            return Fault.EXPIRED
+        case 429:
+            return Fault.BUSY
+        case 408:
+            return Fault.FAILED
+        case _ if status >= 500:
+            return Fault.REJECTED if any(words in message for words in _PERMANENT_500) else Fault.FAILED
+        case _:
+            return Fault.REJECTED
+
+
+def _message(status: int, body: bytes) -> str:
+    try:
+        text = ApiStatus.model_validate_json(body).message
+    except ValidationError:
+        # A load balancer's page, or plain text.
+        text = body.decode(errors="replace").strip()
+    text = " ".join(text.split())[:MESSAGE_MAX_CHARS]
+    return f"the API server says {status}: {text or 'nothing'}"
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    value = next((value for name, value in headers.items() if name.lower() == "retry-after"), "").strip()
+    if value.isdecimal():
+        return float(value)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None

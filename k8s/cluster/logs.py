@@ -1,0 +1,100 @@
+"""A pod's whole log, and following it while it grows: what ``bandmaster logs`` shows.
+
+In the flow: read only, at the user's wish. A connection that breaks, an API server that restarts or a program that is
+silent for long don't end it: the log is opened again and what was shown already is skipped by counting its bytes. Nodes
+keep the last 10 MiB or so of a log and cut it into files there, of which the API shows the newest; across such a cut
+some output may be missing.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from ..errors import PodNotFound
+from .bytestream import without_runtime_error
+from .client import ClusterApi
+from .faults import ApiError, Fault
+from .objects import Pod
+from .outcome import look, started
+from .patience import patiently
+
+_READ_WITHIN_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 0.5
+#: A program that is silent for so long is looked at, and its log opened again.
+_IDLE_SECONDS: Final = 60.0
+#: How long a cluster that does not answer is waited for while following.
+_FOLLOW_THROUGH_SECONDS: Final = 300.0
+
+
+def read_log(api: ClusterApi, name: str, *, follow: bool, tail_bytes: int | None) -> Iterator[bytes]:
+    """Read a pod's log from its beginning, or from so many bytes before its present end.
+
+    Raises:
+        PodNotFound: There is no such pod; raised by the call itself.
+    """
+    pod = patiently(_READ_WITHIN_SECONDS, lambda: api.get_pod(name))
+    if pod is None:
+        raise PodNotFound(name)
+    return _read(api, pod, follow=follow, tail_bytes=tail_bytes)
+
+
+def _read(api: ClusterApi, pod: Pod, *, follow: bool, tail_bytes: int | None) -> Iterator[bytes]:
+    shown = 0
+    if tail_bytes is not None or not follow:
+        kept: deque[bytes] = deque()
+        held = 0
+        for chunk in _open(api, pod.name, follow=False):
+            shown += len(chunk)
+            if tail_bytes is None:
+                yield chunk
+                continue
+            kept.append(chunk)
+            held += len(chunk)
+            while kept and held - len(kept[0]) >= tail_bytes:
+                held -= len(kept.popleft())
+        if tail_bytes:
+            yield b"".join(kept)[-tail_bytes:]
+    if follow:
+        yield from _follow(api, pod, shown)
+
+
+def _follow(api: ClusterApi, pod: Pod, shown: int) -> Iterator[bytes]:
+    while True:
+        # Asked before reading: what was written before the end is then surely read.
+        now = patiently(_FOLLOW_THROUGH_SECONDS, lambda: api.get_pod(pod.name))
+        if now is None or now.uid != pod.uid:
+            return
+        sight = look(now)
+        over = sight is None or (sight.status.outcome is not None and sight.certain)
+        if started(now):
+            position = 0
+            try:
+                for chunk in _open(api, pod.name, follow=not over):
+                    new = chunk[max(0, shown - position) :]
+                    position += len(chunk)
+                    if new:
+                        yield new
+                        shown += len(new)
+            except ApiError as error:
+                # Its program was silent, or the connection broke: look at it, and open it again.
+                if not error.passing:
+                    raise
+                over = False
+        if over:
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+def _open(api: ClusterApi, name: str, *, follow: bool) -> Iterator[bytes]:
+    try:
+        stream = api.read_log(name, follow=follow, idle_seconds=_IDLE_SECONDS if follow else None)
+    except ApiError as error:
+        if error.fault in (Fault.REJECTED, Fault.NOT_FOUND):
+            return  # not started yet, or nothing is left of it
+        raise
+    try:
+        for chunk in stream:
+            yield without_runtime_error(chunk) if follow else chunk
+    finally:
+        stream.close()

@@ -1,0 +1,228 @@
+"""From a specification to the pod and the ConfigMap that are created, as the API's own JSON. Pure.
+
+In the flow: `create.py` sends them. What a program may do is decided here and nowhere else: it is never root, gains no
+privilege, sees no token, no service and no host namespace, cannot write outside of two bounded folders, and has
+requests and limits; a user chooses image, command and sizes, never a part of the pod itself. That suffices for Pod
+Security's `restricted` profile.
+
+The script travels in a ConfigMap that the pod owns, so the pod's deletion collects it. The pod comes first, for only
+then its UID is known; until the ConfigMap exists, the kubelet waits. Its name has a random part and stands in the pod,
+so that a pod that was adopted tells which ConfigMap it needs, and an earlier pod's can never be taken for it.
+"""
+
+import math
+import secrets
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from ...configs.areas import KubernetesSettings
+from ...scheduler.errors import shown
+from ..errors import BackendNotAvailable, PodRejected
+from ..quantity import cpu_cores, memory_bytes
+from ..runtimes import Runtime
+from ..spec import PodScript, PodSpec
+from . import labels
+from .objects import Pod
+
+SCRIPT_FOLDER: Final = "/bandmaster"
+OUTPUT_FOLDER: Final = "/output"
+_READ_AND_RUN: Final = 0o555
+#: Namespaces that are everyone's, or the cluster's own.
+_REFUSED: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
+_UNREACHABLE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+Json = dict[str, Any]
+
+
+def check_settings(settings: KubernetesSettings) -> None:
+    """See that pods can be made with these settings at all.
+
+    Raises:
+        BackendNotAvailable: If the namespace is refused.
+        PodRejected: If a default quantity is none.
+    """
+    if settings.namespace in _REFUSED:
+        raise BackendNotAvailable(
+            f"setting k8s.namespace: {settings.namespace!r} is refused: what runs there is not kept apart from other "
+            "things; use a namespace of its own"
+        )
+    cpu_cores(settings.cpu_request)
+    cpu_cores(settings.cpu_limit)
+    for size in (settings.memory_request, settings.memory_limit, settings.tmp_size, settings.output_size):
+        memory_bytes(size)
+
+
+def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
+    """The pod of an attempt.
+
+    Raises:
+        PodRejected: If the image is not allowed.
+    """
+    image = spec.image or settings.default_image
+    allowed = settings.allowed_images
+    if allowed and not any(fnmatchcase(image, pattern) for pattern in allowed):
+        raise PodRejected(f"image {shown(image)} is not on the list of allowed images: {', '.join(allowed)}")
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": spec.name,
+            "labels": _labels(spec),
+            "annotations": {labels.EXECUTION_ID: spec.execution_id},
+            "finalizers": [labels.FINALIZER],
+        },
+        "spec": _isolation(settings)
+        | {
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": math.ceil(spec.timeout_seconds),
+            "terminationGracePeriodSeconds": settings.termination_grace_seconds,
+            "tolerations": [
+                {
+                    "key": key,
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": settings.node_lost_seconds,
+                }
+                for key in _UNREACHABLE
+            ],
+            "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
+            "volumes": _volumes(spec, settings),
+            "containers": [_container(spec, image, settings)],
+        },
+    }
+
+
+def script_of(pod: Pod) -> str | None:
+    """The name of the ConfigMap that a pod waits for, if it runs a script."""
+    sources = {volume.name: volume.config_map for volume in pod.spec.volumes}
+    source = sources.get(labels.SCRIPT_VOLUME)
+    return source.name if source is not None else None
+
+
+def script_manifest(name: str, script: PodScript, pod: Pod) -> Json:
+    """The ConfigMap with a pod's script."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "immutable": True,
+        "metadata": {
+            "name": name,
+            "labels": {labels.MANAGED_BY: labels.BANDMASTER},
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
+            ],
+        },
+        "data": {labels.SCRIPT_KEY: script.text},
+    }
+
+
+def _labels(spec: PodSpec) -> dict[str, str]:
+    found = {
+        labels.MANAGED_BY: labels.BANDMASTER,
+        labels.EXECUTION: labels.label_value(spec.execution_id),
+        labels.ATTEMPT: str(spec.attempt),
+        labels.ACTION: labels.label_value(spec.action),
+    }
+    return found if spec.user_id is None else found | {labels.USER: labels.digest(spec.user_id)}
+
+
+def _isolation(settings: KubernetesSettings) -> Json:
+    found: Json = {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "hostNetwork": False,
+        "hostPID": False,
+        "hostIPC": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": settings.run_as_user,
+            "runAsGroup": settings.run_as_user,
+            "fsGroup": settings.run_as_user,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    if settings.user_namespaces:
+        found["hostUsers"] = False
+    if settings.service_account:
+        found["serviceAccountName"] = settings.service_account
+    if settings.runtime_class:
+        found["runtimeClassName"] = settings.runtime_class
+    return found
+
+
+def _container(spec: PodSpec, image: str, settings: KubernetesSettings) -> Json:
+    command = list(spec.command or ()) if spec.script is None else _script_command(spec.script)
+    mounts: list[Json] = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "output", "mountPath": OUTPUT_FOLDER}]
+    found: Json = {
+        "name": labels.CONTAINER,
+        "image": image,
+        "imagePullPolicy": settings.image_pull_policy,
+        # Kubernetes expands $(NAME) and shortens $$ in a command; doubled, every $ arrives as it was written.
+        "command": [argument.replace("$", "$$") for argument in command],
+        "env": [{"name": name, "value": value} for name, value in _environment(spec).items()],
+        "resources": _resources(spec, settings),
+        "securityContext": {
+            "privileged": False,
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+    if spec.script is not None:
+        mounts.append({"name": labels.SCRIPT_VOLUME, "mountPath": SCRIPT_FOLDER, "readOnly": True})
+        # A command runs in its image's own folder, a script where it may write.
+        found["workingDir"] = OUTPUT_FOLDER
+    return found
+
+
+def _script_command(script: PodScript) -> list[str]:
+    path = f"{SCRIPT_FOLDER}/{script.resolved_file_name}"
+    match script.resolved_runtime:
+        case Runtime.ITSELF:
+            return [path]
+        case Runtime.PYTHON:
+            return ["python3", path]
+        case Runtime.PROGRAM:
+            return [script.runtime or "", path]
+        case runtime:
+            return [runtime.value, path]
+
+
+def _environment(spec: PodSpec) -> dict[str, str]:
+    return {
+        "HOME": OUTPUT_FOLDER,
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",  # so that a log can be followed, and a killed script leaves what it printed
+        "EXECUTION_ID": spec.execution_id,
+        "EXECUTION_ATTEMPT": str(spec.attempt),
+    }
+
+
+def _resources(spec: PodSpec, settings: KubernetesSettings) -> Json:
+    # What was asked for goes before the defaults, which yield where request and limit would cross.
+    cpu_limit = spec.cpu_limit or max(settings.cpu_limit, spec.cpu_request or settings.cpu_limit, key=cpu_cores)
+    memory_limit = spec.memory_limit or max(
+        settings.memory_limit, spec.memory_request or settings.memory_limit, key=memory_bytes
+    )
+    return {
+        "requests": {
+            "cpu": spec.cpu_request or min(settings.cpu_request, cpu_limit, key=cpu_cores),
+            "memory": spec.memory_request or min(settings.memory_request, memory_limit, key=memory_bytes),
+        },
+        "limits": {"cpu": cpu_limit, "memory": memory_limit},
+    }
+
+
+def _volumes(spec: PodSpec, settings: KubernetesSettings) -> list[Json]:
+    volumes: list[Json] = [
+        {"name": "tmp", "emptyDir": {"sizeLimit": settings.tmp_size}},
+        {"name": "output", "emptyDir": {"sizeLimit": settings.output_size}},
+    ]
+    if spec.script is not None:
+        file = {"key": labels.SCRIPT_KEY, "path": spec.script.resolved_file_name, "mode": _READ_AND_RUN}
+        name = f"{spec.name}-{secrets.token_hex(4)}"
+        volumes.append({"name": labels.SCRIPT_VOLUME, "configMap": {"name": name, "items": [file]}})
+    return volumes

@@ -1,0 +1,90 @@
+"""The pod interface on a Kubernetes cluster: what a worker holds in its hand. All state is in the cluster.
+
+In the flow: `backend.py` opens it by the settings' name; actors create, watch, acknowledge and delete through it. Any
+number of processes may use the same namespace at once, and each may die at any time. One installation has a namespace
+of its own: whatever carries Bandmaster's labels there is taken for one of its pods.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...configs.areas import KubernetesSettings
+from ..pods import PodChange, PodSpec, PodStatus
+from . import labels
+from .cleanup import Cleanup
+from .client import ClusterApi
+from .create import create
+from .deleting import acknowledge, delete
+from .faults import ApiError
+from .logs import read_log
+from .manifest import check_settings
+from .objects import Pod
+from .outcome import look
+from .patience import patiently
+from .tails import Tails
+from .watching import Watching
+
+_READ_WITHIN_SECONDS: Final = 10.0
+
+
+class ClusterPods:
+    """Pods in one namespace of a cluster. Nothing is connected before the first call.
+
+    Args:
+        settings: Which cluster and namespace, and what holds for every pod.
+
+    Raises:
+        BackendNotAvailable: If the namespace is one that is refused.
+    """
+
+    def __init__(self, settings: KubernetesSettings) -> None:
+        check_settings(settings)
+        self._settings = settings
+        self._api = ClusterApi(settings)
+        self._tails = Tails(self._api)
+        self._cleanup = Cleanup(self._api, settings)
+
+    def create(self, spec: PodSpec) -> PodStatus:
+        """See ``Pods.create``."""
+        return self._tails.complete(create(self._api, self._settings, spec))
+
+    def get(self, name: str) -> PodStatus | None:
+        """See ``Pods.get``."""
+        pod = patiently(_READ_WITHIN_SECONDS, lambda: self._api.get_pod(name))
+        return None if pod is None else self._status(pod)
+
+    def watch(self, window_seconds: float) -> Iterator[PodChange]:
+        """See ``Pods.watch``. Pods whose result is stored are not seen; becoming one of them is seen as the end."""
+        return Watching(self._api, self._settings, self._tails, self._cleanup).changes(window_seconds)
+
+    def logs(self, name: str, *, follow: bool = False, tail_bytes: int | None = None) -> Iterator[bytes]:
+        """See ``Pods.logs``."""
+        return read_log(self._api, name, follow=follow, tail_bytes=tail_bytes)
+
+    def delete(self, name: str, *, uid: str | None = None) -> bool:
+        """See ``Pods.delete``."""
+        return delete(self._api, name, uid)
+
+    def acknowledge(self, name: str, uid: str) -> bool:
+        """See ``Pods.acknowledge``."""
+        return acknowledge(self._api, name, uid)
+
+    def ping(self) -> None:
+        """See ``Pods.ping``."""
+        self._api.probe()
+
+    def describe(self) -> str:
+        """See ``Pods.describe``."""
+        try:
+            return f"Kubernetes at {self._api.server()}, namespace {self._settings.namespace}"
+        except ApiError as error:
+            return f"Kubernetes, namespace {self._settings.namespace} ({error})"
+
+    def list(self) -> list[PodStatus]:
+        """See ``Pods.list``."""
+        pods, _ = patiently(_READ_WITHIN_SECONDS, lambda: self._api.list_pods(labels.ALL))
+        return [status for pod in pods if (status := self._status(pod)) is not None]
+
+    def _status(self, pod: Pod) -> PodStatus | None:
+        sight = look(pod)
+        return None if sight is None else self._tails.complete(sight)

@@ -1,0 +1,156 @@
+"""Lists the pods, then watches them from there, and begins again when that breaks: a thread that tells what it sees.
+
+In the flow: between the API server and `watching.py`, for one window. Versions are tracked here, through bookmarks too;
+one that is too old (410) leads to a new list, whose difference to what was known is told as pods that left. Every watch
+is short and its connection expected to speak by its end, so a half-open one is found out within seconds; failures are
+followed by growing delays. The thread ends with its window, or when it is closed. It keeps nothing: the next window
+begins with a list.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+import structlog
+from pydantic import ValidationError
+
+from .bytestream import ByteStream
+from .client import ClusterApi
+from .faults import ApiError, Fault, watch_error
+from .objects import BookmarkEvent, ErrorEvent, Pod, read_event
+from .patience import Patience
+
+log = structlog.get_logger(__name__)
+
+#: Of one request; a longer window consists of several. An idle server sends nothing up to then.
+_LONGEST_WATCH_SECONDS: Final = 15
+_SLACK_SECONDS: Final = 5.0
+#: A watch that ends sooner, without an event, counts as a failure.
+_TOO_SHORT_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The pod looks like this."""
+
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The pod is gone, or not among the selected any more; this is how it looked last."""
+
+    pod: Pod
+
+
+class PodStream:
+    """What becomes of the selected pods, in order, told by a thread of its own.
+
+    Args:
+        api: The cluster.
+        selector: The labels of the pods.
+        window_seconds: When it ends by itself.
+        tell: Called in that thread.
+    """
+
+    def __init__(
+        self, api: ClusterApi, selector: str, window_seconds: float, tell: Callable[[Seen | Left], None]
+    ) -> None:
+        #: Why it is not seeing anything at the moment.
+        self.failure: ApiError | None = None
+        self.listed = False
+        self._api = api
+        self._tell = tell
+        self._selector = selector
+        self._until = time.monotonic() + window_seconds
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._open: ByteStream | None = None
+        self._known: dict[str, Pod] = {}
+        self._version: str | None = None
+        self._thread = threading.Thread(target=self._run, name="pod-stream", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop at once, also in the middle of a read."""
+        with self._lock:
+            self._closed.set()
+            if self._open is not None:
+                self._open.close()
+        self._thread.join(timeout=1.0)
+
+    def _run(self) -> None:
+        patience = Patience(float("inf"))
+        while not self._closed.is_set() and time.monotonic() < self._until:
+            try:
+                if self._version is None:
+                    self._list()
+                progressed = self._watch()
+                self.failure = None
+            except ApiError as error:
+                progressed = False
+                self._note(error)
+            if progressed:
+                patience.reset()
+            elif self._closed.wait(min(patience.delay(self.failure), max(0.0, self._until - time.monotonic()))):
+                return
+
+    def _note(self, error: ApiError) -> None:
+        if self._closed.is_set():
+            return
+        self.failure = error
+        if error.fault is Fault.EXPIRED:
+            self._version = None
+        log.info("watch_interrupted", fault=error.fault.name, error=str(error))
+
+    def _list(self) -> None:
+        pods, self._version = self._api.list_pods(self._selector)
+        found = {pod.uid: pod for pod in pods}
+        for gone in [pod for uid, pod in self._known.items() if uid not in found]:
+            self._tell(Left(gone))
+        for pod in pods:
+            self._tell(Seen(pod))
+        self._known = found
+        self.listed = True
+
+    def _watch(self) -> bool:
+        """Watch once. Returns whether it went well for a while."""
+        began = time.monotonic()
+        seconds = max(1, min(_LONGEST_WATCH_SECONDS, ceil(self._until - began)))
+        stream = self._api.watch_pods(self._selector, self._version or "", seconds, slack_seconds=_SLACK_SECONDS)
+        with self._lock:
+            self._open = stream
+            if self._closed.is_set():
+                stream.close()
+        seen = False
+        try:
+            for line in stream.lines():
+                self._take(line)
+                seen = True
+        finally:
+            with self._lock:
+                self._open = None
+        return seen or time.monotonic() - began > _TOO_SHORT_SECONDS
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event = read_event(line)
+        except ValidationError as error:
+            # Somebody between us and the API server speaks another language: list again.
+            raise ApiError(Fault.EXPIRED, f"the watch sent something unreadable: {error}") from error
+        if isinstance(event, ErrorEvent):
+            raise watch_error(event.object)
+        if isinstance(event, BookmarkEvent):
+            self._version = event.object.metadata.resource_version
+            return
+        pod = event.object
+        self._version = pod.metadata.resource_version
+        if event.type == "DELETED":
+            self._known.pop(pod.uid, None)
+            self._tell(Left(pod))
+        else:
+            self._known[pod.uid] = pod
+            self._tell(Seen(pod))

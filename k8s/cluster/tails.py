@@ -1,0 +1,176 @@
+"""The end of an ended pod's log, bounded; and, for an end that is not certain, the proof that nothing runs any more.
+
+In the flow: the watch, `get` and `list` complete every outcome here before anybody else sees it. The API has no way to
+ask for the last bytes, only for lines, so a few lines are streamed through a buffer of fixed size, more if they were
+short. A log that is followed ends when the kubelet finds the container stopped: that is what confirms an uncertain end.
+Tails are remembered by UID for a while, since the same end is usually looked at twice or thrice by one process.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from ..pods import PodStatus
+from .bytestream import without_runtime_error
+from .client import ClusterApi
+from .faults import ApiError, Fault
+from .objects import Pod
+from .outcome import Sight
+from .patience import Patience
+
+log = structlog.get_logger(__name__)
+
+TAIL_BYTES: Final = 8 << 10
+_FEW_LINES: Final = 256
+#: As many as could fill the tail if each were a line end only.
+_ENOUGH_LINES: Final = TAIL_BYTES
+#: Runtimes cut lines into pieces of this size, each of which counts as a line.
+_PIECE_BYTES: Final = 16 << 10
+_READ_WITHIN_SECONDS: Final = 3.0
+_KILL_SLACK_SECONDS: Final = 5.0
+#: An uncertain end that its node does not confirm is believed after so long.
+_BELIEVED_AFTER_SECONDS: Final = 60.0
+_REMEMBERED: Final = 512
+#: A log that is being followed ends a moment after its program.
+_FOLLOWED_SECONDS: Final = 3.0
+#: What a kubelet answers, with status 200, when the log file is gone.
+_GONE: Final = b"unable to retrieve container logs for "
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The end of a log."""
+
+    text: str = ""
+    truncated: bool = False
+
+
+class Tails:
+    """Reads and remembers tails. Safe to share between threads."""
+
+    def __init__(self, api: ClusterApi) -> None:
+        self._api = api
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, Tail] = OrderedDict()
+        self._followed: dict[str, threading.Event] = {}
+
+    def complete(self, sight: Sight) -> PodStatus:
+        """The status with its outcome's output; without an outcome, if the program may still run.
+
+        Takes as long as the log does to be read; for an uncertain end up to the pod's grace period and some seconds.
+        """
+        status, outcome = sight.status, sight.status.outcome
+        if outcome is None or status.acknowledged:
+            return status  # acknowledged: the tail was stored with the result
+        with self._lock:
+            followed = self._followed.get(sight.pod.uid)
+        if followed is not None:
+            followed.wait(_FOLLOWED_SECONDS)
+        tail = self._remembered(sight.pod.uid)
+        if tail is None:
+            tail = self._read(sight)
+            if tail is None:
+                return sight.running
+            self._remember(sight.pod.uid, tail)
+        return replace(
+            status,
+            outcome=replace(outcome, output_tail=tail.text + outcome.output_tail, output_truncated=tail.truncated),
+        )
+
+    def accompany(self, pod: Pod) -> None:
+        """Follow the log of a pod that is being deleted to its end: soon after that, some kubelets throw it away."""
+        with self._lock:
+            over = self._followed.setdefault(pod.uid, threading.Event())
+        try:
+            self._remember(pod.uid, read_tail(self._api, pod, follow=True))
+        except ApiError as error:
+            # Its end is told all the same, perhaps without its last words.
+            log.info("log_not_followed", pod=pod.name, error=str(error))
+        finally:
+            over.set()
+            with self._lock:
+                self._followed.pop(pod.uid, None)
+
+    def is_known(self, pod: Pod) -> bool:
+        """Whether `complete` will answer at once."""
+        return self._remembered(pod.uid) is not None
+
+    def _remembered(self, uid: str) -> Tail | None:
+        with self._lock:
+            return self._known.get(uid)
+
+    def _remember(self, uid: str, tail: Tail) -> None:
+        with self._lock:
+            self._known[uid] = tail
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+
+    def _read(self, sight: Sight) -> Tail | None:
+        """None: it could not be confirmed that the program does not run any more."""
+        if not sight.pod.spec.node_name or (sight.certain and not sight.has_log):
+            return Tail()
+        patience = Patience(_READ_WITHIN_SECONDS)
+        while True:
+            try:
+                return read_tail(self._api, sight.pod, follow=not sight.certain)
+            except ApiError as error:
+                if error.fault in (Fault.REJECTED, Fault.NOT_FOUND):
+                    return Tail()  # its node has no such container (any more)
+                if (sight.certain or _believed(sight)) and not patience.wait(error):
+                    log.warning("log_not_read", pod=sight.pod.name, error=str(error))
+                    return Tail(f"[bandmaster: its log could not be read: {error}]\n")
+                if not sight.certain:
+                    return None
+
+
+def read_tail(api: ClusterApi, pod: Pod, *, follow: bool = False) -> Tail:
+    """Read the end of a pod's log.
+
+    Args:
+        api: The cluster.
+        pod: The pod.
+        follow: Until its program has stopped, which must be within its grace period.
+
+    Raises:
+        ApiError: SILENT if it has not stopped by then.
+    """
+    within = pod.spec.termination_grace_period_seconds + _KILL_SLACK_SECONDS
+    text, lines, total = _last_bytes(api, pod.name, _FEW_LINES, follow_seconds=within if follow else None)
+    all_there = lines < _FEW_LINES - TAIL_BYTES // _PIECE_BYTES - 1
+    if total <= TAIL_BYTES and not all_there:
+        text, lines, total = _last_bytes(api, pod.name, _ENOUGH_LINES)
+        all_there = lines < _ENOUGH_LINES - 1
+    return Tail(text.decode(errors="replace"), truncated=total > TAIL_BYTES or not all_there)
+
+
+def _last_bytes(
+    api: ClusterApi, name: str, tail_lines: int, *, follow_seconds: float | None = None
+) -> tuple[bytes, int, int]:
+    """The last bytes of the last lines, how many lines that were, and how many bytes."""
+    until = None if follow_seconds is None else time.monotonic() + follow_seconds
+    stream = api.read_log(name, tail_lines=tail_lines, follow=until is not None, idle_seconds=follow_seconds)
+    kept, lines, total = b"", 0, 0
+    try:
+        for chunk in stream:
+            kept = (kept + chunk)[-TAIL_BYTES:]
+            lines += chunk.count(b"\n")
+            total += len(chunk)
+            if until is not None and time.monotonic() > until:
+                raise ApiError(Fault.SILENT, f"pod {name} still writes")
+    finally:
+        stream.close()
+    if kept.startswith(_GONE) and lines <= 1:
+        return b"", 0, 0
+    words = len(kept)
+    kept = without_runtime_error(kept)
+    return kept, lines, total - (words - len(kept))
+
+
+def _believed(sight: Sight) -> bool:
+    outcome = sight.status.outcome
+    grace = sight.pod.spec.termination_grace_period_seconds
+    return outcome is not None and time.time() > outcome.ended_at + grace + _BELIEVED_AFTER_SECONDS

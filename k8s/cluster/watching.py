@@ -1,0 +1,209 @@
+"""What becomes of the pods, for one window: the source of everything that ``watch_completions`` reports.
+
+In the flow: the stream's thread tells what the API server says; here it becomes changes. An end is shown once its log's
+tail is there (fetched by a few threads, so that one slow log holds up nothing); pods that are overdue are given up;
+cleaning up goes on beside. Pods whose result is stored are not watched: most on a busy cluster are. A pod that leaves
+the watch is gone, or was settled meanwhile. If the process dies, the next window begins with a list of all unsettled
+pods, so nothing that has a finalizer is ever missed.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+import structlog
+
+from ...configs.areas import KubernetesSettings
+from ..errors import PodsUnavailable
+from ..pods import ChangeKind, PodChange, PodStatus
+from . import labels
+from .cleanup import Cleanup
+from .client import ClusterApi
+from .deleting import give_up, release_finalizer
+from .faults import ApiError
+from .objects import Pod
+from .outcome import Sight, look, started
+from .overdue import Overdue, overdue
+from .patience import patiently
+from .stream import Left, PodStream, Seen
+from .tails import Tails
+
+log = structlog.get_logger(__name__)
+
+#: The consumer's thread is never deaf for longer, so a worker that stops is not held up.
+_TURN_SECONDS: Final = 0.25
+_LOOK_AROUND_SECONDS: Final = 0.5
+_READERS: Final = 4
+#: Each waits up to a grace period for the end of a log; only old kubelets make them needed.
+_CONFIRMERS: Final = 16
+_CONFIRM_AGAIN_SECONDS: Final = 5.0
+#: A discarded pod's end may be stored before it is let go.
+_DISCARD_AFTER_SECONDS: Final = 5.0
+#: A window that is over waits so long for tails that are being read.
+_LINGER_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Completed:
+    """A tail was read."""
+
+    sight: Sight
+    status: PodStatus
+
+
+class Watching:
+    """One window."""
+
+    def __init__(self, api: ClusterApi, settings: KubernetesSettings, tails: Tails, cleanup: Cleanup) -> None:
+        self._api = api
+        self._settings = settings
+        self._tails = tails
+        self._cleanup = cleanup
+        self._inbox: SimpleQueue[Seen | Left | _Completed] = SimpleQueue()
+        self._shown: dict[str, PodStatus] = {}
+        self._reading: set[str] = set()
+        self._accompanied: set[str] = set()
+        self._left_meanwhile: dict[str, Left] = {}
+        self._due: dict[str, tuple[Pod, Overdue]] = {}
+        self._look_again: dict[str, tuple[float, Pod]] = {}
+        self._let_go: dict[str, tuple[float, Pod]] = {}
+        self._readers = ThreadPoolExecutor(_READERS, "pod-tails")
+        self._confirmers = ThreadPoolExecutor(_CONFIRMERS, "pod-ends")
+
+    def changes(self, window_seconds: float) -> Iterator[PodChange]:
+        """See `Pods.watch`.
+
+        Raises:
+            PodsUnavailable: If the cluster did not answer in the whole window.
+        """
+        ends_at = time.monotonic() + window_seconds
+        stream = PodStream(self._api, labels.UNSETTLED, window_seconds, self._inbox.put)
+        try:
+            look_around_at = 0.0
+            while (now := time.monotonic()) < ends_at or (self._reading and now < ends_at + _LINGER_SECONDS):
+                if now >= look_around_at:
+                    look_around_at = now + _LOOK_AROUND_SECONDS
+                    self._look_around(now)
+                try:
+                    item = self._inbox.get(timeout=min(_TURN_SECONDS, max(0.001, ends_at - now)))
+                except Empty:
+                    continue
+                yield from self._take(item)
+            if not stream.listed:
+                raise PodsUnavailable(f"no pod could be watched: {stream.failure or 'the API server is silent'}")
+        finally:
+            stream.close()
+            self._readers.shutdown(wait=False, cancel_futures=True)
+            self._confirmers.shutdown(wait=False, cancel_futures=True)
+
+    def _take(self, item: Seen | Left | _Completed) -> Iterator[PodChange]:
+        match item:
+            case Seen(pod):
+                yield from self._see(pod)
+            case Left(pod) if pod.uid in self._reading:
+                self._left_meanwhile[pod.uid] = item
+            case Left(pod):
+                yield from self._leave(pod)
+            case _Completed(sight, status):
+                yield from self._complete(sight, status)
+
+    def _see(self, pod: Pod) -> Iterator[PodChange]:
+        sight = look(pod)
+        if sight is None:
+            return
+        due = overdue(pod, self._settings)
+        if due is None:
+            self._due.pop(pod.uid, None)
+        else:
+            self._due[pod.uid] = (pod, due)
+        if sight.status.outcome is None:
+            if pod.deleting and started(pod) and pod.uid not in self._accompanied:
+                self._accompanied.add(pod.uid)
+                self._beside(self._tails.accompany, pod)
+            yield from self._show(sight.status)
+        elif sight.status.acknowledged or self._tails.is_known(pod):
+            yield from self._complete(sight, self._tails.complete(sight))
+        elif pod.uid not in self._reading:
+            self._reading.add(pod.uid)
+            pool = self._readers if sight.certain else self._confirmers
+            pool.submit(self._read, sight).add_done_callback(_log_failure)
+
+    def _read(self, sight: Sight) -> None:
+        # Whatever happens, the end is shown: without its log if need be.
+        status = sight.status
+        try:
+            status = self._tails.complete(sight)
+        finally:
+            self._inbox.put(_Completed(sight, status))
+
+    def _complete(self, sight: Sight, status: PodStatus) -> Iterator[PodChange]:
+        pod = sight.pod
+        self._reading.discard(pod.uid)
+        if status.outcome is None:
+            self._look_again[pod.uid] = (time.monotonic() + _CONFIRM_AGAIN_SECONDS, pod)
+        elif labels.DISCARDED in pod.metadata.annotations:
+            # Counted from its end, so that windows shorter than this let it go too.
+            since = min(time.time(), status.outcome.ended_at)
+            self._let_go[pod.uid] = (since + _DISCARD_AFTER_SECONDS, pod)
+        yield from self._show(status)
+        left = self._left_meanwhile.pop(pod.uid, None)
+        if left is not None:
+            yield from self._leave(left.pod)
+
+    def _leave(self, pod: Pod) -> Iterator[PodChange]:
+        for waiting in (self._due, self._look_again, self._let_go):
+            waiting.pop(pod.uid, None)
+        shown, sight = self._shown.pop(pod.uid, None), look(pod)
+        if sight is None:
+            return
+        if shown is not None and shown.outcome is not None:
+            # Settled, by whoever watches and stores, or discarded: there is nothing to be told any more.
+            yield PodChange(ChangeKind.DELETED, replace(shown, acknowledged=True))
+            return
+        try:
+            found = patiently(_LINGER_SECONDS, lambda: self._api.get_pod(pod.name))
+        except ApiError as error:
+            # Not known, so not told: what becomes of its execution is found out by its lease.
+            log.warning("pod_left_unseen", pod=pod.name, error=str(error))
+            return
+        now = look(found) if found is not None and found.uid == pod.uid else None
+        if now is not None and now.status.acknowledged:
+            yield PodChange(ChangeKind.SEEN, now.status)
+            return
+        if sight.status.outcome is not None:
+            # Its finalizer was taken off by somebody else: this is the last word about its end.
+            yield PodChange(ChangeKind.SEEN, sight.status)
+        yield PodChange(ChangeKind.DELETED, sight.status)
+
+    def _show(self, status: PodStatus) -> Iterator[PodChange]:
+        if self._shown.get(status.uid) != status:
+            self._shown[status.uid] = status
+            yield PodChange(ChangeKind.SEEN, status)
+
+    def _look_around(self, now: float) -> None:
+        """See to what does not announce itself."""
+        wall = time.time()
+        for uid in [uid for uid, (_, due) in self._due.items() if due.at <= wall]:
+            pod, due = self._due.pop(uid)
+            self._beside(give_up, self._api, pod, due)
+        for uid in [uid for uid, (at, _) in self._let_go.items() if at <= wall]:
+            self._beside(release_finalizer, self._api, self._let_go.pop(uid)[1])
+        for uid in [uid for uid, (at, _) in self._look_again.items() if at <= now]:
+            self._inbox.put(Seen(self._look_again.pop(uid)[1]))
+        self._beside(self._cleanup.sweep)
+
+    def _beside(self, task: Callable[..., object], *arguments: object) -> None:
+        self._confirmers.submit(task, *arguments).add_done_callback(_log_failure)
+
+
+def _log_failure(future: Future[Any]) -> None:
+    if future.cancelled():
+        return
+    error = future.exception()
+    if isinstance(error, ApiError):
+        log.info("put_off", error=str(error))  # the next window comes to it again
+    elif error is not None:
+        log.error("watch_task_failed", exc_info=error)

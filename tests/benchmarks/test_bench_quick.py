@@ -1,0 +1,55 @@
+"""The benchmarks work: every question is asked for real, at its smallest size, and the answers are complete.
+
+On a real server with real worker processes. No figure is looked at: a busy machine must not fail a test.
+"""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT_SECONDS = 600.0  # bounds a hang; a quiet machine takes half a minute
+
+
+def _run(*options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "benchmarks", *options]
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_every_question_is_answered_with_its_figures_ratios_and_targets(tmp_path: Path) -> None:
+    results, chart = tmp_path / "build" / "results.json", tmp_path / "docs" / "benchmarks.svg"
+
+    done = _run("--size", "smallest", "--json", "--output", str(results), "--chart", str(chart))
+
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, Any] = json.loads(results.read_text(encoding="utf-8"))
+    assert json.loads(done.stdout) == answers
+    assert answers["size"] == "smallest"
+    assert all(answers["machine"].values())
+    questions = [path.stem for path in (ROOT / "benchmarks").glob("*.py") if "QUESTION = Question(" in path.read_text()]
+    assert sorted(question["name"] for question in answers["questions"]) == sorted(questions)
+    for question in answers["questions"]:
+        assert all(side["figures"] for side in question["sides"]), question["name"]
+        for figure in (figure for side in question["sides"] for figure in side["figures"]):
+            assert figure["min"] <= figure["median"] <= figure["max"]
+        assert all(isinstance(target["reached"], bool) for target in question["targets"])
+    assert ElementTree.parse(chart).getroot().tag.endswith("svg")
+
+
+def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
+    done = _run("--only", "weather")
+
+    assert done.returncode == 2
+    assert "there is no question 'weather'" in done.stderr
+    assert "idle_latency" in done.stderr

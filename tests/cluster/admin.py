@@ -1,0 +1,96 @@
+"""The cluster seen from its administrator's side: what tests do to it behind Bandmaster's back."""
+
+import contextlib
+import json
+import secrets
+from typing import Any
+
+from kubernetes import client, config
+from kubernetes.client.exceptions import ApiException
+
+from waiting import wait_until
+
+Json = dict[str, Any]
+TIMEOUT = (3, 20)
+
+
+class Admin:
+    """An administrator of the whole cluster, with the official client as it comes."""
+
+    def __init__(self, kubeconfig: str) -> None:
+        self.configuration = client.Configuration()
+        config.load_kube_config(kubeconfig, client_configuration=self.configuration)
+        self.configuration.retries = False  # pyright: ignore[reportAttributeAccessIssue] # urllib3 takes it
+        self.api_client = client.ApiClient(self.configuration)
+        self.core: Any = client.CoreV1Api(self.api_client)
+
+    def create_namespace(self) -> str:
+        """Create a namespace in which pods can be created."""
+        name = f"bandmaster-test-{secrets.token_hex(4)}"
+        self.core.create_namespace({"metadata": {"name": name}}, _request_timeout=TIMEOUT)
+        wait_until(lambda: self._has_account(name), what="the default service account")
+        return name
+
+    def remove_namespace(self, name: str) -> None:
+        """Ask for a namespace's deletion with all that is in it, whatever holds it."""
+        for pod in self.pods(name):
+            self.strip(name, pod["metadata"]["name"])
+            with contextlib.suppress(ApiException):
+                self.delete(name, pod["metadata"]["name"], grace_period_seconds=0)
+        self.core.delete_namespace(name, _request_timeout=TIMEOUT)
+
+    def pods(self, namespace: str) -> list[Json]:
+        """All pods, as the API server has them."""
+        return self._json(self.core.list_namespaced_pod, namespace)["items"] or []
+
+    def pod(self, namespace: str, name: str) -> Json | None:
+        """One pod, as the API server has it."""
+        try:
+            return self._json(self.core.read_namespaced_pod, name, namespace)
+        except ApiException as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def config_maps(self, namespace: str) -> list[str]:
+        """The names of Bandmaster's ConfigMaps."""
+        found = self._json(
+            self.core.list_namespaced_config_map, namespace, label_selector="app.kubernetes.io/managed-by=bandmaster"
+        )
+        items: list[Json] = found["items"] or []
+        return [each["metadata"]["name"] for each in items]
+
+    def delete(self, namespace: str, name: str, **options: Any) -> None:
+        """Delete a pod by hand."""
+        self._json(self.core.delete_namespaced_pod, name, namespace, **options)
+
+    def patch(self, namespace: str, name: str, change: Json) -> None:
+        """Change a pod."""
+        self._json(self.core.patch_namespaced_pod, name, namespace, change)
+
+    def patch_status(self, namespace: str, name: str, status: Json) -> None:
+        """Play the kubelet."""
+        self._json(self.core.patch_namespaced_pod_status, name, namespace, {"status": status})
+
+    def create(self, namespace: str, pod: Json) -> None:
+        """Create a pod that is not Bandmaster's, or looks like one."""
+        self._json(self.core.create_namespaced_pod, namespace, pod)
+
+    def strip(self, namespace: str, name: str) -> None:
+        """Take all finalizers off a pod."""
+        with contextlib.suppress(ApiException):
+            self.patch(namespace, name, {"metadata": {"finalizers": None}})
+
+    def _has_account(self, namespace: str) -> bool:
+        try:
+            self.core.read_namespaced_service_account("default", namespace, _request_timeout=TIMEOUT)
+        except ApiException as error:
+            if error.status != 404:
+                raise
+            return False
+        return True
+
+    @staticmethod
+    def _json(method: Any, *arguments: Any, **options: Any) -> Json:
+        answer = method(*arguments, _preload_content=False, _request_timeout=TIMEOUT, **options)
+        return json.loads(answer.data)

@@ -1,0 +1,116 @@
+"""A real cluster: whichever KUBECONFIG names. Every test has a namespace of its own there.
+
+Without KUBECONFIG these tests are skipped, or fail if BANDMASTER_REQUIRE_CLUSTER is 1. The images that they run are on
+the node already, or named by BANDMASTER_TEST_BUSYBOX_IMAGE and BANDMASTER_TEST_PYTHON_IMAGE. Tests that disturb the
+whole cluster have it for themselves.
+"""
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from admin import Admin
+from making import BUSYBOX, PYTHON, Connect, MakeSpec
+
+from bandmaster.configs.areas import KubernetesSettings
+from bandmaster.k8s.backend import connect
+from bandmaster.k8s.pods import Pods, PodScript, PodSpec
+
+HERE = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "disturbs: has the cluster for itself, since it stops a part of it")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE not in item.path.parents:
+            continue
+        if isinstance(item, pytest.Function) and "kubeconfig" in item.fixturenames:
+            item.add_marker(pytest.mark.cluster)
+        # A test cluster's certificate may be one that nobody knows.
+        item.add_marker(pytest.mark.filterwarnings("ignore:Unverified HTTPS request"))
+
+
+@pytest.fixture(scope="session")
+def kubeconfig() -> str:
+    """The path of the kubeconfig."""
+    named = os.environ.get("KUBECONFIG", "")
+    if named:
+        return named
+    if os.environ.get("BANDMASTER_REQUIRE_CLUSTER") == "1":
+        pytest.fail("BANDMASTER_REQUIRE_CLUSTER is 1, but KUBECONFIG names no cluster", pytrace=False)
+    pytest.skip("KUBECONFIG names no cluster")
+
+
+@pytest.fixture(scope="session")
+def admin(kubeconfig: str) -> Admin:
+    return Admin(kubeconfig)
+
+
+@pytest.fixture(autouse=True)
+def peace(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The cluster is shared with the other tests, or, for one that is marked `disturbs`, not."""
+    node: Any = request.node
+    name = hashlib.sha256(os.environ.get("KUBECONFIG", "").encode()).hexdigest()[:16]
+    with open(Path(tempfile.gettempdir(), f"bandmaster-cluster-{name}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if node.get_closest_marker("disturbs") else fcntl.LOCK_SH)
+        yield
+
+
+@pytest.fixture
+def namespace(admin: Admin) -> Iterator[str]:
+    name = admin.create_namespace()
+    yield name
+    admin.remove_namespace(name)
+
+
+@pytest.fixture
+def cluster_settings(kubeconfig: str, namespace: str) -> KubernetesSettings:
+    return KubernetesSettings(
+        backend="kubernetes",
+        namespace=namespace,
+        kubeconfig=kubeconfig,
+        default_image=BUSYBOX,
+        cpu_request="10m",
+        cpu_limit="500m",
+        memory_request="16Mi",
+        memory_limit="64Mi",
+        termination_grace_seconds=2,
+    )
+
+
+@pytest.fixture
+def connect_with(cluster_settings: KubernetesSettings, tmp_path: Path) -> Connect:
+    """Get the pods with other settings."""
+
+    def make(**changes: Any) -> Pods:
+        return connect("kubernetes", root=tmp_path, cluster=cluster_settings.model_copy(update=changes))
+
+    return make
+
+
+@pytest.fixture
+def pods(connect_with: Connect) -> Pods:
+    return connect_with()
+
+
+@pytest.fixture
+def spec() -> MakeSpec:
+    def make(line: str | None = None, *, python: str | None = None, **fields: Any) -> PodSpec:
+        values: dict[str, Any] = {"execution_id": f"test-{uuid4()}", "attempt": 1, "action": "pod"}
+        values["timeout_seconds"] = 300.0
+        if line is not None:
+            values["command"] = ("sh", "-c", line)
+        if python is not None:
+            values |= {"script": PodScript(python, runtime="python"), "image": PYTHON}
+        return PodSpec(**(values | fields))
+
+    return make

@@ -1,0 +1,217 @@
+"""An API server that is busy, broken, silent, forgetful or away: a proxy before the real one plays it (F22, F25)."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from admin import Admin
+from api_proxy import ApiProxy, Fault
+from making import Connect, MakeSpec
+from watcher import Watcher
+
+from bandmaster.k8s.errors import PodsUnavailable
+from bandmaster.k8s.pods import Pods
+from waiting import wait_until
+
+CREATING = r"^POST .*/pods"
+CREATING_SCRIPT = r"^POST .*/configmaps"
+LISTING = r"^GET .*/pods\?(?!.*watch=)"
+WATCHING = r"^GET .*/pods\?.*watch="
+LOG = r"^GET .*/log"
+PATCHING = r"^PATCH "
+DELETING = r"^DELETE "
+BUSY = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "slow down"}
+BROKEN = {"kind": "Status", "code": 500, "reason": "InternalError", "message": "etcdserver: request timed out"}
+EXPIRED = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}}
+
+
+@pytest.fixture
+def proxy(admin: Admin, tmp_path: Path) -> Iterator[ApiProxy]:
+    proxy = ApiProxy(admin, tmp_path)
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture
+def through(proxy: ApiProxy, connect_with: Connect) -> Pods:
+    """Pods that are reached through the proxy."""
+    return connect_with(kubeconfig=str(proxy.kubeconfig), request_timeout_seconds=2.0)
+
+
+def broken(pattern: str, times: int = 1_000_000) -> Fault:
+    return Fault(pattern, status=500, body=json.dumps(BROKEN).encode(), times=times)
+
+
+def busy(pattern: str, *, retry_after: str = "1", times: int = 1_000_000) -> Fault:
+    return Fault(pattern, status=429, headers={"Retry-After": retry_after}, body=json.dumps(BUSY).encode(), times=times)
+
+
+def creations(proxy: ApiProxy) -> int:
+    return sum(1 for line in proxy.requests if line.startswith("POST") and "/pods" in line)
+
+
+def test_a_creation_waits_as_long_as_a_busy_server_asks_for(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    proxy.fail(busy(CREATING, retry_after="2", times=1))
+    began = time.monotonic()
+    through.create(spec("true"))
+    assert time.monotonic() - began >= 2
+    assert creations(proxy) == 2
+
+
+def test_a_server_that_stays_busy_lets_the_slot_be_given_back(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    proxy.fail(busy(CREATING, retry_after="60"))
+    began = time.monotonic()
+    with pytest.raises(PodsUnavailable, match="slow down") as caught:
+        through.create(spec("true"))
+    assert not caught.value.pod_may_exist
+    assert time.monotonic() - began < 10
+
+
+def test_a_creation_gets_over_a_broken_server(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    proxy.fail(broken(CREATING, times=3))
+    assert through.create(spec("true")).uid
+    assert creations(proxy) == 4
+
+
+def test_a_server_that_stays_broken_leaves_open_whether_there_is_a_pod(
+    proxy: ApiProxy, through: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", 1.0)
+    proxy.fail(broken(CREATING))
+    with pytest.raises(PodsUnavailable, match="timed out") as caught:
+        through.create(spec("true"))
+    assert caught.value.pod_may_exist
+
+
+def test_a_pod_whose_creation_got_no_answer_is_adopted(
+    proxy: ApiProxy, through: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    lost = proxy.fail(Fault(CREATING, lose_reply=True, times=1))
+    lost_too = proxy.fail(Fault(CREATING_SCRIPT, lose_reply=True, times=1))
+    created = through.create(spec(python="print()"))
+    assert (lost.hits, lost_too.hits) == (1, 1)
+    (pod,) = admin.pods(namespace)
+    assert pod["metadata"]["uid"] == created.uid
+    assert len(admin.config_maps(namespace)) == 1
+
+
+def test_a_server_that_is_away_makes_creating_unavailable_and_surely_without_a_pod(
+    proxy: ApiProxy, through: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", 0.5)
+    proxy.stop()
+    with pytest.raises(PodsUnavailable, match="cannot be reached") as caught:
+        through.create(spec("true"))
+    assert not caught.value.pod_may_exist
+    with pytest.raises(PodsUnavailable):
+        through.ping()
+    proxy.start()
+    through.ping()
+
+
+def test_a_server_that_accepts_and_says_nothing_is_waited_for_within_bounds(
+    proxy: ApiProxy, through: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", 3.0)
+    proxy.fail(Fault(CREATING, mute=True))
+    began = time.monotonic()
+    with pytest.raises(PodsUnavailable, match="lost") as caught:
+        through.create(spec("true"))
+    assert caught.value.pod_may_exist
+    assert time.monotonic() - began < 8
+
+
+def test_settling_gets_over_lost_replies_and_a_broken_server(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    created = through.create(spec("true"))
+    with Watcher(through) as watcher:
+        watcher.end(created.name)
+    proxy.fail(Fault(PATCHING, lose_reply=True, times=1))
+    proxy.fail(broken(PATCHING, times=1))
+    assert through.acknowledge(created.name, created.uid)
+    proxy.fail(Fault(DELETING, lose_reply=True, times=1))
+    through.delete(created.name, uid=created.uid)
+    assert through.get(created.name) is None
+
+
+def test_an_old_version_leads_to_a_new_list_and_nothing_is_told_twice(
+    proxy: ApiProxy, through: Pods, spec: MakeSpec
+) -> None:
+    with Watcher(through, window_seconds=8) as watcher:
+        wait_until(lambda: any("watch=" in line for line in proxy.requests), what="the watch")
+        proxy.fail(Fault(WATCHING, status=200, body=json.dumps(EXPIRED).encode() + b"\n", times=2))
+        proxy.fail(Fault(WATCHING, status=410, body=json.dumps(EXPIRED["object"]).encode(), times=1))
+        proxy.cut()
+        created = through.create(spec("echo seen"))
+        assert watcher.end(created.name).output_tail == "seen\n"
+    assert len(watcher.ends(created.name)) == 1
+    lists = [line for line in proxy.requests if "/pods?" in line and "watch=" not in line]
+    assert len(lists) >= 4
+
+
+def test_a_watch_gets_over_a_broken_busy_and_absent_server(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    created = through.create(spec("sleep 3; echo seen"))
+    with Watcher(through, window_seconds=12) as watcher:
+        watcher.wait_running(created.name)
+        proxy.fail(broken(WATCHING, times=2))
+        proxy.fail(busy(LISTING, times=2))
+        proxy.stop()
+        time_of_absence = time.monotonic()
+        wait_until(lambda: time.monotonic() - time_of_absence > 1.5, what="a while")
+        proxy.start()
+        assert watcher.end(created.name).output_tail == "seen\n"
+    assert len(watcher.ends(created.name)) == 1
+
+
+def test_a_half_open_watch_is_found_out_and_begun_again(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    created = through.create(spec("sleep 4; echo seen"))
+    fault = proxy.fail(Fault(WATCHING, fall_silent=True, times=1))
+    with Watcher(through, window_seconds=25) as watcher:
+        watcher.wait_running(created.name)
+        proxy.silence.set()
+        assert watcher.end(created.name).output_tail == "seen\n"
+    assert fault.hits == 1
+
+
+def test_a_pod_that_ended_and_was_settled_while_the_watch_was_blind_is_not_told_as_deleted(
+    proxy: ApiProxy, through: Pods, pods: Pods, spec: MakeSpec
+) -> None:
+    created = through.create(spec("sleep 2"))
+    with Watcher(through, window_seconds=12) as blind:
+        blind.wait_running(created.name)
+        proxy.stop()
+        with Watcher(pods, settle=True) as other:
+            other.end(created.name)
+            other.wait_gone(created.name)
+        proxy.start()
+        proxy.fail(Fault(WATCHING, status=410, body=json.dumps(EXPIRED["object"]).encode(), times=1))
+        wait_until(lambda: blind.statuses(created.name)[-1].acknowledged, what="the end of the blindness")
+    assert blind.ends(created.name) == []
+
+
+def test_an_end_is_told_without_its_log_if_that_cannot_be_read(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    proxy.fail(broken(LOG))
+    created = through.create(spec("echo unheard; exit 4"))
+    with Watcher(through) as watcher:
+        outcome = watcher.end(created.name)
+    assert outcome.exit_code == 4
+    assert "its log could not be read" in outcome.output_tail
+
+
+def test_following_a_log_goes_on_after_the_connection_broke(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
+    created = through.create(spec("for i in 1 2 3 4 5 6; do echo line $i; sleep 0.5; done"))
+    heard: list[bytes] = []
+    for chunk in through.logs(created.name, follow=True):
+        if not heard:
+            proxy.cut()
+        heard.append(chunk)
+    assert b"".join(heard) == b"".join(f"line {i}\n".encode() for i in range(1, 7))
+
+
+def test_a_window_in_which_the_server_never_answered_is_a_failure(proxy: ApiProxy, through: Pods) -> None:
+    proxy.stop()
+    began = time.monotonic()
+    with pytest.raises(PodsUnavailable, match="cannot be reached"):
+        list(through.watch(1.0))
+    assert time.monotonic() - began < 2

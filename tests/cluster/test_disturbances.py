@@ -1,0 +1,61 @@
+"""Parts of the cluster stop and come back while pods run: nothing is lost, and what is lost is told as such."""
+
+import pytest
+from admin import Admin
+from components import Components, components_or_skip
+from making import Connect, MakeSpec
+from watcher import Watcher
+
+from bandmaster.k8s.pods import Pods, Reason
+from waiting import wait_until
+
+pytestmark = pytest.mark.disturbs
+
+
+@pytest.fixture
+def components(admin: Admin) -> Components:
+    return components_or_skip(admin)
+
+
+def test_pods_end_while_the_api_server_restarts(components: Components, pods: Pods, spec: MakeSpec) -> None:
+    short, long = pods.create(spec("sleep 3; echo short")), pods.create(spec("sleep 15; echo long"))
+    with Watcher(pods, window_seconds=10) as watcher:
+        watcher.wait_running(short.name)
+        watcher.wait_running(long.name)
+        components.restart("kube-apiserver")
+        created_after = pods.create(spec("echo after"))
+        for created, said in ((short, "short\n"), (long, "long\n"), (created_after, "after\n")):
+            assert watcher.end(created.name).output_tail == said
+    for created in (short, long, created_after):
+        assert [outcome.reason for outcome in watcher.ends(created.name)] == [Reason.COMPLETED]
+
+
+def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
+    components: Components, pods: Pods, spec: MakeSpec
+) -> None:
+    created = pods.create(spec("sleep 2; echo while it was away"))
+    with Watcher(pods) as watcher:
+        watcher.wait_running(created.name)
+        with components.stopped("kubelet"):
+            late = pods.create(spec("echo late"))
+            wait_until(lambda: watcher.of(late.name), what="the sight of the other pod")
+            assert watcher.ends(created.name) == []
+        assert watcher.end(created.name).output_tail == "while it was away\n"
+        assert watcher.end(late.name).output_tail == "late\n"
+
+
+def test_a_pod_whose_node_is_lost_is_given_up_and_its_end_is_the_clusters_fault(
+    components: Components, connect_with: Connect, spec: MakeSpec
+) -> None:
+    pods = connect_with(node_lost_seconds=1)
+    created = pods.create(spec("sleep 1000", timeout_seconds=1000))
+    with Watcher(pods, settle=True) as watcher:
+        watcher.wait_running(created.name)
+        with components.stopped("kubelet"):
+            # 40 s until the node counts as lost, then its pods are evicted, and nobody confirms that they are gone.
+            outcome = watcher.end(created.name, timeout_seconds=240)
+            watcher.wait_gone(created.name)
+            assert pods.get(created.name) is None
+    assert outcome.reason is Reason.NODE_LOST
+    assert outcome.reason.infrastructure
+    assert outcome.exit_code is None

@@ -1,0 +1,147 @@
+"""The watch: windows, several watchers, and many events."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from admin import Admin, Json
+from making import Connect, MakeSpec
+from watcher import Watcher
+
+from bandmaster.k8s.pods import ChangeKind, PodPhase, Pods, Reason
+from waiting import wait_until
+
+STATUSES: list[Json] = [
+    {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]},
+    {"phase": "Running", "containerStatuses": [{"state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]},
+    {
+        "phase": "Succeeded",
+        "containerStatuses": [{"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}],
+    },
+]  # fmt: skip
+NOTHING = {"name": "program", "image": "x", "imageID": "", "ready": False, "restartCount": 0}
+
+
+def test_a_window_ends_on_time_whether_or_not_anything_happens(pods: Pods) -> None:
+    for window_seconds in (0.3, 2.0):
+        began = time.monotonic()
+        assert list(pods.watch(window_seconds)) == []
+        assert window_seconds <= time.monotonic() - began < window_seconds + 0.5
+
+
+def test_a_watch_that_is_given_up_leaves_no_thread_behind(pods: Pods, spec: MakeSpec) -> None:
+    pods.create(spec("sleep 100"))
+    changes = pods.watch(60)
+    next(changes)
+    assert any(thread.name == "pod-stream" for thread in threading.enumerate())
+    changes.close()  # type: ignore[attr-defined]
+    assert not any(thread.name == "pod-stream" for thread in threading.enumerate())
+
+
+def test_two_watchers_at_once_see_the_same_and_settle_once(pods: Pods, spec: MakeSpec) -> None:
+    with Watcher(pods, settle=True) as first, Watcher(pods, settle=True) as second:
+        names = [pods.create(spec(f"echo {number}")).name for number in range(4)]
+        for name in names:
+            assert first.end(name) == second.end(name)
+        for name in names:
+            first.wait_gone(name)
+            second.wait_gone(name)
+    for name in names:
+        # Whoever came second saw a settled pod, never a deleted one.
+        assert all(change.status.acknowledged for change in first.of(name) if change.kind is ChangeKind.DELETED)
+        assert all(change.status.acknowledged for change in second.of(name) if change.kind is ChangeKind.DELETED)
+        assert (len(first.ends(name)), len(second.ends(name))) == (1, 1)
+
+
+def test_a_pod_that_somebody_rips_out_is_told_as_deleted(
+    pods: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    created = pods.create(spec("true", cpu_request="1000"))
+    with Watcher(pods) as watcher:
+        wait_until(lambda: watcher.of(created.name), what="the first sight")
+        admin.strip(namespace, created.name)
+        admin.delete(namespace, created.name, grace_period_seconds=0)
+        watcher.wait_gone(created.name)
+    assert [outcome.reason for outcome in watcher.ends(created.name)] == [Reason.DELETED]
+
+
+@pytest.mark.parametrize("moment", ["pending", "creating", "running"])
+def test_a_pod_may_be_cancelled_at_any_moment(
+    pods: Pods, spec: MakeSpec, admin: Admin, namespace: str, moment: str
+) -> None:
+    asked = spec(
+        "trap 'exit 1' TERM; while :; do sleep 0.1; done", cpu_request="1000" if moment == "pending" else "10m"
+    )
+    created = pods.create(asked)
+    with Watcher(pods, settle=True) as watcher:
+        if moment == "creating":
+            wait_until(lambda: (admin.pod(namespace, created.name) or {})["spec"].get("nodeName"), what="its node")
+        if moment == "running":
+            watcher.wait_running(created.name)
+        assert pods.delete(created.name, uid=created.uid)
+        watcher.wait_gone(created.name, timeout_seconds=150)
+        wait_until(lambda: pods.get(created.name) is None, timeout_seconds=150, what="the pod's departure")
+    assert {outcome.reason for outcome in watcher.ends(created.name)} <= {Reason.DELETED}
+
+
+def test_one_watcher_takes_two_hundred_events_a_second(
+    connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    # No scheduler takes these pods, so the test plays the kubelet, as fast as the API server lets it.
+    pods = connect_with(pending_deadline_seconds=10_000)
+    count = 200
+    names = [f"exec-fast-{number}-1" for number in range(count)]
+    for number, name in enumerate(names):
+        admin.create(namespace, unscheduled(name, f"fast-{number}"))
+    seen: set[str] = set()
+    ended: set[str] = set()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.is_set():
+            for change in pods.watch(10):
+                seen.add(change.status.name)
+                if change.status.phase is PodPhase.SUCCEEDED:
+                    ended.add(change.status.name)
+                if over.is_set():
+                    break
+
+    def patch(job: tuple[str, Json]) -> None:
+        name, status = job
+        merged = status | {"containerStatuses": [NOTHING | status["containerStatuses"][0]]}
+        admin.patch_status(namespace, name, merged)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        wait_until(lambda: len(seen) == count, what="the first sight of all")
+        began = time.monotonic()
+        with ThreadPoolExecutor(8) as kubelets:
+            for status in STATUSES:
+                list(kubelets.map(patch, [(name, status) for name in names]))
+        all_patched = time.monotonic()
+        wait_until(lambda: len(ended) == count, what="all ends")
+        lag_seconds = time.monotonic() - all_patched
+    finally:
+        over.set()
+        watcher.join(timeout=30)
+    rate = 3 * count / (all_patched - began)
+    print(f"{rate:.0f} events/s, the last of them seen {lag_seconds * 1000:.0f} ms later")
+    assert lag_seconds < 1.0
+    if rate < 200:
+        pytest.skip(
+            f"the API server takes no more than {rate:.0f} changes/s at the moment; all of them were kept up with"
+        )
+
+
+def unscheduled(name: str, execution_id: str) -> Json:
+    return {
+        "metadata": {
+            "name": name,
+            "labels": {"app.kubernetes.io/managed-by": "bandmaster", "bandmaster.dev/attempt": "1"},
+            "annotations": {"bandmaster.dev/execution-id": execution_id},
+            "finalizers": ["bandmaster.dev/result"],
+        },
+        "spec": {"schedulerName": "nobody", "containers": [{"name": "program", "image": "x"}]},
+    }

@@ -1,0 +1,1 @@
+"""Dramatiq's own tests, from its source distribution, against `BandedRedisBroker`."""

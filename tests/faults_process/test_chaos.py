@@ -1,0 +1,48 @@
+"""Workers are killed and put to sleep at random moments, under load and cancellations: what must hold, holds."""
+
+import random
+import time
+
+import pytest
+
+from bandmaster.scheduler.states import State
+from faults_process.installation import Installation
+from faults_process.members import LEASE_MS, Member
+from waiting import wait_until
+
+EXECUTIONS = 24
+ROUNDS = 5
+AT_LIMIT = 6
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_whatever_is_killed_or_sleeps_each_execution_ends_once(seed: int, installation: Installation) -> None:
+    chance = random.Random(seed)
+    queue = installation.queue
+    queue.controls.change_setting("max_concurrent_executions", AT_LIMIT)
+    installation.members.scheduler()
+    workers = [installation.members.worker() for _ in range(2)]
+    ids = [installation.submit(f"sleep {chance.uniform(0.05, 1):.2f}") for _ in range(EXECUTIONS)]
+    cancelled = chance.sample(ids, 5)
+    for number in range(ROUNDS):
+        time.sleep(chance.uniform(0.1, 0.8))  # the moment itself, not a wait for something
+        installation.send("execution_cancelled", {"execution_id": cancelled[number]})
+        index = chance.randrange(len(workers))
+        workers[index] = harm(chance, installation, workers[index])
+    installation.wait_until_settled(ids, timeout_seconds=60)
+    for execution_id in ids:
+        allowed = {State.COMPLETED, State.CANCELLED} if execution_id in cancelled else {State.COMPLETED}
+        assert installation.state(execution_id) in allowed
+    assert queue.views.dead() == []
+
+
+def harm(chance: random.Random, installation: Installation, worker: Member) -> Member:
+    """Kill a worker, or let it sleep past its lease; returns who is there afterwards."""
+    if chance.random() < 0.6:
+        worker.kill()
+        return installation.members.worker()
+    worker.stop()
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() - began > 1.5 * LEASE_MS / 1000, what="the end of its lease")
+    worker.go_on()
+    return worker

@@ -1,0 +1,189 @@
+"""The pod and the ConfigMap that a specification becomes: what a program may do, and what it is told."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded_pods import recorded
+
+from bandmaster.configs.areas import KubernetesSettings
+from bandmaster.k8s.cluster import labels
+from bandmaster.k8s.cluster.manifest import check_settings, pod_manifest, script_manifest, script_of
+from bandmaster.k8s.cluster.objects import Pod
+from bandmaster.k8s.errors import BackendNotAvailable, PodRejected
+from bandmaster.k8s.pods import PodScript, PodSpec
+
+SETTINGS = KubernetesSettings(namespace="pods", default_image="python:3.11-slim")
+LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+
+
+def spec(**fields: Any) -> PodSpec:
+    values: dict[str, Any] = {"execution_id": "one", "attempt": 2, "action": "pod", "timeout_seconds": 60.0}
+    if "script" not in fields:
+        values["command"] = ("true",)
+    return PodSpec(**(values | fields))
+
+
+def pod_of(settings: KubernetesSettings = SETTINGS, **fields: Any) -> dict[str, Any]:
+    return pod_manifest(spec(**fields), settings)
+
+
+def container_of(settings: KubernetesSettings = SETTINGS, **fields: Any) -> dict[str, Any]:
+    (container,) = pod_of(settings, **fields)["spec"]["containers"]
+    return container
+
+
+def test_a_program_is_never_root_and_gains_no_privilege() -> None:
+    pod, container = pod_of()["spec"], container_of()
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "privileged": False,
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "runAsNonRoot": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_a_program_sees_no_token_no_service_and_nothing_of_its_host() -> None:
+    pod = pod_of()["spec"]
+    off = ("automountServiceAccountToken", "enableServiceLinks", "hostNetwork", "hostPID", "hostIPC", "hostUsers")
+    assert {pod[name] for name in off} == {False}
+    assert not any("hostPath" in volume for volume in pod["volumes"])
+
+
+def test_what_a_program_may_write_is_bounded() -> None:
+    pod = pod_of(SETTINGS.model_copy(update={"tmp_size": "1Mi", "output_size": "2Mi"}))["spec"]
+    assert {volume["name"]: volume["emptyDir"]["sizeLimit"] for volume in pod["volumes"]} == {
+        "tmp": "1Mi",
+        "output": "2Mi",
+    }
+    (container,) = pod["containers"]
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp", "/output"}
+
+
+def test_a_sandbox_an_account_and_secrets_come_from_the_settings_only() -> None:
+    plain = pod_of()["spec"]
+    assert not {"runtimeClassName", "serviceAccountName"} & plain.keys()
+    update = {"runtime_class": "gvisor", "service_account": "nobody", "image_pull_secrets": ("registry",)}
+    pod = pod_of(SETTINGS.model_copy(update=update | {"user_namespaces": False}))["spec"]
+    assert (pod["runtimeClassName"], pod["serviceAccountName"]) == ("gvisor", "nobody")
+    assert pod["imagePullSecrets"] == [{"name": "registry"}]
+    assert "hostUsers" not in pod
+
+
+def test_a_pod_runs_once_for_its_timeout_rounded_up() -> None:
+    pod = pod_of(timeout_seconds=0.2)["spec"]
+    assert (pod["restartPolicy"], pod["activeDeadlineSeconds"]) == ("Never", 1)
+
+
+def test_a_pod_is_held_by_a_finalizer_until_its_result_is_stored() -> None:
+    assert pod_of()["metadata"]["finalizers"] == [labels.FINALIZER]
+
+
+@pytest.mark.parametrize(
+    ("asked", "requests", "limits"),
+    [
+        ({}, ("100m", "128Mi"), ("1", "512Mi")),
+        ({"cpu_request": "2", "memory_request": "1Gi"}, ("2", "1Gi"), ("2", "1Gi")),
+        ({"cpu_limit": "50m", "memory_limit": "64Mi"}, ("50m", "64Mi"), ("50m", "64Mi")),
+        ({"cpu_request": "1", "cpu_limit": "4"}, ("1", "128Mi"), ("4", "512Mi")),
+    ],
+)
+def test_requests_and_limits_are_always_set_and_never_cross(
+    asked: dict[str, str], requests: tuple[str, str], limits: tuple[str, str]
+) -> None:
+    resources = container_of(SETTINGS, **asked)["resources"]
+    assert (resources["requests"]["cpu"], resources["requests"]["memory"]) == requests
+    assert (resources["limits"]["cpu"], resources["limits"]["memory"]) == limits
+
+
+def test_a_command_arrives_as_it_was_written() -> None:
+    # The kubelet turns $$ into $ and would expand $(HOME).
+    assert container_of(command=("sh", "-c", "echo $$ $(HOME)"))["command"] == ["sh", "-c", "echo $$$$ $$(HOME)"]
+
+
+def test_a_command_runs_in_its_images_folder_and_a_script_in_its_home() -> None:
+    assert "workingDir" not in container_of()
+    assert container_of(script=PodScript("print()"))["workingDir"] == "/output"
+
+
+@pytest.mark.parametrize(
+    ("script", "command"),
+    [
+        (PodScript("print()"), ["python3", "/bandmaster/script.py"]),
+        (PodScript("#!/bin/sh\ntrue", "go now.sh"), ["/bandmaster/go now.sh"]),
+        (PodScript("x", runtime="node"), ["node", "/bandmaster/script.js"]),
+        (PodScript("x", runtime="/opt/run"), ["/opt/run", "/bandmaster/script"]),
+    ],
+)
+def test_a_script_is_run_by_its_runtime(script: PodScript, command: list[str]) -> None:
+    assert container_of(script=script)["command"] == command
+
+
+def test_a_script_travels_in_a_config_map_that_the_pod_names_and_owns() -> None:
+    script = PodScript("print('hi')", "my file.py")
+    volumes = {each["name"]: each for each in pod_of(script=script)["spec"]["volumes"]}
+    source = volumes[labels.SCRIPT_VOLUME]["configMap"]
+    assert source["items"] == [{"key": "script", "path": "my file.py", "mode": 0o555}]
+    owner = recorded("running")
+    config_map = script_manifest(source["name"], script, owner)
+    assert config_map["data"] == {"script": "print('hi')"}
+    assert config_map["immutable"]
+    assert config_map["metadata"]["ownerReferences"][0]["uid"] == owner.uid
+
+
+def test_the_name_of_the_script_is_read_back_from_the_pod_and_never_the_same_twice() -> None:
+    names: set[str | None] = set()
+    for _ in range(2):
+        made = pod_of(script=PodScript("print()"))
+        found = recorded("running").model_dump(by_alias=True) | {"spec": made["spec"]}
+        names.add(script_of(Pod.model_validate(found)))
+    assert len(names) == 2
+    assert None not in names
+    assert script_of(recorded("running")) is None
+
+
+def test_a_pod_tells_whose_it_is_and_shows_a_user_as_a_hash_only() -> None:
+    metadata = pod_of(execution_id="." * 100, user_id="mary@example.org")["metadata"]
+    assert metadata["annotations"] == {labels.EXECUTION_ID: "." * 100}
+    assert metadata["labels"][labels.ATTEMPT] == "2"
+    assert metadata["labels"][labels.MANAGED_BY] == "bandmaster"
+    assert "mary" not in str(metadata)
+    assert metadata["labels"][labels.USER] == labels.digest("mary@example.org")
+
+
+@given(st.text("AZaz09._-@ é", min_size=1, max_size=128))
+def test_every_text_becomes_a_label_value(text: str) -> None:
+    value = labels.label_value(text)
+    assert LABEL.fullmatch(value)
+    assert value == labels.label_value(text)
+
+
+def test_texts_that_had_to_be_changed_stay_apart() -> None:
+    assert labels.label_value("job-1") == "job-1"
+    assert labels.label_value("a" * 127 + "b") != labels.label_value("a" * 128)
+    assert labels.label_value("...") != labels.label_value("---")
+
+
+def test_an_image_that_is_not_on_the_list_is_refused_by_name() -> None:
+    settings = SETTINGS.model_copy(update={"allowed_images": ("python:*", "busybox")})
+    assert container_of(settings, image="python:3.12")["image"] == "python:3.12"
+    with pytest.raises(PodRejected, match=r"'evil:1'.*python:\*, busybox"):
+        pod_of(settings, image="evil:1")
+
+
+@pytest.mark.parametrize("namespace", ["default", "kube-system"])
+def test_a_namespace_that_is_everyones_is_refused(namespace: str) -> None:
+    with pytest.raises(BackendNotAvailable, match=namespace):
+        check_settings(SETTINGS.model_copy(update={"namespace": namespace}))
+
+
+@pytest.mark.parametrize("field", ["cpu_limit", "memory_request", "tmp_size"])
+def test_a_default_that_is_no_quantity_is_found_at_the_start(field: str) -> None:
+    with pytest.raises(PodRejected, match="'lots'"):
+        check_settings(SETTINGS.model_copy(update={field: "lots"}))

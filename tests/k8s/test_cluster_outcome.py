@@ -1,0 +1,233 @@
+"""What a pod on a cluster is taken for, on recorded objects: when it has ended, why, and when it is given up."""
+
+from datetime import UTC, datetime
+
+import pytest
+from recorded_pods import EXITED, KILLED, STOPPED, later, recorded, recorded_json
+
+from bandmaster.configs.areas import KubernetesSettings
+from bandmaster.k8s.cluster import labels
+from bandmaster.k8s.cluster.objects import Pod
+from bandmaster.k8s.cluster.outcome import Sight, look
+from bandmaster.k8s.cluster.overdue import KUBELET_SLACK_SECONDS, overdue
+from bandmaster.k8s.pods import PodOutcome, PodPhase, Reason
+
+SETTINGS = KubernetesSettings(pending_deadline_seconds=300, node_lost_seconds=60)
+BEFORE_ITS_END, AFTER_ITS_END = "2026-11-21T05:08:50Z", "2026-11-21T05:10:00Z"
+
+
+def seen(pod: Pod) -> Sight:
+    sight = look(pod)
+    assert sight is not None
+    return sight
+
+
+def outcome(pod: Pod) -> PodOutcome:
+    found = seen(pod).status.outcome
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "exit_code"),
+    [
+        ("completed", Reason.COMPLETED, 0),
+        ("failed", Reason.ERROR, 3),
+        ("oom-killed", Reason.OOM_KILLED, 137),
+        ("program-missing", Reason.START_ERROR, 127),
+        ("program-not-executable", Reason.START_ERROR, 126),
+        ("deadline-exceeded", Reason.DEADLINE_EXCEEDED, None),
+        ("image-missing-past-deadline", Reason.IMAGE_PULL, None),
+        ("deleted-by-hand", Reason.DELETED, 137),
+        ("deleted-by-hand-unseen", Reason.DELETED, None),
+        ("image-missing-deleted", Reason.DELETED, None),
+        ("unschedulable-deleted", Reason.DELETED, None),
+    ],
+)
+def test_an_end_on_an_old_cluster_has_its_reason_and_exit_code(
+    name: str, reason: Reason, exit_code: int | None
+) -> None:
+    found = outcome(recorded(name))
+    assert (found.reason, found.exit_code) == (reason, exit_code)
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason"),
+    [
+        (later(disruption="PreemptionByScheduler", terminated=STOPPED, deleted_at=BEFORE_ITS_END), Reason.PREEMPTED),
+        (later(disruption="EvictionByEvictionAPI", terminated=KILLED, deleted_at=BEFORE_ITS_END), Reason.EVICTED),
+        (later(disruption="DeletionByTaintManager", terminated=KILLED, deleted_at=BEFORE_ITS_END), Reason.NODE_LOST),
+        (later(disruption="DeletionByPodGC"), Reason.NODE_LOST),
+        (later(reason="Evicted", message="The node was low on resource: memory.", disruption="TerminationByKubelet",
+               terminated=KILLED), Reason.EVICTED),
+        (later(reason="Terminated", message="imminent node shutdown", terminated=STOPPED), Reason.EVICTED),
+        (later(reason="Preempting", message="Preempted to admit a critical pod", terminated=KILLED), Reason.PREEMPTED),
+        (later(reason="NodeLost", message="Node node-1 is unresponsive", terminated=KILLED), Reason.NODE_LOST),
+        (later(reason="OutOfcpu", message="Node didn't have enough resource: cpu"), Reason.EVICTED),
+        (later(reason="UnexpectedAdmissionError", message="no device"), Reason.EVICTED),
+        (later(reason="AppArmor", message="cannot enforce it"), Reason.CREATE_CONTAINER_CONFIG_ERROR),
+        (later(reason="DeadlineExceeded", terminated=KILLED), Reason.DEADLINE_EXCEEDED),
+        (later(terminated={"exitCode": 137, "reason": "ContainerStatusUnknown"}), Reason.NODE_LOST),
+        (later(terminated={"exitCode": 137, "reason": "OOMKilled"}), Reason.OOM_KILLED),
+        (later(terminated=STOPPED, deleted_at=BEFORE_ITS_END), Reason.DELETED),
+        (later(terminated=STOPPED, deleted_at=AFTER_ITS_END), Reason.ERROR),
+        (later(phase="Succeeded", terminated=EXITED, deleted_at=AFTER_ITS_END), Reason.COMPLETED),
+        (later(phase="Succeeded", terminated=EXITED, deleted_at=BEFORE_ITS_END), Reason.DELETED),
+        (later(phase="Succeeded", terminated=EXITED, disruption="EvictionByEvictionAPI"), Reason.COMPLETED),
+        (later(), Reason.NODE_LOST),
+    ],
+)  # fmt: skip
+def test_an_end_on_a_later_cluster_has_its_reason(pod: Pod, reason: Reason) -> None:
+    assert outcome(pod).reason is reason
+
+
+def test_an_eviction_that_the_program_caused_is_its_own_error_and_not_the_nodes() -> None:
+    found = outcome(later(reason="Evicted", message='Usage of EmptyDir volume "output" exceeds the limit "256Mi".'))
+    assert found.reason is Reason.ERROR
+    assert "exceeds the limit" in found.output_tail
+
+
+@pytest.mark.parametrize("reason", [Reason.EVICTED, Reason.PREEMPTED, Reason.NODE_LOST])
+def test_what_the_cluster_did_does_not_use_up_the_users_tries(reason: Reason) -> None:
+    assert reason.infrastructure
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"),
+    [
+        ("running", PodPhase.RUNNING),
+        ("deleted-still-running", PodPhase.RUNNING),
+        ("image-missing", PodPhase.PENDING),
+        ("image-missing-deleted-unconfirmed", PodPhase.PENDING),
+        ("unschedulable", PodPhase.PENDING),
+    ],
+)
+def test_a_pod_has_not_ended_as_long_as_something_of_it_may_run(name: str, phase: PodPhase) -> None:
+    status = seen(recorded(name)).status
+    assert (status.phase, status.outcome) == (phase, None)
+
+
+def test_an_end_that_the_kubelet_has_not_confirmed_is_uncertain() -> None:
+    sight = seen(recorded("deadline-exceeded"))
+    assert not sight.certain
+    assert sight.running.outcome is None
+    assert seen(recorded("completed")).certain
+    assert seen(recorded("deleted-by-hand")).certain
+
+
+def test_times_are_the_programs_own() -> None:
+    found = outcome(later(terminated=EXITED, phase="Succeeded"))
+    assert found.started_at is not None
+    assert found.duration_seconds == found.ended_at - found.started_at == 12
+
+
+def test_a_program_that_never_ran_has_no_start_and_no_duration() -> None:
+    for name in ("program-missing", "unschedulable-deleted", "image-missing-past-deadline"):
+        found = outcome(recorded(name))
+        assert (found.started_at, found.duration_seconds) == (None, 0.0)
+
+
+def test_what_kept_a_program_from_starting_is_told_in_place_of_its_output() -> None:
+    assert "executable file not found" in outcome(recorded("program-missing")).output_tail
+    assert "localhost/nope:test" in outcome(recorded("image-missing-past-deadline")).output_tail
+
+
+def test_a_pod_that_was_given_up_ends_with_the_reason_that_was_written_on_it() -> None:
+    said = {labels.ENDED_BECAUSE: "Unschedulable", labels.ENDED_MESSAGE: "not started within 5 s"}
+    found = outcome(recorded("unschedulable-deleted", **said))
+    assert found.reason is Reason.UNSCHEDULABLE
+    assert found.output_tail == "[bandmaster: not started within 5 s]\n"
+
+
+def test_a_pod_whose_node_is_not_waited_for_any_more_has_ended_whatever_its_kubelet_said_last() -> None:
+    asked = recorded("deleted-still-running", **{labels.ENDED_BECAUSE: "NodeLost"})
+    assert seen(asked).status.outcome is None
+    forced = asked.model_copy(
+        update={"metadata": asked.metadata.model_copy(update={"deletion_grace_period_seconds": 0})}
+    )
+    found = outcome(forced)
+    assert (found.reason, found.exit_code) == (Reason.NODE_LOST, None)
+
+
+def test_a_pod_that_runs_on_a_silent_node_is_overdue_first_politely_then_with_force() -> None:
+    def silent(name: str) -> Pod:
+        found = recorded_json(name)
+        for condition in found["status"]["conditions"]:
+            if condition["type"] == "Ready":
+                condition |= {"status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}
+        return Pod.model_validate(found)
+
+    asked = overdue(silent("running"), SETTINGS)
+    assert asked is not None
+    assert (asked.reason, asked.force) == (Reason.NODE_LOST, False)
+    assert asked.at == datetime(2026, 11, 21, 5, 21, tzinfo=UTC).timestamp()
+    pod = silent("deleted-still-running")
+    forced = overdue(pod, SETTINGS)
+    assert forced is not None
+    assert pod.metadata.deletion_timestamp is not None
+    assert (forced.reason, forced.force) == (Reason.NODE_LOST, True)
+    assert forced.at == pod.metadata.deletion_timestamp.timestamp() + 60
+
+
+def test_a_reason_written_on_a_pod_counts_only_once_it_is_being_deleted() -> None:
+    pod = recorded("failed", **{labels.ENDED_BECAUSE: "Unschedulable"})
+    assert outcome(pod).reason is Reason.ERROR
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "after"),
+    [
+        ("unschedulable", Reason.UNSCHEDULABLE, 300),
+        ("image-missing", Reason.IMAGE_PULL, 300),
+        ("image-name-invalid", Reason.IMAGE_PULL, 0),
+    ],
+)
+def test_a_pod_that_does_not_start_is_overdue_after_its_deadline(name: str, reason: Reason, after: int) -> None:
+    pod = recorded(name)
+    due = overdue(pod, SETTINGS)
+    assert due is not None
+    assert (due.reason, due.force) == (reason, False)
+    assert due.at == pod.metadata.creation_timestamp.timestamp() + after
+
+
+@pytest.mark.parametrize(
+    ("waiting", "reason"),
+    [
+        ("CreateContainerConfigError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
+        ("CreateContainerError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
+        ("ContainerCreating", Reason.CREATE_CONTAINER_CONFIG_ERROR),
+        ("ErrImageNeverPull", Reason.IMAGE_PULL),
+        ("ImagePullBackOff", Reason.IMAGE_PULL),
+    ],
+)
+def test_what_a_container_waits_for_becomes_the_reason(waiting: str, reason: Reason) -> None:
+    due = overdue(later(phase="Pending", waiting={"reason": waiting, "message": "why"}), SETTINGS)
+    assert due is not None
+    assert due.reason is reason
+    assert due.message == f"not started within 300 s: {waiting}: why"
+
+
+def test_a_pod_that_its_kubelet_never_mentions_is_the_nodes_loss() -> None:
+    due = overdue(later(phase="Pending"), SETTINGS)
+    assert due is not None
+    assert due.reason is Reason.NODE_LOST
+
+
+def test_a_deletion_that_is_never_confirmed_is_overdue_with_force() -> None:
+    pod = recorded("deleted-still-running")
+    due = overdue(pod, SETTINGS)
+    assert due is not None
+    assert pod.metadata.deletion_timestamp is not None
+    assert (due.reason, due.force) == (Reason.NODE_LOST, True)
+    assert due.at == pod.metadata.deletion_timestamp.timestamp() + 60 + KUBELET_SLACK_SECONDS
+
+
+@pytest.mark.parametrize("name", ["running", "completed", "deadline-exceeded", "deleted-by-hand-unseen"])
+def test_a_pod_that_runs_or_has_ended_is_never_overdue(name: str) -> None:
+    assert overdue(recorded(name), SETTINGS) is None
+
+
+def test_a_pod_without_bandmasters_marks_is_none_of_its_own() -> None:
+    pod = recorded("running")
+    stripped = pod.model_copy(update={"metadata": pod.metadata.model_copy(update={"annotations": {}})})
+    assert look(stripped) is None

@@ -1,0 +1,31 @@
+"""The broker whose lanes are pulled, on an empty database with room for everything."""
+
+from collections.abc import Iterator
+
+import dramatiq
+import pytest
+import redis
+from dramatiq.brokers.stub import StubBroker
+
+from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster.scheduler.connection import client_of
+
+
+@pytest.fixture
+def queue(redis_client: redis.Redis) -> ExecutionQueueService:
+    """The queue on an empty database, with room for everything a test sends."""
+    queue = ExecutionQueueService(redis_client)
+    queue.controls.change_setting("max_concurrent_executions", 1000)
+    queue.controls.change_setting("max_executions_per_user", 100_000)
+    return queue
+
+
+@pytest.fixture
+def broker(redis_url: str, queue: ExecutionQueueService) -> Iterator[BandedRedisBroker]:
+    """The broker whose lanes are pulled."""
+    broker = BandedRedisBroker(client=client_of(redis_url))
+    dramatiq.set_broker(broker)
+    broker.emit_after("process_boot")
+    yield broker
+    broker.close()
+    dramatiq.set_broker(StubBroker())

@@ -1,0 +1,174 @@
+"""Bad input at every door of `send`: a clear message, and nothing left behind in Redis."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, cast
+
+import dramatiq
+import pytest
+import redis
+from dramatiq import Broker, Message
+from working import plain_redis_broker, stub_broker
+
+from bandmaster import (
+    BandedRedisBroker,
+    DuplicateExecution,
+    ExecutionQueueService,
+    InvalidRequest,
+    QueueFull,
+    QueueRejected,
+    UserLimitExceeded,
+)
+from bandmaster.scheduler.connection import client_of
+
+
+@pytest.fixture(params=["banded", "redis", "stub"])
+def any_broker(request: pytest.FixtureRequest, redis_url: str, redis_client: redis.Redis) -> Iterator[Broker]:
+    """Each kind of broker, on an empty database."""
+    made: dict[str, Callable[[], Broker]] = {
+        "banded": lambda: BandedRedisBroker(client=client_of(redis_url)),
+        "redis": lambda: plain_redis_broker(redis_url),
+        "stub": lambda: stub_broker(redis_url),
+    }
+    broker = made[str(request.param)]()
+    yield broker
+    broker.close()
+
+
+def kept(client: redis.Redis) -> list[bytes]:
+    """Every key but what scripts keep of each call: the last answer, the settings' absence, the journal's refusals."""
+    keys: list[bytes] = client.keys("*")  # type: ignore[assignment]
+    return sorted(key for key in keys if b":reply:" not in key and not key.endswith(b":journal"))
+
+
+BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown band": ({"band": "URGENT"}, "band: 'URGENT' is not a priority"),
+    "a band that is a bool": ({"band": True}, "band: True is not a priority"),
+    "a band out of range": ({"band": 7}, "band: 7 is not a priority"),
+    "an id with a space": ({"execution_id": "a b"}, "execution_id: 'a b' is not an execution id"),
+    "an id with a newline": ({"execution_id": "a\nb"}, r"execution_id: 'a\\nb' is not an execution id"),
+    "an id that is too long": ({"execution_id": "x" * 129}, "is not an execution id"),
+    "an id that is no text": ({"execution_id": 5}, "execution_id: 5 is not an execution id"),
+    "an empty user": ({"user_id": ""}, "user_id: '' is not a user's id"),
+    "a user that is no text": ({"user_id": 7}, "user_id: 7 is not a user's id"),
+    "gates that are one text": ({"gates": "disk"}, "gates: 'disk' is no list of gates"),
+    "a gate with a space": ({"gates": ["a b"]}, "gate: 'a b' is not a gate's key"),
+    "too many gates": ({"gates": [f"g{n}" for n in range(9)]}, "gates: 9 gates; allowed: at most 8"),
+    "a gate of no argument's": ({"gates": ["t:{nobody}"]}, "needs argument nobody, which is None"),
+    "a gate that is no template": ({"gates": ["t:{"]}, "is no template"),
+    "a gate with an expression": ({"gates": ["t:{number.real}"]}, "names 'number.real'"),
+    "a gate with a bad format": ({"gates": ["t:{number:xyz}"]}, "cannot be filled"),
+    "a time without a zone": ({"scheduled_at": datetime(2030, 1, 1)}, "scheduled_at: .* has no time zone"),
+    "a time that is none": ({"scheduled_at": "tomorrow"}, "scheduled_at: 'tomorrow' is no time"),
+    "a time that is a number": ({"scheduled_at": 5}, "scheduled_at: 5 is no time"),
+    "a negative delay": ({"delay": -1}, "delay: -1 is no delay"),
+    "an endless delay": ({"delay": float("inf")}, "delay: inf is no delay"),
+    "no argument for a gate": ({"args": ()}, "arguments: of actor work: missing a required argument"),
+    "too many arguments": ({"args": (1, "a", 3)}, "arguments: of actor work: too many"),
+    "an argument unfit for a gate": ({"args": (1, {"a": 1})}, "needs argument tenant, which is a value of type dict"),
+    "an empty argument of a gate": ({"args": (1, "")}, "needs argument tenant, which is ''"),
+    "an argument with a space in a gate": ({"args": (1, "a b")}, "gate: 'tenant:a b' is not a gate's key"),
+    "an argument that is no JSON": ({"args": (object(), "a")}, "message: it cannot be encoded"),
+    "a message of more than 1 MiB": ({"args": ("x" * 1024 * 1024, "a")}, "message: it has .* bytes"),
+}
+
+
+@pytest.mark.parametrize(("options", "problem"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
+def test_what_a_message_may_not_have_is_refused_and_nothing_is_kept(
+    any_broker: Broker, redis_client: redis.Redis, options: dict[str, Any], problem: str
+) -> None:
+    @dramatiq.actor(broker=any_broker, band="HIGH", gates=["tenant:{tenant}"])
+    def work(number: int, tenant: str) -> None: ...
+
+    send = cast("Any", work).send_with_options
+    with pytest.raises(InvalidRequest, match=problem) as refusal:
+        send(**{"args": (1, "a")} | options)
+    assert len(str(refusal.value)) < 400, "a refused value is shown cut"
+    assert kept(redis_client) == []
+
+
+@pytest.mark.parametrize("option", ["band", "user_id", "gates", "execution_id", "scheduled_at"])
+def test_an_option_of_ours_on_an_ungated_actor_is_refused(
+    any_broker: Broker, redis_client: redis.Redis, option: str
+) -> None:
+    @dramatiq.actor(broker=any_broker)
+    def ungated() -> None: ...
+
+    value: Any = "x"
+    with pytest.raises(InvalidRequest, match=f"{option}: actor ungated is not gated; allowed: on actors declared with"):
+        ungated.send_with_options(**{option: value})
+    assert kept(redis_client) == []
+
+
+BAD_ACTORS: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown band": ({"band": "URGENT"}, "band: 'URGENT' is not a priority"),
+    "no band at all": ({"band": None}, "band: None is not a priority"),
+    "a bad action": ({"action": "a b"}, "action: 'a b' is not an action"),
+    "a gate of no argument's": ({"gates": ["t:{nobody}"]}, "names 'nobody', which is no argument of actor work"),
+    "a gate by position": ({"gates": ["t:{0}"]}, "names '0'"),
+    "gates that are one text": ({"gates": "t:{number}"}, "is no list of gates"),
+    "a gate that is no text": ({"gates": [5]}, "gate: 5 is not a gate's key"),
+}
+
+
+@pytest.mark.parametrize(("options", "problem"), BAD_ACTORS.values(), ids=BAD_ACTORS)
+def test_an_actor_with_a_bad_option_is_not_declared(any_broker: Broker, options: dict[str, Any], problem: str) -> None:
+    def work(number: int) -> None: ...
+
+    declare: Any = dramatiq.actor
+    with pytest.raises(InvalidRequest, match=problem):
+        declare(work, broker=any_broker, **options)
+    assert "work" not in any_broker.actors
+
+
+def test_a_message_object_can_be_sent_once(any_broker: Broker, redis_client: redis.Redis) -> None:
+    @dramatiq.actor(broker=any_broker, band="HIGH")
+    def work() -> None: ...
+
+    message: Message[None] = work.message()
+    any_broker.enqueue(message)
+    with pytest.raises(DuplicateExecution, match=message.message_id):
+        any_broker.enqueue(message)
+    assert ExecutionQueueService(redis_client).get_queue_status()["queue_depth"] == 1
+
+
+def test_a_full_queue_and_a_users_limit_refuse_and_keep_nothing(any_broker: Broker, redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    queue.controls.change_setting("max_executions_per_user", 1)
+    queue.controls.change_setting("max_queue_size", 2)
+
+    @dramatiq.actor(broker=any_broker, band="HIGH")
+    def work() -> None: ...
+
+    work.send_with_options(user_id="ann")
+    with pytest.raises(UserLimitExceeded, match="user 'ann' has 1 executions waiting"):
+        work.send_with_options(user_id="ann")
+    work.send()
+    with pytest.raises(QueueFull, match="max_queue_size"):
+        work.send_with_options(execution_id="too-many")
+    assert queue.get_queue_status()["queue_depth"] == 2
+    assert queue.views.meta("too-many") == {}
+
+
+def test_many_are_sent_together_each_for_itself(broker: BandedRedisBroker, queue: ExecutionQueueService) -> None:
+    @dramatiq.actor(band="HIGH", gates=["tenant:{tenant}"])
+    def work(tenant: str) -> None: ...
+
+    @dramatiq.actor
+    def ungated() -> None: ...
+
+    results = broker.send_many(
+        [
+            work.message("a"),
+            work.message("a b"),
+            ungated.message(),
+            work.message_with_options(args=("b",), execution_id="twice"),
+            work.message_with_options(args=("b",), execution_id="twice"),
+        ]
+    )
+    kinds = [type(result) for result in results]
+    assert kinds == [Message, InvalidRequest, Message, Message, DuplicateExecution]
+    assert isinstance(results[0], Message)
+    assert results[0].options["execution_id"] == results[0].message_id
+    assert all(isinstance(result, Message | QueueRejected) for result in results)
+    assert broker.do_qsize("default") == 3, "two executions, one message in the list"

@@ -1,0 +1,226 @@
+"""A worker's life: pause and resume, shutdown, threads that die, consumers that are replaced."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import dramatiq
+import pytest
+import redis
+from dramatiq import Message, Worker
+from dramatiq.threading import raise_thread_exception  # pyright: ignore[reportUnknownVariableType]
+from working import running
+
+from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.states import State
+from waiting import wait_until
+
+
+@pytest.fixture
+def other(redis_url: str, broker: BandedRedisBroker) -> Iterator[BandedRedisBroker]:
+    """The broker of another process, as far as Redis can tell."""
+    other = BandedRedisBroker(client=client_of(redis_url))
+    yield other
+    other.close()
+
+
+def pause_threads(worker: Worker) -> None:
+    """Let the worker's threads begin nothing, while its consumers go on."""
+    for thread in worker.workers:
+        thread.pause()
+    for thread in worker.workers:
+        assert thread.paused_event.wait(20)
+
+
+def is_granted(queue: ExecutionQueueService, message: "Message[Any]") -> bool:
+    return queue.views.meta(message.message_id)["state"] == State.RUNNING
+
+
+def test_a_paused_worker_admits_nothing_and_another_does(
+    broker: BandedRedisBroker, other: BandedRedisBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dramatiq.worker.CONSUMER_RESTART_DELAY_SECS", 0.05)
+    ran_on: list[str] = []
+
+    @dramatiq.actor(band="HIGH", broker=broker)
+    def work() -> None:
+        ran_on.append("first")
+
+    dramatiq.actor(lambda: ran_on.append("second"), actor_name="work", band="HIGH", broker=other)
+    with running(broker) as worker:
+        work.send()
+        broker.join("default", timeout=20_000)
+        worker.pause()
+        work.send()
+        with running(other):
+            other.join("default", timeout=20_000)
+        worker.resume()
+        work.send()
+        broker.join("default", timeout=20_000)
+    assert ran_on == ["first", "second", "first"]
+
+
+def test_what_has_not_begun_is_handed_back_by_a_pause(
+    broker: BandedRedisBroker, queue: ExecutionQueueService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dramatiq.worker.CONSUMER_RESTART_DELAY_SECS", 0.05)
+    ran: list[int] = []
+
+    @dramatiq.actor(band="HIGH")
+    def work() -> None:
+        ran.append(1)
+
+    with running(broker, threads=1) as worker:
+        pause_threads(worker)
+        sent = work.send()
+        wait_until(lambda: is_granted(queue, sent), what="it is granted")
+        worker.pause()
+        wait_until(lambda: not is_granted(queue, sent), what="it is handed back")
+        assert queue.views.meta(sent.message_id)["state"] == State.PENDING
+        assert broker.process.budget.free == 1
+        worker.resume()
+        broker.join("default", timeout=20_000)
+    assert ran == [1]
+
+
+def test_a_worker_that_stops_hands_back_what_has_not_begun_and_settles_what_has(
+    broker: BandedRedisBroker, queue: ExecutionQueueService
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    ran: list[int] = []
+
+    @dramatiq.actor(band="HIGH")
+    def work(number: int) -> None:
+        begun.set()
+        go_on.wait(20)
+        ran.append(number)
+
+    worker = Worker(broker, worker_timeout=100, worker_threads=2)
+    worker.start()
+    first = work.send(1)
+    assert begun.wait(20)
+    idle = [thread for thread in worker.workers if thread.ident != broker.gate.held.all()[0].thread_id]
+    idle[0].pause()
+    assert idle[0].paused_event.wait(20)
+    second = work.send(2)
+    wait_until(lambda: is_granted(queue, second), what="it is granted")
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    wait_until(lambda: not is_granted(queue, second), what="it is handed back while the first runs on")
+    third = work.send(3)
+    assert is_granted(queue, first)
+    go_on.set()
+    stopping.join(20)
+    assert ran == [1]
+    states = [queue.views.meta(each.message_id)["state"] for each in (first, second, third)]
+    assert states == [State.COMPLETED, State.PENDING, State.PENDING]
+    assert "crashes" not in queue.views.meta(second.message_id), "it costs nothing"
+    assert queue.views.active() == []
+
+
+def test_a_second_worker_of_the_same_broker_starts_afresh(broker: BandedRedisBroker) -> None:
+    ran: list[int] = []
+
+    @dramatiq.actor(band="HIGH")
+    def work(number: int) -> None:
+        ran.append(number)
+
+    for number in range(3):
+        work.send(number)
+        with running(broker, threads=number + 1):
+            broker.join("default", timeout=20_000)
+            wait_until(lambda n=number: broker.process.budget.free == n + 1, what="every permit is back")
+    assert ran == [0, 1, 2]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_threads_that_die_are_replaced(broker: BandedRedisBroker) -> None:
+    ran: list[int] = []
+
+    @dramatiq.actor(band="HIGH")
+    def work(number: int) -> None:
+        ran.append(number)
+
+    with running(broker, threads=1) as worker:
+        victims: list[Any] = [worker.workers[0], worker.consumers["default"], worker.consumers["default.DQ"]]
+        heartbeat: Any = broker.process._heartbeat._thread  # pyright: ignore[reportPrivateUsage]
+        for victim in [*victims, heartbeat]:
+            raise_thread_exception(victim.ident, SystemExit)
+        for victim in [*victims, heartbeat]:
+            wait_until(lambda v=victim: not v.is_alive(), what=f"{victim} is dead")
+        work.send(1)
+        work.send_with_options(args=(2,), delay=50)
+        broker.join("default", timeout=30_000)
+        assert broker.process.budget.free == 1
+        alive = [worker.workers[0], *worker.consumers.values()]
+        assert all(thread.is_alive() for thread in alive)
+    assert sorted(ran) == [1, 2]
+
+
+def test_consumers_take_up_again_after_their_connections_were_cut(
+    broker: BandedRedisBroker, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dramatiq.worker.CONSUMER_RESTART_DELAY_SECS", 0.05)
+    ran: list[int] = []
+
+    @dramatiq.actor(band="HIGH")
+    def work(number: int) -> None:
+        ran.append(number)
+
+    @dramatiq.actor(queue_name="plain")
+    def plain(number: int) -> None:
+        ran.append(number)
+
+    with running(broker) as worker:
+        threads = list(worker.consumers.values())
+        for number in range(3):
+            own = redis_client.client_id()
+            for each in redis_client.client_list():
+                if int(each["id"]) != own:
+                    redis_client.client_kill_filter(_id=each["id"])
+            work.send(number)
+            plain.send(number)
+            broker.join("default", timeout=20_000)
+            broker.join("plain", timeout=20_000)
+        assert list(worker.consumers.values()) == threads
+    assert sorted(ran) == [0, 0, 1, 1, 2, 2]
+
+
+def test_an_ungated_actor_runs_as_on_any_broker_where_nothing_is_gated(
+    broker: BandedRedisBroker, redis_client: redis.Redis
+) -> None:
+    ran: list[int] = []
+
+    @dramatiq.actor
+    def plain(number: int) -> None:
+        ran.append(number)
+
+    plain.send(1)
+    plain.send_with_options(args=(2,), delay=20)
+    with running(broker):
+        broker.join("default", timeout=20_000)
+        assert broker.process.budget.free == 4, "no permit is taken where there is no lane"
+    assert sorted(ran) == [1, 2]
+    assert redis_client.keys("exec_queue:[^sm]*") == []
+
+
+def test_an_actor_may_become_gated_while_the_worker_runs(broker: BandedRedisBroker) -> None:
+    ran: list[str] = []
+
+    @dramatiq.actor
+    def plain() -> None:
+        ran.append("plain")
+
+    with running(broker):
+        plain.send()
+        broker.join("default", timeout=20_000)
+
+        @dramatiq.actor(band="HIGH")
+        def gated() -> None:
+            ran.append("gated")
+
+        gated.send()
+        plain.send()
+        broker.join("default", timeout=20_000)
+    assert sorted(ran) == ["gated", "plain", "plain"]

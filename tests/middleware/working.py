@@ -1,0 +1,42 @@
+"""A worker in this process, and the plain brokers with our two middleware."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from dramatiq import Broker, Worker
+from dramatiq.brokers.redis import RedisBroker
+from dramatiq.brokers.stub import StubBroker
+
+from bandmaster import ConcurrencyGate, PriorityBands
+from bandmaster.scheduler.connection import client_of
+
+WORKER_TIMEOUT_MS = 100
+"""How long the threads of a test's worker sit idle, and so how long it takes to stop."""
+
+
+@contextmanager
+def running(broker: Broker, *, threads: int = 4, **options: Any) -> Generator[Worker]:
+    """A worker in this process; when it is idle at the end, no permit may be missing."""
+    worker = Worker(broker, worker_timeout=WORKER_TIMEOUT_MS, worker_threads=threads, **options)
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop(timeout=20_000)
+
+
+def plain_redis_broker(redis_url: str) -> RedisBroker:
+    """Dramatiq's broker with our two middleware."""
+    broker = RedisBroker(client=client_of(redis_url))
+    broker.add_middleware(PriorityBands(client_of(redis_url)))
+    broker.add_middleware(ConcurrencyGate(client_of(redis_url)))
+    return broker
+
+
+def stub_broker(redis_url: str) -> StubBroker:
+    """Dramatiq's broker for tests, with our two middleware."""
+    broker = StubBroker()
+    broker.add_middleware(PriorityBands(client_of(redis_url)))
+    broker.add_middleware(ConcurrencyGate(client_of(redis_url)))
+    return broker
