@@ -1,0 +1,50 @@
+"""The demo, run for real as a user does; it checks its own claims, and here it is checked that it does."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bandmaster.demo.checks import check
+from bandmaster.demo.observed import Observed
+from bandmaster.demo.plan import plan
+from bandmaster.scheduler.views import QueueStatus
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_the_demo_runs_the_main_job_and_all_its_claims_hold() -> None:
+    # Not pytest's folder: its path may be longer than a socket's may be.
+    with tempfile.TemporaryDirectory(prefix="bm-") as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "bandmaster.cli", "demo", "--json", "--examples", str(EXAMPLES)],
+            env={**os.environ, "BANDMASTER_PATHS__VAR_DIR": folder},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    claims = json.loads(done.stdout)
+    assert len(claims) == 6
+    assert all(claim["holds"] for claim in claims), claims
+
+
+def test_a_claim_that_does_not_hold_is_found() -> None:
+    nothing_seen = Observed()
+    status = QueueStatus(
+        queue_depth=1, active_count=0, scheduled_count=0, dead_count=0, pending_by_priority={}, settings={}
+    )
+    claims = check(plan(EXAMPLES), nothing_seen, status, limit=4)
+    assert [claim.holds for claim in claims] == [False, False, False, False, True, False]
+
+
+def test_without_examples_it_says_what_is_missing() -> None:
+    with tempfile.TemporaryDirectory(prefix="bm-") as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "bandmaster.cli", "demo"], cwd=folder, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert "--examples" in done.stderr
