@@ -1,4 +1,4 @@
-"""What the API server says about the pods of a namespace, all along: an observer that shares no code with Bandmaster."""
+"""What the API server says of a namespace's pods, all along: an observer that shares no code with Bandmaster."""
 
 import json
 import threading
@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from admin import Admin, Json
+from urllib3.exceptions import HTTPError
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,14 @@ class Observer:
 
     def _run(self) -> None:
         rest = b""
-        for chunk in self._response.stream(1 << 16):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                self._note(json.loads(line))
-            if self._closed:
-                return
+        try:
+            for chunk in self._response.stream(1 << 16):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self._note(json.loads(line))
+        except HTTPError:
+            if not self._closed:
+                raise
 
     def _note(self, event: Json) -> None:
         pod = event["object"]

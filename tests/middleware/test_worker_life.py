@@ -47,7 +47,10 @@ def test_a_paused_worker_admits_nothing_and_another_does(
     def work() -> None:
         ran_on.append("first")
 
-    dramatiq.actor(lambda: ran_on.append("second"), actor_name="work", band="HIGH", broker=other)
+    @dramatiq.actor(actor_name="work", band="HIGH", broker=other)
+    def work_elsewhere() -> None:
+        ran_on.append("second")
+
     with running(broker) as worker:
         work.send()
         broker.join("default", timeout=20_000)
@@ -134,6 +137,14 @@ def test_a_second_worker_of_the_same_broker_starts_afresh(broker: BandedRedisBro
     assert ran == [0, 1, 2]
 
 
+def kill(threads: list[Any]) -> None:
+    """End threads by an exception that nobody expects."""
+    for thread in threads:
+        raise_thread_exception(thread.ident, SystemExit)
+    for thread in threads:
+        wait_until(lambda t=thread: not t.is_alive(), what=f"{thread} is dead")
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_threads_that_die_are_replaced(broker: BandedRedisBroker) -> None:
     ran: list[int] = []
@@ -143,12 +154,10 @@ def test_threads_that_die_are_replaced(broker: BandedRedisBroker) -> None:
         ran.append(number)
 
     with running(broker, threads=1) as worker:
-        victims: list[Any] = [worker.workers[0], worker.consumers["default"], worker.consumers["default.DQ"]]
-        heartbeat: Any = broker.process._heartbeat._thread  # pyright: ignore[reportPrivateUsage]
-        for victim in [*victims, heartbeat]:
-            raise_thread_exception(victim.ident, SystemExit)
-        for victim in [*victims, heartbeat]:
-            wait_until(lambda v=victim: not v.is_alive(), what=f"{victim} is dead")
+        heartbeat = broker.process._heartbeat  # pyright: ignore[reportPrivateUsage]
+        kill([heartbeat._thread])  # pyright: ignore[reportPrivateUsage]
+        wait_until(lambda: heartbeat.is_running, what="a consumer starts the heartbeat anew")
+        kill([worker.workers[0], worker.consumers["default"], worker.consumers["default.DQ"]])
         work.send(1)
         work.send_with_options(args=(2,), delay=50)
         broker.join("default", timeout=30_000)
