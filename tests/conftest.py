@@ -13,13 +13,17 @@ from pathlib import Path
 
 import pytest
 import redis
+from become_server import BECOME_SERVER
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from waiting import wait_until
 
-# It ends when this process does, however that ends.
-BECOME_SERVER = "import sys; from bandmaster.scheduler.valkey import become_server; become_server(sys.argv[1:])"
+# A busy machine is slow, and no test depends on how slow it is.
+hypothesis_settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any-machine")
 
 
 @pytest.fixture(scope="session")

@@ -121,6 +121,8 @@ def test_ctrl_c_ends_the_wait_and_not_the_execution(driver: Driver, tmp_path: Pa
             stdout=subprocess.PIPE,
             stderr=err,
             text=True,
+            # Started from a shell's background job, it would inherit that SIGINT is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         assert waiting.stdout is not None
         execution_id = waiting.stdout.readline().split()[0]

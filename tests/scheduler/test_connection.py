@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 import structlog
-from conftest import BECOME_SERVER
+from become_server import BECOME_SERVER
 
 from bandmaster.configs.areas import PathSettings, RedisSettings
 from bandmaster.configs.settings import Settings
