@@ -36,8 +36,11 @@ WATCHER: Final = "watch_completions"
 LEASE_SECONDS: Final = settings.leases.pod_lease_ttl_ms / 1000
 WINDOW_SECONDS: Final = LEASE_SECONDS / 12
 """Of the pod lease of 60 s: 5 s, so that what a window's end compares is never older than that."""
-LOCK_SECONDS: Final = LEASE_SECONDS / 4
-"""Three windows: a list of pods may take its time. A watcher that died is replaced before any lease runs out."""
+LONGEST_WINDOW_SECONDS: Final = LEASE_SECONDS / 2
+SECONDS_A_POD: Final = 0.001
+"""A window is so much longer for each pod there is, ended ones too: looking at all of them costs a tenth of that."""
+LOCK_GRACE_SECONDS: Final = LEASE_SECONDS / 6
+"""How much longer than its window a watch may take. One that died is replaced before any lease runs out."""
 REPORT_AGAIN_SECONDS: Final = LEASE_SECONDS / 2
 FAILURE_PAUSE_SECONDS: Final = 1.0
 
@@ -59,21 +62,25 @@ def the_watch() -> Watch:
     return Watch(queue, pods(), report, tend_seconds=WINDOW_SECONDS, again_seconds=REPORT_AGAIN_SECONDS)
 
 
-def _window_seconds() -> float:
-    # The only thread of a worker must not be kept from everything else for long.
-    return WINDOW_SECONDS if broker.process.budget.total != 1 else WINDOW_SECONDS / 10
+def window_seconds() -> float:
+    """How long the next window is."""
+    if broker.process.budget.total == 1:
+        return WINDOW_SECONDS / 10  # the only thread of a worker must not be kept from everything else for long
+    return min(LONGEST_WINDOW_SECONDS, WINDOW_SECONDS + the_watch().pods_seen * SECONDS_A_POD)
 
 
 @dramatiq.actor(broker=broker, actor_name=WATCHER, queue_name=LIFECYCLE_QUEUE, max_retries=0, notify_shutdown=True)
 def watch_completions() -> None:
     """Watch the pods for a window, if nobody else does, and send itself again."""
     client: redis.Redis = queue.scripts.client
-    lock: Lock = client.lock(queue.scripts.keys.lock(WATCHER), timeout=LOCK_SECONDS, thread_local=False)
+    seconds = window_seconds()
+    name = queue.scripts.keys.lock(WATCHER)
+    lock: Lock = client.lock(name, timeout=seconds + LOCK_GRACE_SECONDS, thread_local=False)
     try:
         if not lock.acquire(blocking=False):
             return
         try:
-            _window(lock)
+            _window(lock, seconds)
         finally:
             _pass_on(lock)
     except Shutdown:
@@ -82,10 +89,10 @@ def watch_completions() -> None:
         log.warning("watch_ended", error=str(error))  # the periodic job begins a new one
 
 
-def _window(lock: "Lock") -> None:
+def _window(lock: "Lock", seconds: float) -> None:
     began = time.monotonic()
     try:
-        the_watch().run(_window_seconds(), is_ours=lambda: _keep(lock))
+        the_watch().run(seconds, is_ours=lambda: _keep(lock))
         return
     except (BandmasterError, redis.RedisError) as error:
         log.warning("watch_failed", error=str(error))

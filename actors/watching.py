@@ -90,6 +90,11 @@ class Watch:
         if is_ours():
             self._tend()
 
+    @property
+    def pods_seen(self) -> int:
+        """How many pods there were in the last window; each window begins with a look at all of them."""
+        return len(self._alive) + len(self._ended)
+
     def _see(self, change: PodChange) -> None:
         pod = change.status
         self._alive.pop(pod.uid, None)

@@ -9,7 +9,7 @@ from dramatiq.middleware import Interrupt, raise_thread_exception  # pyright: ig
 from dramatiq.middleware.time_limit import TimeLimitExceeded
 from lifecycle import DEFAULTS, Lifecycle, Reports, requested
 
-from bandmaster.actors import create_pod, saga
+from bandmaster.actors import create_pod, delete_pod, saga
 from bandmaster.actors.saga import Saga, pause_ms
 from bandmaster.actors.watching import Watch
 from bandmaster.configs.areas import KubernetesSettings
@@ -118,6 +118,17 @@ def test_a_message_of_a_stale_grant_creates_nothing(lifecycle: Lifecycle) -> Non
     lifecycle.queue.release("x")
     create_pod(event, 1)
     assert lifecycle.pods.list() == []
+
+
+def test_deleting_a_pod_again_or_another_ones_does_nothing(lifecycle: Lifecycle) -> None:
+    pod = lifecycle.in_pod()
+    delete_pod(pod.name, "another-uid")
+    found = lifecycle.pods.get(pod.name)
+    assert found is not None
+    assert not found.deleting
+    for _ in range(2):
+        delete_pod(pod.name, pod.uid)
+        lifecycle.gone(pod)
 
 
 def test_a_cancellation_before_the_hand_over_holds_the_slot_until_the_pod_is_gone(lifecycle: Lifecycle) -> None:

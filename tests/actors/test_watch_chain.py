@@ -36,6 +36,19 @@ def test_a_window_reports_gives_its_lock_back_and_sends_itself_again(lifecycle: 
     assert lifecycle.client.get(lock_of(lifecycle)) is None
 
 
+def test_a_window_is_longer_where_a_look_at_all_pods_takes_longer(
+    lifecycle: Lifecycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SECONDS_A_POD", 0.2)
+    assert watch.window_seconds() == watch.WINDOW_SECONDS
+    for number in range(3):
+        lifecycle.ended(lifecycle.in_pod(requested("true", f"x{number}")))
+    watch_completions()
+    assert watch.window_seconds() == pytest.approx(watch.WINDOW_SECONDS + 3 * 0.2)
+    monkeypatch.setattr(watch, "SECONDS_A_POD", 1_000)
+    assert watch.window_seconds() == watch.LONGEST_WINDOW_SECONDS
+
+
 def test_a_second_watch_ends_its_chain(lifecycle: Lifecycle) -> None:
     lifecycle.client.set(lock_of(lifecycle), "another's")
     watch_completions()

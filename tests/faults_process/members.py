@@ -61,7 +61,7 @@ class Member:
             assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.tail()}"
             return self.says(text)
 
-        wait_until(said, timeout_seconds=20, what=f"{self.name} saying {text!r}")
+        wait_until(said, timeout_seconds=40, what=f"{self.name} saying {text!r}")
 
     def signal(self, number: signal.Signals) -> None:
         """To the whole group."""
@@ -121,9 +121,11 @@ class Members:
         command = ["dramatiq", module, "--processes", "1", "--threads", str(threads)]
         return self._start("worker", command, ready, url, settings, environment)
 
-    def scheduler(self, *, settings: Replaced | None = None) -> Member:
-        """A scheduler process that has begun."""
-        return self._start("scheduler", ["bandmaster.scheduler"], SCHEDULER_READY, None, settings, None)
+    def scheduler(
+        self, *, url: str | None = None, settings: Replaced | None = None, ready: str | None = SCHEDULER_READY
+    ) -> Member:
+        """A scheduler process that has begun; None for `ready` does not wait until it has."""
+        return self._start("scheduler", ["bandmaster.scheduler"], ready, url, settings, None)
 
     def _start(
         self,

@@ -80,3 +80,7 @@ class Moment:
         self.reached()
         worker.stop()
         self._over.set()
+
+    def pass_on(self) -> None:
+        """Let the worker go on."""
+        self._over.set()

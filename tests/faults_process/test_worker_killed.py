@@ -118,6 +118,21 @@ def test_f3_a_worker_killed_between_result_and_acknowledgement_changes_nothing(
     assert installation.runs(EXECUTION) == [1]
 
 
+def test_f20_a_cancellation_between_creation_and_hand_over_ends_the_pod(
+    installation: Installation, proxy: Proxy
+) -> None:
+    installation.members.worker(url=installation.through(proxy))
+    moment = Moment(proxy, script("hand_over"), after=False)
+    moment.arm()
+    installation.submit("sleep 60", execution_id=EXECUTION)
+    moment.reached()
+    installation.send("execution_cancelled", {"execution_id": EXECUTION})
+    wait_until(lambda: "cancel" in installation.meta(EXECUTION), what="the wish")
+    moment.pass_on()
+    installation.wait_until_settled([EXECUTION])
+    assert installation.state(EXECUTION) is State.CANCELLED
+
+
 def test_f20_a_cancellation_whose_worker_was_killed_is_finished_by_another(
     installation: Installation, proxy: Proxy
 ) -> None:

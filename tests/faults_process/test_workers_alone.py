@@ -56,14 +56,19 @@ def test_a_worker_stops_at_once_although_it_watches(installation: Installation) 
     wait_until(lambda: installation.client.exists(lock), what="a watch")
     began = time.monotonic()
     assert worker.terminate() == 0, worker.tail()
-    assert time.monotonic() - began < 6
+    assert time.monotonic() - began < 25, "a window is 50 s long"
     assert not installation.client.exists(lock)
-    assert installation.queued("watch_completions") == 1, "the next worker goes on"
+    assert installation.queued("watch_completions") >= 1, "the next worker goes on"
 
 
-def test_a_worker_whose_server_does_not_come_ends_with_an_error(installation: Installation, tmp_path: Path) -> None:
+def test_workers_and_schedulers_whose_server_does_not_come_end_with_an_error(
+    installation: Installation, tmp_path: Path
+) -> None:
     nowhere = f"unix://{tmp_path}/nowhere.sock"
     wait = {("redis", "connect_wait_seconds"): "0.2"}
     worker = installation.members.worker(url=nowhere, settings=wait, ready=None)
-    assert worker.process.wait(timeout=20) == 1
+    scheduler = installation.members.scheduler(url=nowhere, settings=wait, ready=None)
+    assert worker.process.wait(timeout=40) == 1
     assert worker.says("worker_not_started")
+    assert scheduler.process.wait(timeout=40) == 1
+    assert scheduler.says("did not answer within 0.2 s")
