@@ -4,18 +4,20 @@ import os
 import time
 
 import dramatiq
+import redis
 
 from bandmaster import BandedRedisBroker
 
 broker = BandedRedisBroker(url=os.environ["APP_REDIS_URL"], lease_ttl_ms=1_500)
 dramatiq.set_broker(broker)
+said = redis.Redis.from_url(os.environ.get("APP_SAID_URL", os.environ["APP_REDIS_URL"]))
 
 
 @dramatiq.actor(band="HIGH")
 def work(place: int, seconds: float = 0.0) -> None:
     """Say that it began, take its time, say that it ended."""
-    broker.client.rpush("began", place)
+    said.rpush("began", place)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         time.sleep(0.01)
-    broker.client.rpush("ended", place)
+    said.rpush("ended", place)

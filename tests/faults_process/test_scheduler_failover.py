@@ -1,8 +1,9 @@
-"""F1, F5 of the scheduler process: one leads; killed, stopped or ended, another leads soon, under a higher epoch."""
+"""F1, F5, F6 of schedulers: one leads; killed, stopped, hung or ended, another soon leads under a higher epoch."""
 
 import time
 
 import pytest
+from proxy import Loss, Proxy
 
 from bandmaster.scheduler.errors import NotLeader
 from faults_process.installation import Installation
@@ -59,3 +60,14 @@ def test_schedulers_take_over_from_one_that_sleeps_is_killed_or_ends(installatio
     assert time.monotonic() - began < LEADER_TTL_MS / 1000
     # There was no worker all the time: of all these ticks, at most each process's last one waits.
     assert installation.queued("try_schedule") <= 2
+
+
+def test_f6_a_scheduler_whose_tick_hangs_loses_the_lead_although_it_could_renew_it(
+    installation: Installation, proxy: Proxy
+) -> None:
+    hung = installation.members.scheduler(url=installation.through(proxy))
+    wait_until(lambda: leads(installation, hung), what="a leader")
+    standby = installation.members.scheduler()
+    proxy.lose_reply(lambda command: command[0].upper() == b"TIME", Loss.SILENT)  # asked by ticks alone
+    wait_until(lambda: leads(installation, standby), what="the other leads")
+    hung.wait_until_it_says("tick_hangs")

@@ -1,0 +1,56 @@
+"""A real server of one test, which it may kill, put to sleep and start again on the same data."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import redis
+from become_server import BECOME_SERVER
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from waiting import wait_until
+
+
+class OwnServer:
+    """On a socket in a folder; its data outlive it."""
+
+    def __init__(self, folder: Path, *, appendfsync: str = "no") -> None:
+        self.url = f"unix://{folder}/redis.sock"
+        self._options = [
+            *("--port", "0", "--unixsocket", f"{folder}/redis.sock", "--dir", str(folder), "--save", ""),
+            *("--logfile", str(folder / "log"), "--appendonly", "yes", "--appendfsync", appendfsync),
+        ]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Returns when it answers, with whatever data the last one left."""
+        self._process = subprocess.Popen([sys.executable, "-c", BECOME_SERVER, *self._options])
+        with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0)) as client:
+            wait_until(lambda: self._answers(client), what="the server")
+
+    def kill(self) -> None:
+        """Nothing of it gets to do anything more."""
+        self.signal(signal.SIGKILL)
+        assert self._process is not None
+        self._process.wait(timeout=30)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+
+    def end(self) -> None:
+        """Whatever state it is in."""
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+
+    def _answers(self, client: redis.Redis) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, "the server ended"
+        try:
+            return bool(client.ping())
+        except (redis.ConnectionError, redis.BusyLoadingError):
+            return False
