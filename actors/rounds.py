@@ -12,6 +12,7 @@ import structlog
 from dramatiq import Broker, Worker
 from dramatiq.middleware import Middleware
 
+from ..scheduler.errors import QueueUnavailable
 from ..scheduler.queue import ExecutionQueueService
 
 log = structlog.get_logger(__name__)
@@ -43,7 +44,7 @@ class Rounds(Middleware):
         while not self._stopped.wait(self._interval_seconds):
             try:
                 self.round(broker)
-            except redis.RedisError as error:
+            except (QueueUnavailable, redis.RedisError) as error:
                 log.warning("round_failed", error=str(error))
             except Exception:  # the loop must outlive any one round: the repairs depend on it
                 log.exception("round_failed")
@@ -55,7 +56,7 @@ class Rounds(Middleware):
             Whether it was sent.
         """
         scripts = self._queue.scripts
-        if scripts.client.exists(scripts.keys.named("leader")):
+        if self._queue.views.leader() is not None:
             return False
         lock_ms = max(1, int(self._interval_seconds * 1000 * LOCK_SHARE))
         if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, px=lock_ms):

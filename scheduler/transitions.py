@@ -265,7 +265,7 @@ class Transitions:
 
     def reprioritise(self, execution_id: str, band: int) -> tuple[Code, State | None]:
         """Move what waits to another band, at its own time."""
-        raw = self.scripts.call(self._reprioritise, execution_id, band)
+        raw = self.scripts.call(self._reprioritise, execution_id, int(band))
         return Code(raw[0].decode()), read_state(raw[1])
 
 

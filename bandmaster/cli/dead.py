@@ -118,8 +118,7 @@ def _found(queue: ExecutionQueueService, typed: list[str]) -> list[str]:
 def _again(queue: ExecutionQueueService, execution_id: str) -> Candidate:
     """What is accepted in place of a dead letter."""
     meta, new_id = queue.views.meta(execution_id), new_execution_id()
-    scripts = queue.scripts
-    event, message = scripts.client.mget(scripts.keys.event(execution_id), scripts.keys.message(execution_id))
+    event, message = queue.views.event(execution_id), queue.views.message(execution_id)
     if not meta or (event is None and message is None):
         raise CommandFailed(f"{execution_id} has nothing left to run: `bandmaster dead drop {execution_id}` forgets it")
     try:

@@ -36,15 +36,9 @@ class Opened:
         """The pods of the configured backend; nothing is connected yet."""
         return connect_pods(self.settings.k8s.backend, root=self.settings.paths.absolute)
 
-    def worker_asked_ms_ago(self) -> int | None:
-        """How long ago a worker last asked for the lane; None: never."""
-        scripts = self.queue.scripts
-        asked = scripts.client.hget(scripts.keys.named("rounds"), f"lane:{self.queue.lane}")
-        return None if asked is None else max(0, self.queue.views.server_time_ms() - int(asked))
-
     def missing_worker(self) -> str | None:
         """A sentence if no worker has asked for the lane lately."""
-        asked = self.worker_asked_ms_ago()
+        asked = self.queue.views.asked_ms_ago(self.queue.lane)
         if asked is not None and asked <= LIVE_CONSUMER_MS:
             return None
         since = "yet" if asked is None else f"for {asked // 1000} s"

@@ -37,23 +37,10 @@ def backend_of(bandmaster: Opened) -> Backend:
     return Backend(name)
 
 
-def leader_of(bandmaster: Opened) -> tuple[int, str] | None:
-    """The epoch and the id of the scheduler process that leads; None if none does."""
-    scripts = bandmaster.queue.scripts
-    raw = scripts.client.get(scripts.keys.named("leader"))
-    if raw is None:
-        return None
-    epoch, _, leader_id = raw.decode().partition(" ")
-    return int(epoch), leader_id
-
-
 def limits_of(bandmaster: Opened) -> list[dict[str, object]]:
     """Every limited gate, its limit and how many hold it."""
-    scripts, limits = bandmaster.queue.scripts, bandmaster.queue.controls.limits()
-    pipeline = scripts.client.pipeline(transaction=False)
-    for gate in limits:
-        pipeline.scard(scripts.keys.held(gate))
-    held: list[int] = pipeline.execute()
+    limits = bandmaster.queue.controls.limits()
+    held = bandmaster.queue.views.held(list(limits))
     return [{"gate": gate, "limit": limits[gate], "held": count} for gate, count in zip(limits, held, strict=True)]
 
 
@@ -74,7 +61,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
 
 def _document(bandmaster: Opened) -> dict[str, object]:
-    now, leader, backend = bandmaster.queue.views.status(), leader_of(bandmaster), backend_of(bandmaster)
+    views = bandmaster.queue.views
+    now, leader, backend = views.status(), views.leader(), backend_of(bandmaster)
     return {
         "queue_depth": now.queue_depth,
         "active_count": now.active_count,
@@ -84,8 +72,8 @@ def _document(bandmaster: Opened) -> dict[str, object]:
         "limits": limits_of(bandmaster),
         "paused": {name: iso_of(since) for name, since in bandmaster.queue.controls.paused().items()},
         "lane": bandmaster.queue.lane,
-        "worker_asked_ms_ago": bandmaster.worker_asked_ms_ago(),
-        "leader": None if leader is None else {"epoch": leader[0], "leader_id": leader[1]},
+        "worker_asked_ms_ago": views.asked_ms_ago(bandmaster.queue.lane),
+        "leader": None if leader is None else {"epoch": leader.epoch, "leader_id": leader.leader_id},
         "server": {"url": redacted_url(redis_url(bandmaster.settings))} | bandmaster.server(),
         "backend": {"description": backend.description, "answers": backend.problem is None, "problem": backend.problem},
         "settings": {name: int(value) for name, value in now.settings.items()},
@@ -93,8 +81,9 @@ def _document(bandmaster: Opened) -> dict[str, object]:
 
 
 def _say(bandmaster: Opened) -> None:
-    now, leader, backend = bandmaster.queue.views.status(), leader_of(bandmaster), backend_of(bandmaster)
-    clock, server = bandmaster.queue.views.server_time_ms(), bandmaster.server()
+    views = bandmaster.queue.views
+    now, leader, backend = views.status(), views.leader(), backend_of(bandmaster)
+    clock, server = views.server_time_ms(), bandmaster.server()
     slots = int(now.settings["max_concurrent_executions"])
     bands = "  ".join(f"{name.lower()} {count}" for name, count in now.pending_by_priority.items())
     limits = [f"{each['gate']}  {each['held']} of {each['limit']} held" for each in limits_of(bandmaster)]
@@ -111,7 +100,7 @@ def _say(bandmaster: Opened) -> None:
             ("paused", paused or "nothing"),
             ("limits", limits or "none but max_concurrent_executions"),
             ("workers", bandmaster.missing_worker() or f"ask for lane {bandmaster.queue.lane}"),
-            ("scheduler", "none leads" if leader is None else f"{leader[1]} leads, epoch {leader[0]}"),
+            ("scheduler", "none leads" if leader is None else f"{leader.leader_id} leads, epoch {leader.epoch}"),
             ("runs on", f"{backend.description}: {backend.problem or 'answers'}"),
             ("server", f"{redacted_url(redis_url(bandmaster.settings))}  {server['kind']} {server['version']}"),
         ]

@@ -18,7 +18,6 @@ from bandmaster.cli.exits import CommandFailed, Exit
 from bandmaster.cli.opening import Opened
 from bandmaster.cli.processes import PROCFILE, Stack, built_in, from_procfile
 from bandmaster.cli.screen import note, say, say_json
-from bandmaster.cli.status import leader_of
 from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings, load_settings
@@ -119,7 +118,7 @@ def _say_ready(settings: Settings, as_json: bool) -> None:
 
 def _missing(bandmaster: Opened) -> str | None:
     missing = bandmaster.missing_worker()
-    if missing is None and leader_of(bandmaster) is None:
+    if missing is None and bandmaster.queue.views.leader() is None:
         missing = "no scheduler leads"
     return missing
 

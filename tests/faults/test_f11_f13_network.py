@@ -6,6 +6,7 @@ The calls end in a bounded time, take effect at most once, and the same objects 
 import random
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -105,3 +106,35 @@ def test_f13_a_slow_and_lossy_network_never_passes_a_limit(
     history = History(MAX_ACTIVE, {"gpu": 1}).read(near.views.journal())
     assert sorted(history.grants) == sorted((f"e{number}", 1) for number in range(60))
     assert history.living() == []
+
+
+def test_f11_every_read_says_that_the_server_is_away(far_client: redis.Redis, proxy: Proxy) -> None:
+    views = ExecutionQueueService(far_client).views
+    proxy.refuses = True
+    proxy.break_connections()
+    reads: list[Callable[[], object]] = [
+        views.status,
+        lambda: views.explain("x"),
+        lambda: views.action_statistics("pod"),
+        lambda: views.meta("x"),
+        lambda: views.metas(["x"]),
+        lambda: views.result("x"),
+        lambda: views.event("x"),
+        lambda: views.message("x"),
+        views.pending,
+        views.scheduled,
+        views.active,
+        views.dead,
+        lambda: views.lapsed_pods(0),
+        lambda: views.members("executions"),
+        lambda: views.lane_size("executions"),
+        lambda: views.asked_ms_ago("executions"),
+        views.leader,
+        lambda: views.held(["user:ann"]),
+        views.server_time_ms,
+        lambda: list(views.journal()),
+        lambda: views.timeline("x"),
+    ]
+    for read in reads:
+        with pytest.raises(QueueUnavailable, match="did not answer"):
+            read()
