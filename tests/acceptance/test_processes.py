@@ -8,56 +8,25 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import redis
 from dramatiq import Message
 
+from acceptance.workers import TESTS, Process, Workers, signal_all
 from bandmaster import ExecutionQueueService
 from bandmaster.scheduler.transitions import Candidate
 from waiting import wait_until
 
-Start = Callable[[], "subprocess.Popen[bytes]"]
+Start = Callable[[], Process]
 LEASE_TTL_MS = 1_500
 
 
 @pytest.fixture
 def start(redis_url: str, tmp_path: Path) -> Generator[Start]:
-    """Starts worker processes of `ten_lines.py`, two threads each; ends all of them."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start_one() -> "subprocess.Popen[bytes]":
-        with (tmp_path / f"worker-{len(started)}.log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "dramatiq", "acceptance.ten_lines", "--processes", "1", "--threads", "2"],
-                cwd=Path(__file__).parent.parent,
-                env={**os.environ, "APP_REDIS_URL": redis_url},
-                stdout=log,
-                stderr=log,
-            )
-        started.append(process)
-        return process
-
-    yield start_one
-    for process in started:
-        for each in tree(process):
-            each.kill()
-        process.wait()
-
-
-def tree(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
-    """A worker with its children, while it lives."""
-    try:
-        parent = psutil.Process(process.pid)
-        return [*parent.children(recursive=True), parent]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def signal_all(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
-    """Send a signal to a worker and its children."""
-    for each in tree(process):
-        each.send_signal(number)
+    """Starts worker processes of two threads each; ends all of them."""
+    workers = Workers(redis_url, tmp_path)
+    yield workers.start
+    workers.end()
 
 
 def heard(client: redis.Redis, name: str) -> list[int]:
@@ -82,7 +51,7 @@ def send(redis_url: str, place: int, seconds: float = 0.0) -> str:
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(place), str(seconds)],
-        cwd=Path(__file__).parent.parent,
+        cwd=TESTS,
         env={**os.environ, "APP_REDIS_URL": redis_url},
         capture_output=True,
         text=True,

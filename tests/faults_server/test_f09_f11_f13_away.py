@@ -2,24 +2,24 @@
 
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+from acceptance.workers import Process, Workers
 from dramatiq import Message
 from history import History
 from proxy import proxy_before
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transitions import Candidate
-from faults_server.conftest import Start
 from faults_server.own_server import OwnServer
 from waiting import wait_until
 
 LIMIT = 3
+THREADS = 4
 
 
 def fill(queue: ExecutionQueueService, count: int, seconds: float) -> None:
@@ -43,7 +43,7 @@ def ended(client: redis.Redis) -> list[int]:
     return [int(place) for place in said]
 
 
-def settled(queue: ExecutionQueueService, count: int, worker: "subprocess.Popen[bytes]", log: Path) -> None:
+def settled(queue: ExecutionQueueService, count: int, worker: Process, log: Path) -> None:
     """Everything ran, under its limit and in order, and the worker that began still works."""
 
     def drained() -> bool:
@@ -67,15 +67,15 @@ def queue(client: redis.Redis) -> ExecutionQueueService:
 
 
 def test_f9_a_server_that_sleeps_for_25_s_finds_its_workers_alive(
-    server: OwnServer, client: redis.Redis, queue: ExecutionQueueService, start: Start, tmp_path: Path
+    server: OwnServer, client: redis.Redis, queue: ExecutionQueueService, workers: Workers
 ) -> None:
     fill(queue, 400, 0.01)
-    worker = start(server.url)
+    worker = workers.start(threads=THREADS)
     wait_until(lambda: len(ended(client)) > 20, what="some work")
     server.signal(signal.SIGSTOP)
     time.sleep(25)  # the fault itself, not a wait for something
     server.signal(signal.SIGCONT)
-    settled(queue, 400, worker, tmp_path / "worker-0.log")
+    settled(queue, 400, worker, workers.log(0))
 
 
 @pytest.mark.parametrize("seconds", [8, 60])
@@ -84,30 +84,29 @@ def test_f11_workers_find_a_server_again_that_refused_connections(
     server: OwnServer,
     client: redis.Redis,
     queue: ExecutionQueueService,
-    start: Start,
-    tmp_path: Path,
+    workers: Workers,
 ) -> None:
     fill(queue, 400, 0.01)
     with proxy_before(server.url) as proxy:
-        worker = start(proxy.url)
+        worker = workers.start(url=proxy.url, threads=THREADS)
         wait_until(lambda: len(ended(client)) > 20, what="some work")
         proxy.refuses = True
         proxy.break_connections()
         time.sleep(seconds)  # the fault itself, not a wait for something
         assert len(ended(client)) < 400, "it was away"
         proxy.refuses = False
-        settled(queue, 400, worker, tmp_path / "worker-0.log")
+        settled(queue, 400, worker, workers.log(0))
 
 
 def test_f13_workers_far_from_a_server_never_pass_a_limit(
-    server: OwnServer, client: redis.Redis, queue: ExecutionQueueService, start: Start, tmp_path: Path
+    server: OwnServer, client: redis.Redis, queue: ExecutionQueueService, workers: Workers
 ) -> None:
     fill(queue, 30, 0.05)
     with proxy_before(server.url) as proxy:
         proxy.delay_seconds = 0.2
         draw = random.Random(13)
         proxy.lose_reply(lambda command: command[0] == b"EVALSHA" and draw.random() < 0.05)
-        workers = [start(proxy.url), start(proxy.url)]
-        settled(queue, 30, workers[0], tmp_path / "worker-0.log")
-        assert workers[1].poll() is None
+        first, second = (workers.start(url=proxy.url, threads=THREADS) for _ in range(2))
+        settled(queue, 30, first, workers.log(0))
+        assert second.poll() is None
         assert proxy.lost > 0
