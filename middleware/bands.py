@@ -26,6 +26,7 @@ from .delivery import HINT, as_sent
 from .errors import LostGrant, MiddlewareMissing
 from .gated_actor import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
 from .requests import check_ungated, execution_id_of, read_message, refused_candidate
+from .resending import is_retry
 
 log = structlog.get_logger(__name__)
 
@@ -106,7 +107,12 @@ class PriorityBands(Middleware):
                 check_ungated(broker, message)
             return
         sent = as_sent(message)
-        if entry is not None and entry.grant.execution_id == execution_id_of(sent):
+        if (
+            entry is not None
+            and entry.message is not None
+            and entry.grant.execution_id == execution_id_of(sent)
+            and is_retry(gated, sent, entry.message)
+        ):
             entry.retry = (sent, int(delay or 0))
             return
         candidate = self._read(gated, sent, delay)

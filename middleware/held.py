@@ -41,6 +41,8 @@ class Entry:
     """Its body was told that its execution was cancelled."""
     thread_id: int = 0
     raised: BaseException | None = None
+    message: "Message[Any] | None" = None
+    """As it was admitted."""
     retry: "tuple[Message[Any], int] | None" = None
     """The message that replaces this one, and its delay in ms: a re-enqueue noted, applied at ack in one transition."""
     unsent: "list[tuple[Message[Any], int | None]]" = field(default_factory=list["tuple[Message[Any], int | None]"])
@@ -70,6 +72,7 @@ class GrantedMessage(MessageProxy):
     def __init__(self, message: "Message[Any]", entry: Entry) -> None:
         super().__init__(message)
         self.entry = entry
+        entry.message = message
 
 
 @dataclass(slots=True)

@@ -1,0 +1,91 @@
+"""A body that sends under its own id: its retry if it asks for what was admitted, else a duplicate like any other's."""
+
+from typing import Any
+
+import dramatiq
+import pytest
+from working import running
+
+from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
+from bandmaster.scheduler.states import State
+
+EXECUTION = "order-7"
+
+
+@pytest.fixture(autouse=True)
+def closed(queue: ExecutionQueueService) -> None:
+    queue.controls.set_limit("mail", 0)
+    queue.controls.set_limit("tenant:b", 0)
+
+
+def test_another_actor_under_the_same_id_is_a_duplicate_and_passes_no_gate(
+    broker: BandedRedisBroker, queue: ExecutionQueueService
+) -> None:
+    refused: list[Exception] = []
+    notified: list[int] = []
+
+    @dramatiq.actor(queue_name="mails", gates=["mail"])
+    def notify(order: int) -> None:
+        notified.append(order)
+
+    @dramatiq.actor(queue_name="orders", band="NORMAL")
+    def import_order(order: int) -> None:
+        try:
+            notify.send_with_options(args=(order,), execution_id=EXECUTION)
+        except DuplicateExecution as error:
+            refused.append(error)
+
+    import_order.send_with_options(args=(7,), execution_id=EXECUTION)
+    with running(broker):
+        broker.join("orders", timeout=20_000)
+    assert len(refused) == 1
+    assert notified == []
+    assert queue.views.meta(EXECUTION)["state"] == State.COMPLETED
+    assert [entry.verb for entry in queue.views.timeline(EXECUTION)] == ["park", "admit", "reject", "release"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"args": ("b",)},
+        {"args": ("a",), "band": "CRITICAL"},
+        {"args": ("a",), "user_id": "ann"},
+        {"args": ("a",), "gates": ["mail"]},
+        {"args": ("a",), "scheduled_at": "2096-01-01T00:00:00+00:00"},
+    ],
+)
+def test_the_same_actor_with_other_gates_band_user_or_time_is_a_duplicate(
+    changed: dict[str, Any], broker: BandedRedisBroker, queue: ExecutionQueueService
+) -> None:
+    refused: list[Exception] = []
+
+    @dramatiq.actor(gates=["tenant:{tenant}"])
+    def work(tenant: str) -> None:
+        try:
+            work.send_with_options(execution_id=EXECUTION, **changed)
+        except DuplicateExecution as error:
+            refused.append(error)
+
+    work.send_with_options(args=("a",), execution_id=EXECUTION)
+    with running(broker):
+        broker.join("default", timeout=20_000)
+    assert len(refused) == 1
+    assert queue.views.meta(EXECUTION)["state"] == State.COMPLETED
+
+
+def test_the_same_actor_with_other_arguments_and_the_same_gates_is_its_retry(
+    broker: BandedRedisBroker, queue: ExecutionQueueService
+) -> None:
+    steps: list[int] = []
+
+    @dramatiq.actor(gates=["tenant:{tenant}"])
+    def work(tenant: str, step: int) -> None:
+        steps.append(step)
+        if step < 3:
+            work.send_with_options(args=(tenant, step + 1), execution_id=EXECUTION)
+
+    work.send_with_options(args=("a", 1), execution_id=EXECUTION)
+    with running(broker):
+        broker.join("default", timeout=20_000)
+    assert steps == [1, 2, 3]
+    assert queue.views.meta(EXECUTION)["attempt"] == "3"
