@@ -4,11 +4,13 @@ In the flow: where `execution_requested.send({...})` and the reports of ends com
 InvalidRequest in the caller, and nothing was queued; what is sent is JSON of a valid event.
 """
 
+from datetime import timedelta
 from typing import Any, ClassVar, Final, cast
 
 from dramatiq import Actor, Message
 
-from ..scheduler.errors import InvalidRequest, shown
+from ..scheduler.connection import server_advice
+from ..scheduler.errors import InvalidRequest, QueueUnavailable, shown
 from ..scheduler.events import (
     ExecutionCancelledEvent,
     ExecutionCompletedEvent,
@@ -17,6 +19,7 @@ from ..scheduler.events import (
     ExecutionTimeoutEvent,
 )
 from ..scheduler.events.event import Event
+from .runtime import settings
 
 Given = Event | dict[str, Any]
 """An event as it may be sent, and as it arrives."""
@@ -35,6 +38,25 @@ class EventActor(Actor[..., Any]):
     """An actor that takes one event."""
 
     model: ClassVar[type[Event]]
+
+    def send_with_options(
+        self,
+        *,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        delay: "timedelta | int | None" = None,
+        **options: Any,
+    ) -> "Message[Any]":
+        """Send the event.
+
+        Raises:
+            QueueRejected: If it is not accepted; nothing was kept.
+            QueueUnavailable: If Redis did not answer; says where it was looked for.
+        """
+        try:
+            return super().send_with_options(args=args, kwargs=kwargs, delay=delay, **options)
+        except QueueUnavailable as error:
+            raise QueueUnavailable(f"{error}; {server_advice(settings)}") from error
 
     def message_with_options(
         self, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any

@@ -20,6 +20,8 @@ from .gated_actor import GatedActor, parse_band
 from .templates import check_gates, filled
 
 MESSAGE_OPTIONS: Final = frozenset({"band", "user_id", "gates", "execution_id", "scheduled_at"})
+OPTIONS_OF_ACTORS: Final = frozenset({"action", "lane"})
+"""Of an actor alone: on a message they would be taken for something, and do nothing."""
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
 MAX_UNIX_MS: Final = 10**14
 """The year 5138."""
@@ -64,6 +66,10 @@ def read_message(gated: GatedActor, message: "Message[Any]", delay_ms: float | N
     if gated.runs_events:
         return _read_event(gated, message, due_ms)
     options = message.options
+    for name in OPTIONS_OF_ACTORS & options.keys():
+        raise InvalidRequest(
+            name, "is not an option of a message", allowed=f"on the actor; {gated.name} has {getattr(gated, name)}"
+        )
     user_id = options.get("user_id")
     band = options.get("band")
     gates = gated.gates + (check_gates(options["gates"]) if "gates" in options else ())

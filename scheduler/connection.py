@@ -126,7 +126,7 @@ def connect(settings: Settings, *, wait_seconds: float | None = None, name: str 
         url,
         wait_seconds=settings.redis.connect_wait_seconds if wait_seconds is None else wait_seconds,
         socket_timeout_seconds=timeout_seconds,
-        advice=_advice(settings),
+        advice=server_advice(settings),
     )
     return client_of(url, socket_timeout_seconds=timeout_seconds, name=name)
 
@@ -159,10 +159,11 @@ def wait_until_it_answers(url: str, *, wait_seconds: float, socket_timeout_secon
             time.sleep(_POLL_SECONDS)
 
 
-def _advice(settings: Settings) -> str:
+def server_advice(settings: Settings) -> str:
+    """What to do when the server does not answer."""
     if settings.redis.url is not None:
         return "start that server, or name another with BANDMASTER_REDIS__URL"
     return (
-        "start it with `python -m bandmaster.scheduler.embedded` (the Procfile's `redis`), "
-        "or name a server with BANDMASTER_REDIS__URL"
+        f"start everything for the folder {settings.paths.absolute} with `bandmaster up`, or only the server with "
+        "`python -m bandmaster.scheduler.embedded` (the Procfile's `redis`), or name one with BANDMASTER_REDIS__URL"
     )

@@ -4,6 +4,7 @@ In the flow: the command line and applications call these; admission reads what 
 that admits (D14). Repeating a call does no harm.
 """
 
+from .answering import answered
 from .errors import InvalidRequest, shown
 from .identifiers import check_action, check_gate_key, check_lane, check_user_id
 from .scripts import Scripts
@@ -15,6 +16,10 @@ EVERYTHING = "*"
 
 def check_limited(gate: object) -> str:
     """The value, if it names a gate: `action:X`, `user:Y` or any key; else InvalidRequest."""
+    if gate == EVERYTHING:
+        raise InvalidRequest(
+            "gate", "'*' is no gate", allowed="the setting max_concurrent_executions limits everything"
+        )
     if isinstance(gate, str):
         kind, _, rest = gate.partition(":")
         if kind == "action":
@@ -31,6 +36,12 @@ def check_pausable(name: object) -> str:
     if isinstance(name, str) and name.startswith("lane:"):
         return f"lane:{check_lane(name.removeprefix('lane:'))}"
     return check_limited(name)
+
+
+def check_limit(name: str, value: object) -> None:
+    """Raise InvalidRequest unless the value may be a limit."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidRequest(name, f"{shown(value)} is not a limit", allowed="a whole number, 0 or more")
 
 
 def _whole(value: object) -> int:
@@ -62,10 +73,11 @@ class Controls:
             InvalidRequest: If the gate or the limit is not allowed.
         """
         check_limited(gate)
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidRequest("limit", f"{shown(limit)} is not a limit", allowed="a whole number, 0 or more")
+        if limit is not None:
+            check_limit("limit", limit)
         return int(self._scripts.call(self._limit, gate, "" if limit is None else limit))
 
+    @answered()
     def limits(self) -> dict[str, int]:
         """Every gate's limit."""
         raw = self._scripts.client.hgetall(self._scripts.keys.named("limits"))
@@ -87,6 +99,7 @@ class Controls:
         """
         return self._scripts.call(self._resume, check_pausable(name)) == 1
 
+    @answered()
     def paused(self) -> dict[str, int]:
         """What is paused, and since when in unix milliseconds."""
         raw = self._scripts.client.hgetall(self._scripts.keys.named("paused"))

@@ -58,6 +58,9 @@ def check_action(value: object) -> str:
 
 def check_gate_key(value: object) -> str:
     """The value, if it may be a gate's key (`action:X`, `user:Y` or any other); else InvalidRequest."""
+    if isinstance(value, str) and (value == "*" or value.startswith("lane:")):
+        # These name what can be paused beside the gates.
+        raise InvalidRequest("gate", f"{shown(value)} is no gate", allowed="any other key; a lane can only be paused")
     # isprintable() is false for every control character, surrogate and white space except the plain blank.
     if isinstance(value, str) and 1 <= len(value) <= GATE_KEY_MAX_CHARS and value.isprintable() and " " not in value:
         return value

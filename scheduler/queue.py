@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import redis
 
-from .controls import Controls
+from .controls import Controls, check_limit
 from .errors import InvalidRequest, QueueRejected
 from .events import ExecutionRequestedEvent
 from .grants import Cancellation, Code, Parked, read_settled
@@ -106,7 +106,13 @@ class ExecutionQueueService:
         Returns:
             Its id and event, granted for the event's timeout plus a grace, since nobody renews it; None if none waits
             that may run. An execution whose event cannot be read is ended as FAILED and the next is taken (D4).
+
+        Raises:
+            InvalidRequest: If `max_active` is no limit.
+            QueueUnavailable: If Redis did not answer.
         """
+        if max_active is not None:
+            check_limit("max_active", max_active)
         while True:
             admission = self.transitions.admit(self.lane, 1, max_active=max_active)
             for grant in admission.grants:
@@ -159,7 +165,7 @@ class ExecutionQueueService:
         Returns:
             False if it does not wait (any more).
         """
-        code, _ = self.transitions.reprioritise(check_execution_id(execution_id), int(Priority.parse(new_priority)))
+        code, _ = self.transitions.reprioritise(check_execution_id(execution_id), new_priority)
         return code is Code.OK
 
     def remove(self, execution_id: str) -> bool:

@@ -11,15 +11,16 @@ import os
 import secrets
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, OutOfMemoryError
+from redis.exceptions import NoScriptError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from .answering import answered
 from .errors import QueueUnavailable
 from .keys import Keys
 from .script_source import ScriptSource, assemble
@@ -105,7 +106,7 @@ class Scripts:
         """Call a script and answer what it answers.
 
         Raises:
-            QueueUnavailable: If Redis did not answer, or has no memory left.
+            QueueUnavailable: If Redis did not answer, or refused.
         """
         if not source.takes_token:
             return self.execute(source, arguments)
@@ -133,17 +134,13 @@ class Scripts:
         pauses = iter(REPEAT_PAUSES_SECONDS)
         while True:
             try:
-                return self._checked(self._evaluate(source, arguments))
-            except (RedisConnectionError, RedisTimeoutError) as error:
-                self._wait_or_raise(error, pauses)
-            except OutOfMemoryError as error:
-                raise QueueUnavailable("Redis has no memory left (maxmemory) and refused the write") from error
-
-    def _wait_or_raise(self, error: Exception, pauses: Iterator[float]) -> None:
-        pause = next(pauses, None)
-        if pause is None:
-            raise QueueUnavailable(f"Redis did not answer: {error}") from error
-        time.sleep(pause)
+                with answered():
+                    return self._checked(self._evaluate(source, arguments))
+            except QueueUnavailable as error:
+                pause = next(pauses, None)
+                if pause is None or not isinstance(error.__cause__, RedisConnectionError | RedisTimeoutError):
+                    raise
+                time.sleep(pause)
 
     def _evaluate(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> Any:
         command = self._command(source, arguments)

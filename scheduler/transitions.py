@@ -21,6 +21,7 @@ from .grants import (
     read_settled,
     read_state,
 )
+from .priority import Priority
 from .scripts import Argument, Call, Scripts
 from .states import State
 
@@ -263,9 +264,9 @@ class Transitions:
         raw = self.scripts.call(self._remove, execution_id)
         return Code(raw[0].decode()), read_state(raw[1])
 
-    def reprioritise(self, execution_id: str, band: int) -> tuple[Code, State | None]:
-        """Move what waits to another band, at its own time."""
-        raw = self.scripts.call(self._reprioritise, execution_id, int(band))
+    def reprioritise(self, execution_id: str, band: Priority | str | int) -> tuple[Code, State | None]:
+        """Move what waits to another band, at its own time; InvalidRequest if there is no such band."""
+        raw = self.scripts.call(self._reprioritise, execution_id, int(Priority.parse(band)))
         return Code(raw[0].decode()), read_state(raw[1])
 
 

@@ -4,14 +4,12 @@ In the flow: the command line and applications call these; nothing here changes 
 others is read with them in one script, in one moment.
 """
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import redis
-
-from .errors import QueueUnavailable, UnknownExecution
+from .answering import answered
+from .errors import UnknownExecution
 from .priority import Priority
 from .scripts import Scripts
 from .states import State
@@ -78,15 +76,6 @@ class Leader:
     epoch: int
 
 
-@contextmanager
-def _answered() -> Generator[None]:
-    """What redis-py raises, as the rest of the engine says it."""
-    try:
-        yield
-    except (redis.ConnectionError, redis.TimeoutError) as error:
-        raise QueueUnavailable(f"Redis did not answer: {error}") from error
-
-
 class Views:
     """The reads on one server. Each raises QueueUnavailable if the server does not answer."""
 
@@ -134,13 +123,13 @@ class Views:
             length, active, int(limit) if limit else None, float(oldest) if oldest else None, enqueued, completed
         )
 
-    @_answered()
+    @answered()
     def meta(self, execution_id: str) -> dict[str, str]:
         """An execution's record: state, lane, band, action, user, attempt, timestamps, pod; empty if unknown."""
         raw = self._client.hgetall(self._keys.meta(execution_id))
         return {name.decode(): value.decode() for name, value in raw.items()}
 
-    @_answered()
+    @answered()
     def metas(self, execution_ids: list[str]) -> list[dict[str, str]]:
         """Many records in one round trip, in order."""
         pipeline = self._client.pipeline(transaction=False)
@@ -148,42 +137,42 @@ class Views:
             pipeline.hgetall(self._keys.meta(execution_id))
         return [{n.decode(): v.decode() for n, v in raw.items()} for raw in pipeline.execute()]
 
-    @_answered()
+    @answered()
     def result(self, execution_id: str) -> bytes | None:
         """The outcome as JSON, if it is kept still."""
         return self._client.get(self._keys.result(execution_id))
 
-    @_answered()
+    @answered()
     def event(self, execution_id: str) -> bytes | None:
         """The event as JSON, while the execution lives or is a dead letter."""
         return self._client.get(self._keys.event(execution_id))
 
-    @_answered()
+    @answered()
     def message(self, execution_id: str) -> bytes | None:
         """The Dramatiq message, while the execution lives or is a dead letter; an event has one once granted."""
         return self._client.get(self._keys.message(execution_id))
 
-    @_answered()
+    @answered()
     def pending(self, limit: int = LISTED_A_PAGE) -> list[str]:
         """Ids that wait, in the order of their scores."""
         return [raw.decode() for raw in self._client.zrange(self._keys.named("pending"), 0, limit - 1)]
 
-    @_answered()
+    @answered()
     def scheduled(self, limit: int = LISTED_A_PAGE) -> list[str]:
         """Ids that are not yet due, the next first."""
         return [raw.decode() for raw in self._client.zrange(self._keys.named("scheduled"), 0, limit - 1)]
 
-    @_answered()
+    @answered()
     def active(self) -> list[str]:
         """Ids that hold a slot, in no order."""
         return [raw.decode() for raw in self._client.smembers(self._keys.named("active"))]
 
-    @_answered()
+    @answered()
     def dead(self, limit: int = LISTED_A_PAGE) -> list[str]:
         """Dead letters, the latest first."""
         return [raw.decode() for raw in self._client.zrevrange(self._keys.named("dead"), 0, limit - 1)]
 
-    @_answered()
+    @answered()
     def lapsed_pods(self, now_ms: float, limit: int = LISTED_A_PAGE) -> list[str]:
         """Ids in POD or CANCELLING whose lease ran out, for reconciling with what really runs."""
         return [
@@ -191,23 +180,23 @@ class Views:
             for raw in self._client.zrangebyscore(self._keys.named("lease:pods"), "-inf", now_ms, start=0, num=limit)
         ]
 
-    @_answered()
+    @answered()
     def members(self, lane: str) -> set[str]:
         """A lane's live executions."""
         return {raw.decode() for raw in self._client.smembers(self._keys.members(lane))}
 
-    @_answered()
+    @answered()
     def lane_size(self, lane: str) -> int:
         """How many executions of a lane live: wait, are scheduled or run."""
         return self._client.scard(self._keys.members(lane))
 
-    @_answered()
+    @answered()
     def asked_ms_ago(self, lane: str) -> int | None:
         """How long ago a worker last asked for a lane; None: never."""
         asked = self._client.hget(self._keys.named("rounds"), f"lane:{lane}")
         return None if asked is None else max(0, self.server_time_ms() - int(asked))
 
-    @_answered()
+    @answered()
     def leader(self) -> Leader | None:
         """The scheduler process that leads; None if none does."""
         raw = self._client.get(self._keys.named("leader"))
@@ -216,7 +205,7 @@ class Views:
         epoch, _, leader_id = raw.decode().partition(" ")
         return Leader(leader_id, int(epoch))
 
-    @_answered()
+    @answered()
     def held(self, gates: list[str]) -> list[int]:
         """How many executions hold each of these gates, in order."""
         pipeline = self._client.pipeline(transaction=False)
@@ -224,7 +213,7 @@ class Views:
             pipeline.scard(self._keys.held(gate))
         return pipeline.execute()
 
-    @_answered()
+    @answered()
     def server_time_ms(self) -> int:
         """The server's clock, which all timestamps are of."""
         seconds, microseconds = self._client.time()
@@ -255,7 +244,7 @@ class Views:
                 return
             at = "(" + page[-1][0].decode()
 
-    @_answered()
+    @answered()
     def _page(self, at: str, newest_first: bool) -> list[Any]:
         journal = self._keys.named("journal")
         if newest_first:

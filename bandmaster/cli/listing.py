@@ -107,7 +107,7 @@ def read_states(typed: list[str]) -> tuple[list[str], frozenset[State] | None]:
             states.add(State[one.upper()])
             groups |= {group for group in GROUPS if group != "dead" and State[one.upper()] in _STATES[group]}
         else:
-            allowed = ", ".join([*GROUPS, *(name.lower() for name in State.__members__)])
+            allowed = ", ".join(dict.fromkeys([*GROUPS, *(name.lower() for name in State.__members__)]))
             raise WrongUsage(f"--state: {shown(one)} is not a state; allowed: {allowed}")
     return [group for group in GROUPS if group in groups], frozenset(states)
 

@@ -114,9 +114,11 @@ class LocalPods:
 
     def ping(self) -> None:
         """See ``Pods.ping``."""
-        self._make_root()
-        if not os.access(self._root, os.R_OK | os.W_OK | os.X_OK):
-            raise PodsUnavailable(f"the folder {self._root} is not writable")
+        # Who only asks makes no folder: where it is not there yet, its place has to be writable.
+        root = Path(self._root)
+        there = next(folder for folder in (root, *root.parents) if folder.exists())
+        if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+            raise PodsUnavailable(f"the folder {there} is not writable")
 
     def describe(self) -> str:
         """See ``Pods.describe``."""

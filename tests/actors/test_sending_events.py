@@ -1,8 +1,10 @@
 """What may be sent to the actors, in which forms, and that bad input is refused at the door with nothing kept."""
 
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -167,3 +169,18 @@ def test_messages_are_plain_json_whatever_was_given(lifecycle: Lifecycle) -> Non
     message: Message[Any] = execution_requested.message(requested("true", gates=("a", "b")))
     assert message.args[0]["gates"] == ["a", "b"]
     assert Message.decode(message.encode()) == message
+
+
+def test_a_caller_that_finds_no_server_is_told_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
+    code = (
+        "from bandmaster.actors import execution_requested\n"
+        "try:\n"
+        "    execution_requested.send({'command': ['true']})\n"
+        "except Exception as error:\n"
+        "    print(type(error).__name__, error)\n"
+    )
+    environment = {**os.environ, "BANDMASTER_PATHS__VAR_DIR": str(tmp_path / "var")}
+    environment.pop("BANDMASTER_REDIS__URL", None)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("QueueUnavailable Redis did not answer")
+    assert f"start everything for the folder {tmp_path / 'var'} with `bandmaster up`" in done.stdout

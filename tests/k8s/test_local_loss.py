@@ -158,7 +158,7 @@ def test_a_mark_for_an_earlier_pod_of_the_name_means_nothing_to_this_one(pods: L
 
 
 def test_what_a_creator_that_died_had_prepared_is_swept_up(pods: LocalPods, root: Path) -> None:
-    pods.ping()
+    (root / "pods").mkdir(parents=True)
     old, new = (root / "pods" / f"{PREPARED_PREFIX}{age}" for age in ("old", "new"))
     for path in (old, new):
         path.mkdir()

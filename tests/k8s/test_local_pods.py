@@ -144,7 +144,7 @@ def test_two_processes_and_many_threads_at_once_make_one_pod(pods: LocalPods, ro
 
 def test_a_name_that_something_else_has_is_a_conflict(pods: LocalPods, root: Path) -> None:
     wanted = spec("true")
-    pods.ping()
+    pods.list()
     taken = root / "pods" / wanted.name
     taken.mkdir()
     (taken / "spec.json").write_text("not a pod")
@@ -235,7 +235,7 @@ def test_a_name_that_no_pod_has_is_answered_and_touches_nothing(pods: LocalPods,
 def test_a_root_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     pods = connect("local", root=tmp_path / "file")
-    with pytest.raises(PodsUnavailable, match="cannot be made"):
+    with pytest.raises(PodsUnavailable, match="is not writable"):
         pods.ping()
     with pytest.raises(PodsUnavailable, match="cannot be made"):
         pods.create(spec("true"))
@@ -244,11 +244,16 @@ def test_a_root_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
 
 def test_a_root_that_somebody_removes_makes_pods_unavailable_to_a_watch(pods: LocalPods, root: Path) -> None:
     watch = pods.watch(30)
-    pods.ping()
+    pods.list()
     (root / "pods" / "exec-blocks-1").mkdir()
     threading.Timer(0.2, shutil.rmtree, [root]).start()
     with pytest.raises(PodsUnavailable):
         next(watch)
+
+
+def test_asking_whether_it_answers_makes_nothing(tmp_path: Path) -> None:
+    connect("local", root=tmp_path / "var").ping()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_pods_are_private_to_their_user(pods: LocalPods, root: Path) -> None:

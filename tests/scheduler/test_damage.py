@@ -1,8 +1,10 @@
 """Keys that somebody deleted by hand: what is left of them is cleared away, and nobody else is held back."""
 
+import pytest
 import redis
 from defects.contrast import event
 
+from bandmaster.scheduler.errors import QueueUnavailable
 from bandmaster.scheduler.grants import Code
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
@@ -43,3 +45,12 @@ def test_a_grant_whose_record_is_gone_does_not_stop_the_reaper(redis_client: red
     assert queue.release("ghost") is Code.UNKNOWN
     wait_until(lambda: queue.maintenance.reap() and queue.views.meta("lost")["state"] == "PENDING")
     assert redis_client.zcard("exec_queue:lease") == 0
+
+
+def test_a_key_of_another_type_is_said_by_the_engine_s_own_error(redis_client: redis.Redis) -> None:
+    redis_client.set("exec_queue:pending", "not ours")
+    queue = ExecutionQueueService(redis_client)
+    with pytest.raises(QueueUnavailable, match=r"Redis refused: .*wrong kind of value"):
+        queue.enqueue(event("x"))
+    with pytest.raises(QueueUnavailable, match="Redis refused"):
+        queue.views.pending()

@@ -202,7 +202,10 @@ def test_it_never_forgets_for_want_of_memory_and_logs_every_write(start: Start, 
 
 
 def test_a_client_that_may_not_wait_is_told_how_to_start_it(settings: Settings) -> None:
-    with pytest.raises(QueueUnavailable, match=r"start it with `python -m bandmaster.scheduler.embedded`"):
+    with pytest.raises(
+        QueueUnavailable,
+        match=r"`bandmaster up`, or only .* `python -m bandmaster.scheduler.embedded`",
+    ):
         connect(settings, wait_seconds=0)
     with (
         redis.Redis.from_url(redis_url(settings), retry=Retry(NoBackoff(), 0)) as client,

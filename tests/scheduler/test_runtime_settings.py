@@ -47,3 +47,30 @@ def test_a_configured_value_yields_to_an_operators_and_the_default_comes_back(re
     assert controls.change_setting("max_crashes", 9) == 9
     assert controls.change_setting("max_crashes", 7, only_if_unset=True) == 9
     assert controls.change_setting("max_crashes", None) == 3
+
+
+@pytest.mark.parametrize("gate", ["*", "lane:executions"])
+def test_what_can_only_be_paused_takes_no_limit(gate: str, redis_client: redis.Redis) -> None:
+    controls = ExecutionQueueService(redis_client).controls
+    with pytest.raises(InvalidRequest, match="is no gate"):
+        controls.set_limit(gate, 0)
+    assert controls.limits() == {}
+    assert controls.pause(gate)
+
+
+@pytest.mark.parametrize("limit", [-1, 2.5, True, "a"])
+def test_a_limit_for_one_call_that_is_none_is_refused_and_grants_nothing(limit: Any, redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    queue.enqueue(event("x"))
+    with pytest.raises(InvalidRequest, match=r"max_active: .* is not a limit"):
+        queue.try_schedule(limit)
+    assert queue.get_queue_status() == {"queue_depth": 1, "active_count": 0}
+
+
+@pytest.mark.parametrize("band", [7, -3, 2.5, True, None, "URGENT"])
+def test_a_transition_to_no_band_is_refused(band: Any, redis_client: redis.Redis) -> None:
+    queue = ExecutionQueueService(redis_client)
+    queue.enqueue(event("x"))
+    with pytest.raises(InvalidRequest, match="is not a priority"):
+        queue.transitions.reprioritise("x", band)
+    assert queue.get_pending_by_priority()["NORMAL"] == 1
