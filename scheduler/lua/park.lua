@@ -12,9 +12,11 @@
 -- include: keys settings time reply journal gates lanes waiting ending staleness repair
 local ARGUMENTS_EACH = 10
 local swept_in_vain = false
+local queued, enqueued = nil, {} -- how many wait; how many of each action were accepted here
 
 local function is_full()
-    return redis.call('ZCARD', K.pending) + redis.call('ZCARD', K.scheduled) >= setting('max_queue_size')
+    queued = queued or redis.call('ZCARD', K.pending) + redis.call('ZCARD', K.scheduled)
+    return queued >= setting('max_queue_size')
 end
 
 -- Expires what is stale, until a sweep of this call found nothing.
@@ -22,7 +24,7 @@ local function make_room()
     if swept_in_vain then return end
     local expired = 0
     for band = 0, 4 do expired = expired + sweep_band(band, '', 20) end
-    swept_in_vain = expired == 0
+    swept_in_vain, queued = expired == 0, nil
 end
 
 -- Why it is refused: a code and a detail, or nil.
@@ -37,18 +39,18 @@ local function refusal(id, m)
     if m.user and tonumber(redis.call('HGET', K.users, m.user) or '0') >= allowed then return 'USER_LIMIT', allowed end
 end
 
+-- All but meta, whose fields are returned: they are written together with the state.
 local function keep(id, m, event, message)
     local ttl = setting('event_ttl_seconds')
     if event ~= '' then redis.call('SET', D.event(id), event, 'EX', ttl) end
     if message ~= '' then redis.call('SET', D.message(id), message, 'EX', ttl) end
-    local fields = {'lane', m.lane, 'band', m.band, 'action', m.action, 'timeout_ms', m.timeout_ms, 'accepted_at', now}
-    for _, name in ipairs({'user', 'gates'}) do
-        if m[name] then fields[#fields + 1], fields[#fields + 2] = name, m[name] end
-    end
-    redis.call('HSET', D.meta(id), unpack(fields))
     redis.call('SADD', D.members(m.lane), id)
-    redis.call('HINCRBY', D.action_stats(m.action), 'total_enqueued', 1)
+    queued, enqueued[m.action] = queued + 1, (enqueued[m.action] or 0) + 1
     count_user(m, 1)
+    local fields = {'lane', m.lane, 'band', m.band, 'action', m.action, 'timeout_ms', m.timeout_ms, 'accepted_at', now}
+    if m.user then fields[11], fields[12] = 'user', m.user end
+    if m.gates then fields[#fields + 1], fields[#fields + 2] = 'gates', m.gates end
+    return unpack(fields)
 end
 
 local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, event, message)
@@ -60,15 +62,14 @@ local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, eve
         journal('reject', id, m, 'reason', code)
         return {code, detail}
     end
-    keep(id, m, event, message)
     local due, position = tonumber(due_ms) or 0, -1
     if due > now then
-        enter_scheduled(id, m, due)
+        enter_scheduled(id, m, due, keep(id, m, event, message))
         m.score = ''
         if due - now < 1000 then wake(lane) end -- sooner than an idle consumer asks again
     else
         m.score = exact(m.band * BAND_WIDTH_MS + next_time(now))
-        enter_pending(id, m)
+        enter_pending(id, m, keep(id, m, event, message))
         position = redis.call('ZRANK', K.pending, id)
     end
     journal('park', id, m, 'state', m.state, 'position', position, 'score', m.score, 'gates', gates, 'due', due_ms)
@@ -78,10 +79,12 @@ end
 local replay = said()
 if replay then return replay end
 
-promote_due(200)
+if redis.call('ZCARD', K.scheduled) > 0 then promote_due(200) else queued = redis.call('ZCARD', K.pending) end
 local replies = {}
 for i = 3, #ARGV, ARGUMENTS_EACH do
     replies[#replies + 1] = park(unpack(ARGV, i, i + ARGUMENTS_EACH - 1))
 end
+keep_clock()
+for action, count in pairs(enqueued) do redis.call('HINCRBY', D.action_stats(action), 'total_enqueued', count) end
 settle_lanes()
 return answer(replies)

@@ -16,7 +16,7 @@ local lane, count, lease_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
 local HOLDING = {RUNNING = true, POD = true, CANCELLING = true}
 
 local function settle()
-    local m = load(id)
+    local m = load_holder(id)
     if not m then return 'UNKNOWN', '' end
     if m.ended_at then return 'ENDED', m.state end
     if not HOLDING[m.state] or (only ~= '' and m.state ~= only) then return 'NOT_HELD', m.state end

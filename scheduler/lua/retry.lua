@@ -30,7 +30,7 @@ local function back(m)
 end
 
 local function settle()
-    local m = load(id)
+    local m = load_holder(id)
     if not m then return 'UNKNOWN', '' end
     if m.ended_at then return 'ENDED', m.state end
     local from_pod = kind == 'infrastructure' and (m.state == 'POD' or m.state == 'CANCELLING')

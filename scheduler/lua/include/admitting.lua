@@ -3,16 +3,18 @@
 local MAX_MOVES = 100
 local payloads = {}
 
-local function grant(id, m, gates, lease_ms)
+local function grant(id, m, gates, left, lease_ms)
     m.attempt = tonumber(m.attempt or 0) + 1
-    leave_pending(id, m)
+    local behind = leave_pending(id, m)
     count_user(m, -1)
-    redis.call('SADD', K.active, id)
-    hold(id, gates)
+    slots_taken = slots_taken + redis.call('SADD', K.active, id)
+    hold(id, gates, left, behind)
     local lease = lease_ms > 0 and lease_ms or tonumber(m.timeout_ms) + setting('grace_ms')
     redis.call('ZADD', K.lease, now + lease, id)
     redis.call('HSET', D.meta(id), 'state', 'RUNNING', 'attempt', m.attempt, 'granted_at', now)
-    refresh_payload(id)
+    local ttl, payload = setting('event_ttl_seconds'), payloads[id]
+    if payload[1] then redis.call('EXPIRE', D.event(id), ttl) end
+    if payload[2] then redis.call('EXPIRE', D.message(id), ttl) end
     journal('admit', id, m, 'state', 'RUNNING', 'waited_ms', now - tonumber(m.waiting_since))
     return {id, m.attempt, lease}
 end
@@ -26,10 +28,10 @@ local function consider(id, m, lease_ms)
         return finish(id, m, 'lose', 'FAILED', 'event_lost', false)
     end
     local gates = gates_of(m)
-    local closed = closed_gate(gates)
+    local closed, left = closed_gate(gates)
     if closed then return move_behind(id, m, closed) end
     payloads[id] = payload
-    return grant(id, m, gates, lease_ms)
+    return grant(id, m, gates, left, lease_ms)
 end
 
 -- Its meta was deleted by hand: it must not be a candidate for ever.
@@ -49,7 +51,7 @@ local function admit(lane, count, lease_ms, max_active, ceiling)
     while #grants < count and #grants < slots and moves < MAX_MOVES do
         local id, score, gate = best_candidate(lane)
         if not id or (ceiling and tonumber(score) > ceiling) then break end
-        local m = load(id)
+        local m = load_candidate(id)
         if m then grants[#grants + 1] = consider(id, m, lease_ms) else forget(id, lane, gate) end
         moves = moves + 1
     end

@@ -1,9 +1,8 @@
 -- The end of an execution: the slot and its gates are given back, the terminal state is written once, the payload is
 -- deleted unless it is dead-lettered, and meta stays for a while so that a late duplicate is recognised.
 local function leave_slot(id, m)
-    redis.call('SREM', K.active, id)
-    redis.call('ZREM', K.lease, id)
-    redis.call('ZREM', K.pod_lease, id)
+    slots_taken = (slots_taken or redis.call('SCARD', K.active)) - redis.call('SREM', K.active, id)
+    redis.call('ZREM', m.state == 'RUNNING' and K.lease or K.pod_lease, id)
     unhold(id, gates_of(m))
 end
 
@@ -38,6 +37,7 @@ local function wait_again(id, m, verb, delay_ms, reason)
         if delay_ms < 1000 then wake(m.lane) end -- sooner than an idle consumer asks again
     else
         enter_pending(id, m)
+        touched[m.lane] = true -- what is admitted next looks at it
     end
     refresh_payload(id)
     journal(verb, id, m, 'state', m.state, 'reason', reason, 'delay_ms', delay_ms)

@@ -2,6 +2,7 @@
 -- someone of the lane waiting, by their best waiter's score. Whatever changes a gate or its best waiter re-indexes it.
 local any_paused = redis.call('EXISTS', K.paused) == 1
 local touched = {} -- lanes whose best candidate may have changed; include/lanes.lua settles them
+local offered = {} -- lane → the best score among those that entered it here
 
 local function is_paused(name)
     return any_paused and redis.call('HEXISTS', K.paused, name) == 1
@@ -21,18 +22,24 @@ local function has_room(gate, limit)
     return not limit or redis.call('SCARD', D.held(gate)) < tonumber(limit)
 end
 
--- The first of these gates that has no room, or nil.
+-- The first of these gates that has no room; or nil, and how many more each gate with a limit lets through.
 local function closed_gate(gates)
-    local limits = redis.call('HMGET', K.limits, unpack(gates))
+    local limits, left = redis.call('HMGET', K.limits, unpack(gates)), {}
     for i, gate in ipairs(gates) do
-        if not has_room(gate, limits[i]) then return gate end
+        if is_paused(gate) then return gate end
+        if limits[i] then
+            left[gate] = tonumber(limits[i]) - redis.call('SCARD', D.held(gate))
+            if left[gate] < 1 then return gate end
+        end
     end
+    return nil, left
 end
 
-local function reindex(gate)
+-- `room` is whether the gate has some, where the caller knows.
+local function reindex(gate, room)
     local lanes = redis.call('SMEMBERS', D.gate_lanes(gate))
     if #lanes == 0 then return end
-    local room = has_room(gate, redis.call('HGET', K.limits, gate))
+    if room == nil then room = has_room(gate, redis.call('HGET', K.limits, gate)) end
     for _, lane in ipairs(lanes) do
         local best = redis.call('ZRANGE', D.waiting(gate, lane), 0, 0, 'WITHSCORES')
         if #best == 0 then redis.call('SREM', D.gate_lanes(gate), lane) end
@@ -45,16 +52,21 @@ local function reindex(gate)
     end
 end
 
-local function hold(id, gates)
+-- `left` is what closed_gate found; `behind` the gate behind which this one was the best waiter, if it was. Only what
+-- closes a gate or takes its best waiter changes the index.
+local function hold(id, gates, left, behind)
     for _, gate in ipairs(gates) do
         redis.call('SADD', D.held(gate), id)
-        reindex(gate)
+        local room = not left[gate] or left[gate] > 1
+        if not room or gate == behind then reindex(gate, room) end
     end
 end
 
+-- Only the holder that leaves a full gate opens it.
 local function unhold(id, gates)
-    for _, gate in ipairs(gates) do
-        redis.call('SREM', D.held(gate), id)
-        reindex(gate)
+    local limits = redis.call('HMGET', K.limits, unpack(gates))
+    for i, gate in ipairs(gates) do
+        local left = redis.call('SREM', D.held(gate), id) == 1
+        if left and limits[i] and redis.call('SCARD', D.held(gate)) == tonumber(limits[i]) - 1 then reindex(gate) end
     end
 end

@@ -3,9 +3,12 @@
 local MAX_WAKE_TOKENS = 64
 local LIVE_CONSUMER_MS = 5000
 
+local slots_taken -- counted once a script, and kept by what takes a slot or gives one back
+
 local function free_slots(max_active)
     if is_paused('*') then return 0 end
-    return (max_active or setting('max_concurrent_executions')) - redis.call('SCARD', K.active)
+    slots_taken = slots_taken or redis.call('SCARD', K.active)
+    return (max_active or setting('max_concurrent_executions')) - slots_taken
 end
 
 -- Its id, its score, and the gate it waits behind, if it does.
@@ -21,8 +24,8 @@ end
 
 local function wake(lane)
     if is_paused('lane:' .. lane) then return end
-    local key = D.wake(lane)
-    if redis.call('LLEN', key) < math.min(free_slots(), MAX_WAKE_TOKENS) then redis.call('RPUSH', key, '1') end
+    local key, wanted = D.wake(lane), math.min(free_slots(), MAX_WAKE_TOKENS)
+    if wanted > 0 and redis.call('LLEN', key) < wanted then redis.call('RPUSH', key, '1') end
 end
 
 -- Returns whether the lane has a candidate.
@@ -37,8 +40,21 @@ local function index_lane(lane)
     return id ~= nil
 end
 
+-- What entered a lane changes its best candidate only by being better.
+local function index_offered()
+    for lane, score in pairs(offered) do
+        if not touched[lane] then
+            local best = redis.call('ZSCORE', K.lanes, lane)
+            if not best or score < tonumber(best) then redis.call('ZADD', K.lanes, exact(score), lane) end
+            wake(lane)
+        end
+    end
+    offered = {}
+end
+
 -- Last in every script that may have changed a lane's best candidate.
 local function settle_lanes()
+    index_offered()
     for lane in pairs(touched) do
         if index_lane(lane) then wake(lane) end
     end

@@ -14,6 +14,7 @@ local function promote_due(bound)
             journal('promote', id, m, 'state', 'PENDING', 'score', m.score)
         end
     end
+    keep_clock()
     return #due / 2
 end
 

@@ -23,40 +23,48 @@ local function is_stale(m)
     return waited - (paused_total(m) - tonumber(m.paused_before or 0)) > setting('stale_timeout_seconds') * 1000
 end
 
+-- What else is to be noted of an execution is given last, here and below: one write for all.
 -- Not before `due`. Those due in the same millisecond keep the order in which they came, up to 1024 of them.
-local function enter_scheduled(id, m, due)
+local function enter_scheduled(id, m, due, ...)
     local last = redis.call('ZREVRANGEBYSCORE', K.scheduled, '(' .. exact(due + 1), exact(due), 'WITHSCORES', 'LIMIT', 0, 1)
     local score = last[2] and math.min(tonumber(last[2]) + 1 / 1024, due + 1023 / 1024) or due
     redis.call('ZADD', K.scheduled, exact(score), id)
-    redis.call('HSET', D.meta(id), 'state', 'SCHEDULED', 'due', due)
+    redis.call('HSET', D.meta(id), 'state', 'SCHEDULED', 'due', due, ...)
     m.state = 'SCHEDULED'
 end
 
-local function enter_pending(id, m)
+local function enter_pending(id, m, ...)
     redis.call('ZADD', K.pending, m.score, id)
     redis.call('ZADD', D.ready(m.lane), m.score, id)
     redis.call('ZADD', D.action_pending(m.action), exact(tonumber(m.score) - m.band * BAND_WIDTH_MS), id)
-    redis.call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'waiting_since', now)
+    redis.call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'waiting_since', now, ...)
     if any_paused then redis.call('HSET', D.meta(id), 'paused_before', paused_total(m)) end
-    m.state, touched[m.lane] = 'PENDING', true
+    m.state, offered[m.lane] = 'PENDING', math.min(tonumber(m.score), offered[m.lane] or math.huge)
 end
 
+-- Returns the gate behind which it waited, if it did, which is to be indexed anew.
 local function leave_pending(id, m)
+    local behind = m.behind
     redis.call('ZREM', K.pending, id)
     redis.call('ZREM', D.action_pending(m.action), id)
-    if m.behind then
-        redis.call('ZREM', D.waiting(m.behind, m.lane), id)
+    if behind then
+        redis.call('ZREM', D.waiting(behind, m.lane), id)
         redis.call('HDEL', D.meta(id), 'behind')
-        reindex(m.behind)
         m.behind = nil
     else
         redis.call('ZREM', D.ready(m.lane), id)
     end
     touched[m.lane] = true
+    return behind
 end
 
 local function leave_waiting(id, m)
-    if m.state == 'SCHEDULED' then redis.call('ZREM', K.scheduled, id) else leave_pending(id, m) end
+    if m.state == 'SCHEDULED' then
+        redis.call('ZREM', K.scheduled, id)
+    else
+        local behind = leave_pending(id, m)
+        if behind then reindex(behind) end
+    end
     count_user(m, -1)
 end
 
