@@ -58,7 +58,7 @@ layout:
 	@for link in $(LAYOUT)/*; do test -e $$link || rm $$link; done
 
 bench: install ## Measure beside bare Dramatiq and the seed's script, and draw docs/benchmarks.svg: half an hour, alone
-	$(BIN)/python -m benchmarks --chart docs/benchmarks.svg
+	$(BIN)/python -m benchmarks --chart docs/benchmarks.svg --markdown build/bench/results.md
 
 bench-quick: install ## The same in under a minute, with figures that say little
 	$(BIN)/python -m benchmarks --quick

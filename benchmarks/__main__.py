@@ -1,7 +1,8 @@
 """``python -m benchmarks``: ask the questions, print the table, write the JSON and draw the chart.
 
 ``--only send --only drain`` asks some, ``--quick`` all in under a minute with figures that say little, ``--json``
-prints the JSON in place of the table. Run from the repository's root; nothing else should run on the machine.
+prints the JSON in place of the table, ``--markdown FILE`` writes the table that the README shows. Run from the
+repository's root; nothing else should run on the machine.
 """
 
 import argparse
@@ -14,8 +15,9 @@ from typing import NoReturn
 
 from .chart import draw
 from .machine import this_machine
+from .markdown import to_markdown
 from .questions import QUESTIONS, named
-from .results import to_json, write_json
+from .results import to_json, write
 from .rig import ROOT, Rig, Size
 from .runner import run_all
 from .server import ServerNotUsable, described, serving
@@ -41,10 +43,11 @@ def main() -> int:
         sys.stderr.write(f"benchmarks: {error}\n")
         return 2
     text = to_json(machine, size.name.lower(), answers)
-    write_json(options.output, text)
+    write(options.output, text)
     if options.chart is not None:
-        options.chart.parent.mkdir(parents=True, exist_ok=True)
-        options.chart.write_text(draw(machine, answers), encoding="utf-8")
+        write(options.chart, draw(machine, answers))
+    if options.markdown is not None:
+        write(options.markdown, to_markdown(machine, size.name.lower(), answers))
     if options.json:
         sys.stdout.write(text + "\n")
     else:
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tcp", action="store_true", help="the server on a port of the loopback, not on a socket")
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench/results.json", help="where the JSON goes")
+    parser.add_argument("--markdown", type=Path, help="where the table as Markdown goes; none is written without it")
     parser.add_argument("--chart", type=Path, help="where the chart goes; none is drawn without it")
     return parser
 

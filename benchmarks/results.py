@@ -81,8 +81,8 @@ class Answer:
         return found
 
 
-def write_json(path: Path, text: str) -> None:
-    """Write the results where they are looked for."""
+def write(path: Path, text: str) -> None:
+    """Write the results, in whatever form, where they are looked for."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

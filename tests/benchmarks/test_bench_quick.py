@@ -30,7 +30,10 @@ def _run(*options: str) -> "subprocess.CompletedProcess[str]":
 def test_every_question_is_answered_with_its_figures_ratios_and_targets(tmp_path: Path) -> None:
     results, chart = tmp_path / "build" / "results.json", tmp_path / "docs" / "benchmarks.svg"
 
-    done = _run("--size", "smallest", "--json", "--output", str(results), "--chart", str(chart))
+    table = tmp_path / "results.md"
+    done = _run(
+        "--size", "smallest", "--json", "--output", str(results), "--chart", str(chart), "--markdown", str(table)
+    )
 
     assert done.returncode == 0, done.stderr
     answers: dict[str, Any] = json.loads(results.read_text(encoding="utf-8"))
@@ -44,6 +47,9 @@ def test_every_question_is_answered_with_its_figures_ratios_and_targets(tmp_path
         for figure in (figure for side in question["sides"] for figure in side["figures"]):
             assert figure["min"] <= figure["median"] <= figure["max"]
         assert all(isinstance(target["reached"], bool) for target in question["targets"])
+    rows = [line for line in table.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    assert len({line.count("|") for line in rows}) == 1
+    assert len(rows) == 1 + sum(len(side["figures"]) for each in answers["questions"] for side in each["sides"])
     assert ElementTree.parse(chart).getroot().tag.endswith("svg")
 
 

@@ -1,0 +1,57 @@
+"""The answers as one Markdown table, as the README shows them: a row a figure, the machine above.
+
+In the flow: `__main__` writes it beside the JSON. Medians with least and most, ratios to the first side, targets with
+whether they were reached; a figure that was measured once has no range.
+"""
+
+from collections.abc import Sequence
+
+from .machine import Machine
+from .results import Answer, Spread
+from .table import shown
+
+HEAD = "| question | | figure | median | least – most | ratio to the first | target | reached |"
+RULE = "|---|---|---|---:|---:|---:|---|---|"
+
+
+def to_markdown(machine: Machine, size: str, answers: Sequence[Answer]) -> str:
+    """All of it."""
+    runs = max((len(run) for answer in answers for run in answer.runs.values()), default=0)
+    lines = [f"Measured on {machine}; size {size}, at most {runs} interleaved runs.", "", HEAD, RULE]
+    for answer in answers:
+        lines += _rows(answer)
+    verdicts = [verdict for answer in answers for verdict in answer.verdicts()]
+    lines += ["", f"{sum(verdict.reached for verdict in verdicts)} of {len(verdicts)} targets reached."]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(answer: Answer) -> list[str]:
+    question, rows = answer.question, list[str]()
+    asks, first = question.asks, question.sides[0]
+    for side in question.sides:
+        name = side
+        for figure in question.figures:
+            spread = answer.spread(side, figure.name)
+            if spread is None:
+                continue
+            ratio = None if side == first else answer.ratio(side, figure.name, first)
+            times = f"{shown(ratio.median)} ×" if ratio else ""
+            cells = (asks, name, figure.name, f"{shown(spread.median)} {figure.unit}", _range(spread), times)
+            rows.append("| " + " | ".join((*cells, *_verdicts(answer, side, figure.name))) + " |")
+            asks = name = ""
+    return rows
+
+
+def _verdicts(answer: Answer, side: str, figure: str) -> tuple[str, str]:
+    targets: list[str] = []
+    reached: list[str] = []
+    for verdict in answer.verdicts():
+        if (verdict.target.side, verdict.target.figure) == (side, figure):
+            targets.append(verdict.target.text)
+            word = "yes" if verdict.reached else "**no**"
+            reached.append(f"{word} ({shown(verdict.value.median)})" if verdict.target.of_side else word)
+    return "; ".join(targets), "; ".join(reached)
+
+
+def _range(spread: Spread) -> str:
+    return f"{shown(min(spread.values))} – {shown(max(spread.values))}" if len(spread.values) > 1 else ""
