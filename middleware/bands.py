@@ -18,8 +18,9 @@ from dramatiq.worker import ConsumerThread
 
 from ..scheduler.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable
 from ..scheduler.keys import Keys
+from ..scheduler.parking import Candidate, Parking
 from ..scheduler.scripts import Scripts
-from ..scheduler.transitions import Candidate, Transitions
+from ..scheduler.transitions import Transitions
 from ..scheduler.views import Views
 from .current import current_entry, is_settling
 from .delivery import HINT, as_sent
@@ -119,7 +120,7 @@ class PriorityBands(Middleware):
         message.options["execution_id"] = candidate.execution_id
         if "scheduled_at" in sent.options:
             message.options["scheduled_at"] = sent.options["scheduled_at"]
-        bulk: list[Candidate] | None = getattr(self._bulk, "candidates", None)
+        bulk: Parking | None = getattr(self._bulk, "parking", None)
         if bulk is not None:
             bulk.append(candidate)
         else:
@@ -173,13 +174,14 @@ class PriorityBands(Middleware):
         log.error("follow_up_rejected", execution_id=candidate.execution_id, code=rejection.code, error=str(rejection))
 
     @contextmanager
-    def bulk(self) -> Generator[list[Candidate]]:
-        """Within it, this thread's messages are checked and collected, to be parked together."""
-        self._bulk.candidates = collected = list[Candidate]()
-        try:
-            yield collected
-        finally:
-            del self._bulk.candidates
+    def bulk(self) -> Generator[Parking]:
+        """Within it, this thread's messages are checked, and parked together, many a call."""
+        with self.transitions.parking() as parking:
+            self._bulk.parking = parking
+            try:
+                yield parking
+            finally:
+                del self._bulk.parking
 
 
 @contextmanager

@@ -6,7 +6,7 @@ action or gates behave exactly as on `RedisBroker`. What a process holds and has
 if it dies, its leases run out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final, cast
 
 import redis
@@ -21,13 +21,12 @@ from dramatiq.middleware import Middleware, MiddlewareError, default_middleware
 from ..scheduler.errors import QueueRejected
 from ..scheduler.queue import ExecutionQueueService
 from ..scheduler.scripts import readable
-from ..scheduler.transitions import Candidate
 from .bands import PriorityBands
 from .current import current_entry, is_settling
 from .delivery import copied
 from .errors import UNAVAILABLE
 from .gate import ConcurrencyGate
-from .lane import LaneConsumer
+from .lane import LIST_TOKEN, LaneConsumer
 from .lists import DelayConsumer
 from .process import LaneProcess
 
@@ -163,7 +162,9 @@ class BandedRedisBroker(RedisBroker):
         wake = self.queue.scripts.keys.wake(lane)
         try:
             # No script pops tokens that nobody waits for, so their number is bounded here.
-            self.plain_client.pipeline(transaction=False).rpush(wake, "1").ltrim(wake, 0, MAX_LIST_TOKENS - 1).execute()
+            self.plain_client.pipeline(transaction=False).rpush(wake, LIST_TOKEN).ltrim(
+                wake, 0, MAX_LIST_TOKENS - 1
+            ).execute()
         except redis.RedisError as error:
             log.debug("list_token_lost", lane=lane, error=str(error))  # it costs a second; the message is sent
 
@@ -180,45 +181,38 @@ class BandedRedisBroker(RedisBroker):
         """
         results: list[Message[Any] | QueueRejected] = []
         parked: dict[int, int] = {}
-        with self.bands.bulk() as candidates:
+        messages = list(messages)  # what making them raises comes before anything is sent
+        with self.bands.bulk() as parking:
             for message in messages:
                 try:
                     if message.actor_name in self.bands.gated:
-                        sent, known = copied(message), len(candidates)
+                        sent, known = copied(message), len(parking)
                         self.emit_before("enqueue", sent, delay)
                         # A hook may have sent others before it; the retry of the current message is no candidate.
-                        if len(candidates) > known:
-                            parked[len(results)] = len(candidates) - 1
+                        if len(parking) > known:
+                            parked[len(results)] = len(parking) - 1
                         results.append(sent)
                     else:
                         results.append(self._enqueue(message, delay))
                 except QueueRejected as rejection:
                     results.append(rejection)
-        self._park_many(results, parked, candidates, delay)
-        return results
-
-    def _park_many(
-        self,
-        results: "list[Message[Any] | QueueRejected]",
-        parked: dict[int, int],
-        candidates: Sequence[Candidate],
-        delay: int | None,
-    ) -> None:
-        outcomes = self.bands.transitions.park_many(candidates)
+            outcomes = parking.finish()
         for index, result in enumerate(results):
             outcome = outcomes[parked[index]] if index in parked else None
             if isinstance(outcome, QueueRejected):
                 results[index] = outcome
             elif outcome is not None:
                 self.emit_after("enqueue", result, delay)
+        return results
 
-    def wait_for_wake(self, lane: str, seconds: float) -> bool:
+    def wait_for_wake(self, lane: str, seconds: float) -> bytes | None:
         """Sit on a lane's wake list until a token comes, for so long at most.
 
         Returns:
-            Whether one came.
+            The token; None if none came.
         """
-        return bool(self.plain_client.blpop([self.queue.scripts.keys.wake(lane)], timeout=self._bounded(seconds)))
+        popped = self.plain_client.blpop([self.queue.scripts.keys.wake(lane)], timeout=self._bounded(seconds))
+        return popped[1] if popped else None
 
     def wait_for_list(self, queue_name: str, seconds: float) -> None:
         """Wait until a Dramatiq list is not empty, for so long at most, and take nothing from it."""

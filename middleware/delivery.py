@@ -43,5 +43,14 @@ def replace_message(proxy: MessageProxy, message: "Message[Any]") -> None:
 def as_sent(message: "Message[Any]", **replaced: Any) -> "Message[Any]":
     """A copy on its own queue, without delivery options, with some fields replaced."""
     options: dict[str, Any] = {name: v for name, v in message.options.items() if name not in DELIVERY_OPTIONS}
-    fields: dict[str, Any] = {**message.asdict(), "queue_name": q_name(message.queue_name), "options": options}
-    return Message(**{**fields, **replaced})
+    # Field by field: for each message that is sent or run, Dramatiq's own ways to copy one cost several times as much.
+    fields: dict[str, Any] = {
+        "queue_name": q_name(message.queue_name),
+        "actor_name": message.actor_name,
+        "args": message.args,
+        "kwargs": message.kwargs,
+        "options": options,
+        "message_id": message.message_id,
+        "message_timestamp": message.message_timestamp,
+    }
+    return Message(**(fields | replaced))

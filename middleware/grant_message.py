@@ -38,7 +38,8 @@ def message_of(grant: Grant, lane: str, gated: Mapping[str, GatedActor], broker:
             message = as_sent(message, args=(json.loads(grant.event),))
         except ValueError:
             raise InvalidRequest("event", "it cannot be read") from None
-    return as_sent(message, options={**message.options, "execution_id": grant.execution_id})
+    message.options["execution_id"] = grant.execution_id  # of a copy, whose options are its own
+    return message
 
 
 def _stored(grant: Grant) -> "Message[Any] | None":

@@ -26,6 +26,8 @@ SHORTEST_WAIT_SECONDS: Final = 0.005
 HALTED_PAUSE_SECONDS: Final = 0.1
 LIST_INTERVAL_SECONDS: Final = 1.0
 """How often a lane's Dramatiq list is looked at while nothing points to it; our own producers push a wake token."""
+LIST_TOKEN: Final = b"list"
+"""On a lane's wake list, points to its Dramatiq list; the scripts' tokens point to the lane alone."""
 
 
 class LaneConsumer(ListConsumer):
@@ -43,6 +45,7 @@ class LaneConsumer(ListConsumer):
         self._list_due = 0.0
         self._list_next = False
         self._idle_rounds = 0
+        self._token: bytes | None = None
 
     @property
     def _is_lane(self) -> bool:
@@ -69,6 +72,11 @@ class LaneConsumer(ListConsumer):
         if self._ready:
             return self._ready.popleft()
         self._process.look_after(self.prefetch)
+        token, self._token = self._token, None
+        if token not in (None, LIST_TOKEN) and time.monotonic() < self._list_due:
+            return self._start_admitted()  # what it points to comes first, the list right after
+        if token == LIST_TOKEN:
+            self._list_due = 0.0
         self._look_at_list()
         # In turn, so that neither a full list nor a full lane starves the other.
         self._list_next = not self._list_next
@@ -108,8 +116,7 @@ class LaneConsumer(ListConsumer):
             return self._ready.popleft()
         if not self._backlog.waiting:
             known = self._wait_seconds if wait_ms is None else max(SHORTEST_WAIT_SECONDS, wait_ms / 1000)
-            if self.broker.wait_for_wake(lane, min(self._wait_seconds, known)):
-                self._list_due = 0.0
+            self._token = self.broker.wait_for_wake(lane, min(self._wait_seconds, known))
         return None
 
     def _idle(self) -> None:

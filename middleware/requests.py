@@ -13,8 +13,8 @@ from dramatiq import Broker, Message
 from ..scheduler.errors import InvalidRequest, shown
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.identifiers import check_execution_id, check_user_id, new_execution_id
+from ..scheduler.parking import Candidate
 from ..scheduler.queue import candidate_of
-from ..scheduler.transitions import Candidate
 from .delivery import as_sent
 from .gated_actor import GatedActor, parse_band
 from .templates import check_gates, filled

@@ -18,10 +18,11 @@ from .grants import Cancellation, Code, Parked, read_settled
 from .identifiers import check_execution_id
 from .keys import Keys
 from .maintenance import Maintenance
+from .parking import Candidate
 from .priority import Priority
 from .scripts import Scripts
 from .states import TERMINAL, State
-from .transitions import Candidate, Transitions
+from .transitions import Transitions
 from .views import ActionStatistics, Explanation, Views
 
 DEFAULT_LANE: Final = "executions"

@@ -24,8 +24,8 @@ from .answering import answered
 from .errors import QueueUnavailable
 from .keys import Keys
 from .script_source import ScriptSource, assemble
+from .wire import Argument, Wire, packed
 
-Argument = str | bytes | int | float
 REPEAT_PAUSES_SECONDS: Final = (0.05, 0.2, 0.75)
 """Pauses before a call whose reply was lost is made again; then the caller is told."""
 
@@ -87,7 +87,8 @@ class Scripts:
         self.client: Any = readable(client)  # redis-py types every reply as a union with its async twin
         self.keys = keys or Keys()
         self._replaced_includes = replaced_includes
-        self._sources: dict[str, ScriptSource] = {}
+        self.wire = Wire(self.client)
+        self._heads: dict[str, bytes] = {}
         self._callers: deque[_Caller] = deque()
 
     def source(self, name: str, arguments: str) -> ScriptSource:
@@ -135,7 +136,7 @@ class Scripts:
         while True:
             try:
                 with answered():
-                    return self._checked(self._evaluate(source, arguments))
+                    return self.checked(self._evaluate(source, arguments))
             except QueueUnavailable as error:
                 pause = next(pauses, None)
                 if pause is None or not isinstance(error.__cause__, RedisConnectionError | RedisTimeoutError):
@@ -143,26 +144,36 @@ class Scripts:
                 time.sleep(pause)
 
     def _evaluate(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> Any:
-        command = self._command(source, arguments)
         try:
-            return self.client.execute_command(*command)
+            return self._send(source, arguments)
         except NoScriptError:
             self._load(source)
-            return self.client.execute_command(*command)
+            return self._send(source, arguments)
+
+    def _send(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> Any:
+        if self.wire.is_direct:
+            return self.wire.ask(self.packed(source, arguments))
+        fixed = self.keys.fixed
+        return self.client.execute_command("EVALSHA", source.sha, len(fixed), *fixed, *arguments)
+
+    def packed(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> bytes:
+        """A call as it goes over the wire."""
+        fixed = self.keys.fixed
+        head = self._heads.get(source.sha)
+        if head is None:
+            head = self._heads[source.sha] = packed(("EVALSHA", source.sha, len(fixed), *fixed))
+        return b"*%d\r\n%b%b" % (3 + len(fixed) + len(arguments), head, packed(arguments))
 
     def _load(self, source: ScriptSource) -> None:
         self.client.script_load(source.text)
-
-    def _command(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-        fixed = self.keys.fixed
-        return ("EVALSHA", source.sha, len(fixed), *fixed, *arguments)
 
     def _with_token(
         self, source: ScriptSource, arguments: tuple[Argument, ...], caller: _Caller
     ) -> tuple[Argument, ...]:
         return (caller.name, next(caller.numbers), *arguments) if source.takes_token else arguments
 
-    def _checked(self, answer: Any) -> Any:
+    def checked(self, answer: Any) -> Any:
+        """The answer of a script, unless it says that the call came too late."""
         if answer == [b"STALE_CALL"]:
             raise StaleCall("the call was overtaken by a later one of its caller")
         return answer

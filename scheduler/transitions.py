@@ -4,11 +4,12 @@ In the flow: `middleware/` and `queue.py` call these; nothing else changes an ex
 safe to repeat; what a crash before or after it leaves behind stands in the script's header.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from .errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
+from .errors import QueueRejected
 from .grants import (
     Admission,
     Cancellation,
@@ -21,29 +22,12 @@ from .grants import (
     read_settled,
     read_state,
 )
+from .parking import Candidate, Parking, park_arguments, read_parked
 from .priority import Priority
-from .scripts import Argument, Call, Scripts
+from .scripts import Call, Scripts
 from .states import State
 
 RetryKind = Literal["retry", "hand_back", "infrastructure"]
-PARKED_A_CALL: Final = 100
-"""Executions parked by one script call; more would keep the server from others for too long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What is to be parked, checked already."""
-
-    execution_id: str
-    lane: str
-    band: int
-    action: str
-    user_id: str | None = None
-    gates: tuple[str, ...] = ()
-    timeout_ms: int = 0
-    due_ms: int | None = None
-    event: bytes = b""
-    message: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +64,8 @@ class Transitions:
         Raises:
             QueueRejected: QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
         """
-        (outcome,) = self.park_many([candidate])
+        (reply,) = self.scripts.call(self._park, *park_arguments(candidate))
+        outcome = read_parked(candidate, reply)
         if isinstance(outcome, QueueRejected):
             raise outcome
         return outcome
@@ -91,19 +76,23 @@ class Transitions:
         Returns:
             A result each, in order.
         """
-        outcomes: list[Parked | QueueRejected] = []
-        for start in range(0, len(candidates), PARKED_A_CALL):
-            page = candidates[start : start + PARKED_A_CALL]
-            arguments: list[Argument] = []
-            for candidate in page:
-                arguments += _park_arguments(candidate)
-            for candidate, reply in zip(page, self.scripts.call(self._park, *arguments), strict=True):
-                outcomes.append(_read_parked(candidate, reply))
-        return outcomes
+        with self.parking() as parking:
+            for candidate in candidates:
+                parking.append(candidate)
+            return parking.finish()
+
+    @contextmanager
+    def parking(self) -> Generator[Parking]:
+        """For candidates that become known one after the other: append them, then `finish`."""
+        parking = Parking(self.scripts, self._park)
+        try:
+            yield parking
+        finally:
+            parking.close()
 
     def bury(self, candidate: Candidate, reason: str) -> bool:
         """Keep a refused execution as a dead letter; False if its id is known already."""
-        return self.scripts.call(self._bury, *_park_arguments(candidate), reason) == 1
+        return self.scripts.call(self._bury, *park_arguments(candidate), reason) == 1
 
     def admit(
         self, lane: str, count: int, *, lease_ms: int = 0, max_active: int | None = None, consumer: bool = False
@@ -268,29 +257,3 @@ class Transitions:
         """Move what waits to another band, at its own time; InvalidRequest if there is no such band."""
         raw = self.scripts.call(self._reprioritise, execution_id, int(Priority.parse(band)))
         return Code(raw[0].decode()), read_state(raw[1])
-
-
-def _park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
-    return (
-        candidate.execution_id,
-        candidate.lane,
-        candidate.band,
-        candidate.action,
-        candidate.user_id or "",
-        " ".join(candidate.gates),
-        candidate.timeout_ms,
-        "" if candidate.due_ms is None else candidate.due_ms,
-        candidate.event,
-        candidate.message,
-    )
-
-
-def _read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | QueueRejected:
-    code, detail = reply[0], reply[1]
-    if code == b"OK":
-        return Parked(candidate.execution_id, State(str(detail, "ascii")), int(reply[2]))  # type: ignore[arg-type]
-    if code == b"DUPLICATE":
-        return DuplicateExecution(execution_id=candidate.execution_id, state=State(str(detail, "ascii")))  # type: ignore[arg-type]
-    if code == b"QUEUE_FULL":
-        return QueueFull(execution_id=candidate.execution_id, limit=int(detail))
-    return UserLimitExceeded(execution_id=candidate.execution_id, user_id=candidate.user_id or "", limit=int(detail))

@@ -1,0 +1,71 @@
+"""Calls of scripts that do not wait for each other: sent one after the other on one connection, answered in order.
+
+In the flow: `Parking` makes the next page ready while the server works on the last. One connection, since the server
+takes what comes on one in order, and on two as it likes. When it fails, all that was not answered is asked for again,
+in order, each with its own token, so nothing takes effect twice; if the process dies, what was sent takes effect.
+"""
+
+from collections import deque
+from typing import Any
+
+import redis
+from redis.connection import ConnectionInterface
+
+from .script_source import ScriptSource
+from .scripts import Argument, Call, Scripts
+
+
+class Conversation:
+    """Calls on one connection. For one thread."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+        self._unanswered: deque[Call] = deque()
+        self._connection: ConnectionInterface | None = None
+        self._has_failed = not scripts.wire.is_direct
+
+    def send(self, source: ScriptSource, *arguments: Argument) -> None:
+        """Send a call."""
+        call = self._scripts.prepare(source, *arguments)
+        self._unanswered.append(call)
+        if self._has_failed:
+            return
+        try:
+            if self._connection is None:
+                self._connection = self._scripts.wire.take()
+            self._connection.send_packed_command((self._scripts.packed(source, call.arguments),))
+        except (redis.ConnectionError, redis.TimeoutError):
+            self._fail()
+
+    def answer(self) -> Any:
+        """The answer to the first call that was not answered yet.
+
+        Raises:
+            QueueUnavailable: As `Call.run`.
+        """
+        call = self._unanswered[0]
+        if self._connection is not None:
+            try:
+                answer = self._scripts.checked(self._connection.read_response())
+            except redis.RedisError:
+                self._fail()  # lost, or the server has forgotten the script: `run` knows what to do
+            else:
+                # Not before: while one is unanswered, an interrupted thread's connection is not used again.
+                self._unanswered.popleft()
+                return answer
+        self._unanswered.popleft()
+        return call.run()
+
+    def close(self) -> None:
+        """Read no more answers."""
+        if self._connection is not None and self._unanswered:
+            self._fail()
+        elif self._connection is not None:
+            self._scripts.wire.keep(self._connection)
+            self._connection = None
+
+    def _fail(self) -> None:
+        self._has_failed = True
+        if self._connection is not None:
+            self._scripts.wire.drop(self._connection)
+            self._connection = None

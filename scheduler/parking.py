@@ -1,0 +1,123 @@
+"""What is parked, and parking many: a hundred a call, and while the server works on one page the next is made ready.
+
+In the flow: `Transitions.park_many` and the broker's `send_many` append candidates to a `Parking`. Each page has its
+own request token, so one whose reply was lost is asked for again and takes effect once. If the process dies here, the
+pages that were sent are parked.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from .conversation import Conversation
+from .errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
+from .grants import Parked
+from .script_source import ScriptSource
+from .scripts import Argument, Scripts
+from .states import State
+
+PARKED_A_CALL: Final = 100
+"""Executions parked by one script call; more would keep the server from others for too long."""
+SENT_AHEAD: Final = 1
+"""Pages whose answers are not waited for before the next is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is to be parked, checked already."""
+
+    execution_id: str
+    lane: str
+    band: int
+    action: str
+    user_id: str | None = None
+    gates: tuple[str, ...] = ()
+    timeout_ms: int = 0
+    due_ms: int | None = None
+    event: bytes = b""
+    message: bytes = b""
+
+
+class Parking:
+    """Candidates on their way, page by page. For one thread."""
+
+    def __init__(self, scripts: Scripts, source: ScriptSource) -> None:
+        self._conversation = Conversation(scripts)
+        self._source = source
+        self._page: list[Candidate] = []
+        self._sent: deque[list[Candidate]] = deque()
+        self._outcomes: list[Parked | QueueRejected] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        """How many were appended."""
+        return self._count
+
+    def append(self, candidate: Candidate) -> None:
+        """Take one more, and send the page if it is full.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer to an earlier page.
+        """
+        self._count += 1
+        self._page.append(candidate)
+        if len(self._page) == PARKED_A_CALL:
+            self._send()
+
+    def finish(self) -> list[Parked | QueueRejected]:
+        """Send what is left, and wait for all answers: an outcome each, in order.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; some may have been accepted.
+        """
+        if self._page:
+            self._send()
+        while self._sent:
+            self._read()
+        return self._outcomes
+
+    def close(self) -> None:
+        """Wait for no more answers, as after an error."""
+        self._conversation.close()
+
+    def _send(self) -> None:
+        page, self._page = self._page, []
+        arguments: list[Argument] = []
+        for candidate in page:
+            arguments += park_arguments(candidate)
+        self._conversation.send(self._source, *arguments)
+        self._sent.append(page)
+        if len(self._sent) > SENT_AHEAD:
+            self._read()
+
+    def _read(self) -> None:
+        for candidate, reply in zip(self._sent.popleft(), self._conversation.answer(), strict=True):
+            self._outcomes.append(read_parked(candidate, reply))
+
+
+def park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
+    """As park.lua and bury.lua take it."""
+    return (
+        candidate.execution_id,
+        candidate.lane,
+        candidate.band,
+        candidate.action,
+        candidate.user_id or "",
+        " ".join(candidate.gates),
+        candidate.timeout_ms,
+        "" if candidate.due_ms is None else candidate.due_ms,
+        candidate.event,
+        candidate.message,
+    )
+
+
+def read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | QueueRejected:
+    """What park.lua answered for a candidate."""
+    code, detail = reply[0], reply[1]
+    if code == b"OK":
+        return Parked(candidate.execution_id, State(str(detail, "ascii")), int(reply[2]))  # type: ignore[arg-type]
+    if code == b"DUPLICATE":
+        return DuplicateExecution(execution_id=candidate.execution_id, state=State(str(detail, "ascii")))  # type: ignore[arg-type]
+    if code == b"QUEUE_FULL":
+        return QueueFull(execution_id=candidate.execution_id, limit=int(detail))
+    return UserLimitExceeded(execution_id=candidate.execution_id, user_id=candidate.user_id or "", limit=int(detail))
