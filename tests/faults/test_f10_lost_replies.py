@@ -13,8 +13,10 @@ from model.invariants import Invariants
 from proxy import Loss, Proxy
 from turned_queue import TurnedQueue
 
+from bandmaster.scheduler.grants import Parked
+from bandmaster.scheduler.parking import PARKED_A_CALL
 from bandmaster.scheduler.script_source import assemble, script_names
-from faults.acts import ACTS, ARRANGEMENTS, prepare
+from faults.acts import ACTS, ARRANGEMENTS, candidate, prepare
 
 HARMLESSLY_REPEATED = {"elect": ("epoch", "leader"), "wake": ("wake:executions",)}
 """Scripts without a token that leave more when they are called again: a further epoch, a further wake token."""
@@ -75,3 +77,18 @@ def test_a_lost_election_leaves_one_leader_who_knows_its_epoch(
     assert proxy.lost == 1
     # Epoch 2 was given and its reply lost; the leader knows itself by 3.
     assert redis_client.get(near.scripts.keys.named("leader")) == b"3 a-leader"
+
+
+@pytest.mark.parametrize("loss", Loss)
+def test_pages_that_were_sent_ahead_keep_their_order_when_a_reply_is_lost(
+    loss: Loss, redis_client: redis.Redis, far_client: redis.Redis, proxy: Proxy
+) -> None:
+    far = TurnedQueue(far_client)
+    far.controls.change_setting("max_executions_per_user", 1000)
+    far.transitions.park(candidate("first"))
+    ids = [f"e{number}" for number in range(3 * PARKED_A_CALL + 50)]
+    proxy.lose_next_reply(b"EVALSHA", loss)
+    outcomes = far.transitions.park_many([candidate(execution_id) for execution_id in ids])
+    assert proxy.lost == 1
+    assert [outcome.execution_id for outcome in outcomes if isinstance(outcome, Parked)] == ids
+    assert TurnedQueue(redis_client).views.pending(len(ids) + 1) == ["first", *ids]
