@@ -50,8 +50,10 @@ class Wire:
         # One for all that use this pool, and as long-lived as it: each queue object of an application comes here.
         self._idle: _Idle = vars(pool).setdefault(_ON_POOL, _Idle())
         self._most_idle: int = pool.max_connections // SHARE_OF_POOL
-        self.is_direct: Final = type(client) is redis.Redis and type(pool) is redis.ConnectionPool
-        """Whether commands may be sent here; a client or a pool of another kind means something by its own ways."""
+        is_plain = type(client) is redis.Redis and type(pool) is redis.ConnectionPool
+        self.is_direct: Final = is_plain and pool.connection_kwargs.get("credential_provider") is None
+        """Whether commands may be sent here: a client or a pool of another kind means something by its own ways, and
+        credentials that change are renewed when a connection comes back to its pool."""
 
     def ask(self, command: bytes) -> Any:
         """Send a packed command and answer what the server answers.
@@ -85,10 +87,10 @@ class Wire:
 
     def keep(self, connection: ConnectionInterface) -> None:
         """All that was sent on it was answered: the next call may use it."""
-        if len(self._idle.connections) < self._most_idle:
-            self._idle.connections.append(connection)
-        else:
+        if len(self._idle.connections) >= self._most_idle or connection.should_reconnect():
             self._pool.release(connection)
+        else:
+            self._idle.connections.append(connection)
 
     def drop(self, connection: ConnectionInterface) -> None:
         """Close a connection that failed or whose answers nobody reads, and all that are idle."""
