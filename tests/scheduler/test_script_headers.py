@@ -213,3 +213,17 @@ def test_the_defaults_in_lua_are_those_of_the_settings() -> None:
     assert set(in_lua) - shared == {"max_infrastructure_retries"}
     assert set(configured) - shared == {"heartbeat_interval_ms"}
     assert {name: in_lua[name] for name in shared} == {name: configured[name] for name in shared}
+
+
+def test_a_script_is_sent_without_what_it_does_not_use() -> None:
+    release, admit = assemble("release").text, assemble("admit").text
+    assert "function promote_due" in admit
+    assert "function promote_due" not in release
+    assert "action_pending = function" in admit
+    assert not any(line.lstrip().startswith("--") for line in release.splitlines())
+
+
+@pytest.mark.parametrize("name", script_names())
+def test_a_script_as_it_is_sent_can_be_loaded(redis_client: redis.Redis, name: str) -> None:
+    source = assemble(name)
+    assert redis_client.script_load(source.text) in (source.sha, source.sha.encode())
