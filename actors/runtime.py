@@ -54,7 +54,7 @@ def pods() -> Pods:
     Raises:
         BackendNotAvailable: If the settings ask for one that this version has not got.
     """
-    return connect_pods(settings.k8s.backend, root=settings.paths.absolute)
+    return connect_pods(settings.k8s.backend, root=settings.paths.absolute, cluster=settings.k8s)
 
 
 class WorkerStart(Middleware):

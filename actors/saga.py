@@ -12,6 +12,7 @@ before the hand-over     likewise; a pod that has ended by then is settled by it
 after the hand-over      the watch has it
 for good (PodRejected)   the slot is given back, the execution FAILED
 for the time being       the slot is given back, and it waits for its next attempt, longer each time
+and a pod may exist      the slot is held, and the pod asked for, until it is certain; so too while it is being deleted
 by an interrupt          the step is finished first: a pod half created would run without a slot (D10)
 =======================  ===============================================================================================
 """
@@ -38,8 +39,6 @@ PAUSE_MS: Final = 1_000
 LONGEST_PAUSE_MS: Final = 60_000
 GONE_WITHIN_SECONDS: Final = 15.0
 """How long an attempt waits, slot in hand, for an earlier one's pod to be gone."""
-CREATED_WITHIN_SECONDS: Final = 15.0
-"""How long it asks again whether a pod was created, while the backend does not say."""
 
 
 def pause_ms(attempt: int) -> int:
@@ -120,18 +119,44 @@ class Saga:
             return None
 
     def _create(self, spec: PodSpec) -> PodStatus | None:
-        deadline = time.monotonic() + CREATED_WITHIN_SECONDS
+        return self._hand_over(spec.execution_id, spec.attempt, self._created(spec))
+
+    def _created(self, spec: PodSpec) -> PodStatus:
+        """The pod of an attempt. A slot is not given back while a pod may run in it, however long that takes.
+
+        Raises:
+            PodRejected: The request can never run.
+            PodConflict: The name is another's, or was its own pod's, which is gone.
+            PodsUnavailable: There is surely no pod.
+        """
+        doubtful = False
         while True:
             try:
-                pod = self._pods.create(spec)
-                break
+                return self._pods.create(spec)
+            except PodConflict as error:
+                self._say_doubtful(spec, error)
+                while self._may_run(spec):
+                    time.sleep(PAUSE_MS / 1000)
+                raise
             except PodsUnavailable as error:
-                # A slot is not given back while a pod may run in it.
-                if not error.pod_may_exist or time.monotonic() >= deadline:
+                # One that had no effect says nothing about an earlier one, whose answer was lost.
+                doubtful = doubtful or error.pod_may_exist
+                if not doubtful or (not error.pod_may_exist and not self._may_run(spec)):
                     raise
-                log.info("pod_doubtful", execution_id=spec.execution_id, attempt=spec.attempt, error=str(error))
+                self._say_doubtful(spec, error)
                 time.sleep(PAUSE_MS / 1000)
-        return self._hand_over(spec.execution_id, spec.attempt, pod)
+
+    def _may_run(self, spec: PodSpec) -> bool:
+        try:
+            found = self._pods.get(spec.name)
+        except PodsUnavailable:
+            return True
+        ours = found is not None and (found.execution_id, found.attempt) == (spec.execution_id, spec.attempt)
+        return ours and found is not None and not found.phase.ended
+
+    @staticmethod
+    def _say_doubtful(spec: PodSpec, error: Exception) -> None:
+        log.info("pod_doubtful", execution_id=spec.execution_id, attempt=spec.attempt, error=str(error))
 
     def _hand_over(self, execution_id: str, attempt: int, pod: PodStatus) -> PodStatus | None:
         code, state = self._transitions.hand_over(execution_id, attempt, pod.name, pod.uid)

@@ -34,7 +34,8 @@ class Opened:
 
     def pods(self) -> Pods:
         """The pods of the configured backend; nothing is connected yet."""
-        return connect_pods(self.settings.k8s.backend, root=self.settings.paths.absolute)
+        settings = self.settings
+        return connect_pods(settings.k8s.backend, root=settings.paths.absolute, cluster=settings.k8s)
 
     def missing_worker(self) -> str | None:
         """A sentence if no worker has asked for the lane lately."""

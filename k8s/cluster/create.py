@@ -3,7 +3,8 @@
 In the flow: the saga's step under a grant. The name is the attempt's, so a second pod cannot come to be; an answer that
 was lost, or a name that is taken, leads to the pod that has it, which is adopted if it is this attempt's. Pod first,
 then its script: dying in between leaves a pod that waits for its ConfigMap until somebody creates again (the name is
-in the pod), or until its pending deadline. So nothing is ever left behind that nobody owns.
+in the pod), or until its pending deadline. So nothing is ever left behind that nobody owns. A refusal is believed only
+if there is no pod: it may be that an earlier try got through, and used up the quota that this one met.
 """
 
 from typing import Final
@@ -25,6 +26,7 @@ log = structlog.get_logger(__name__)
 
 #: Shorter than a lease, so that whoever holds the grant still does when this gives up.
 CREATE_WITHIN_SECONDS: Final = 15.0
+_REFUSALS: Final = (Fault.REJECTED, Fault.DENIED)
 
 
 def create(api: ClusterApi, settings: KubernetesSettings, spec: PodSpec) -> Sight:
@@ -49,26 +51,30 @@ def _create_pod(api: ClusterApi, spec: PodSpec, manifest: Json, patience: Patien
             return _ours(api.create_pod(manifest), spec)
         except ApiError as error:
             failure = error
+        taken = failure.fault is Fault.CONFLICT
         may_exist = may_exist or failure.may_have_happened
-        if failure.fault is Fault.REJECTED:
-            raise PodRejected(f"pod {spec.name}: {failure}") from failure
-        if failure.fault is Fault.CONFLICT:
-            existing = _existing(api, spec.name, patience)
+        if taken or failure.fault in _REFUSALS:
+            existing = _existing(api, spec.name, patience, may_exist=may_exist or taken)
             if existing is not None:
                 return _adopt(existing, spec)
+        if failure.fault is Fault.REJECTED:
+            raise PodRejected(f"pod {spec.name}: {failure}") from failure
+        if taken:
             # Gone again, or another kind of conflict, such as two creations that count against one quota.
             failure = ApiError(Fault.BUSY, str(failure))
         if not patience.wait(failure):
             raise PodsUnavailable(f"pod {spec.name} could not be created: {failure}", pod_may_exist=may_exist)
 
 
-def _existing(api: ClusterApi, name: str, patience: Patience) -> Pod | None:
+def _existing(api: ClusterApi, name: str, patience: Patience, *, may_exist: bool) -> Pod | None:
     while True:
         try:
             return api.get_pod(name)
         except ApiError as error:
             if not patience.wait(error):
-                raise PodsUnavailable(f"pod {name} exists, but cannot be read: {error}") from error
+                raise PodsUnavailable(
+                    f"pod {name} could not be created, nor looked for: {error}", pod_may_exist=may_exist
+                ) from error
 
 
 def _adopt(pod: Pod, spec: PodSpec) -> Sight:
@@ -104,5 +110,7 @@ def _create_script(api: ClusterApi, spec: PodSpec, script: PodScript, pod: Pod, 
             if error.fault is Fault.REJECTED:
                 delete(api, pod.name, pod.uid)
                 raise PodRejected(f"the script of pod {spec.name}: {error}") from error
+            if error.fault in (Fault.DENIED, Fault.NOT_FOUND):
+                delete(api, pod.name, pod.uid)  # others may put it right, but nobody says when
             if not patience.wait(error):
                 raise PodsUnavailable(f"pod {spec.name} has no script yet: {error}") from error

@@ -38,18 +38,21 @@ def check_settings(settings: KubernetesSettings) -> None:
     """See that pods can be made with these settings at all.
 
     Raises:
-        BackendNotAvailable: If the namespace is refused.
-        PodRejected: If a default quantity is none.
+        BackendNotAvailable: If the namespace is refused, or a default quantity is none.
     """
     if settings.namespace in _REFUSED:
         raise BackendNotAvailable(
             f"setting k8s.namespace: {settings.namespace!r} is refused: what runs there is not kept apart from other "
             "things; use a namespace of its own"
         )
-    cpu_cores(settings.cpu_request)
-    cpu_cores(settings.cpu_limit)
-    for size in (settings.memory_request, settings.memory_limit, settings.tmp_size, settings.output_size):
-        memory_bytes(size)
+    try:
+        cpu_cores(settings.cpu_request)
+        cpu_cores(settings.cpu_limit)
+        for size in (settings.memory_request, settings.memory_limit, settings.tmp_size, settings.output_size):
+            memory_bytes(size)
+    except PodRejected as error:
+        # No specification is at fault: no pod at all could be made.
+        raise BackendNotAvailable(f"a setting of k8s: {error}") from error
 
 
 def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:

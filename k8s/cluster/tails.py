@@ -82,9 +82,15 @@ class Tails:
         )
 
     def accompany(self, pod: Pod) -> None:
-        """Follow the log of a pod that is being deleted to its end: soon after that, some kubelets throw it away."""
+        """Follow the log of a pod that is being deleted to its end: soon after that, some kubelets throw it away.
+
+        Once for each pod, however many windows see it: a second follower, who comes too late, would forget what the
+        first one heard.
+        """
         with self._lock:
-            over = self._followed.setdefault(pod.uid, threading.Event())
+            if pod.uid in self._followed or pod.uid in self._known:
+                return
+            over = self._followed[pod.uid] = threading.Event()
         try:
             self._remember(pod.uid, read_tail(self._api, pod, follow=True))
         except ApiError as error:

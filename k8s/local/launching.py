@@ -80,12 +80,13 @@ def launch(spec: PodSpec, folder: Folder, limits: LocalLimits) -> bool:
         raise PodsUnavailable(f"the supervisor of pod {spec.name} does not start: {error}") from error
     except OSError as error:
         shutil.rmtree(prepared.path, ignore_errors=True)
-        raise PodsUnavailable(f"pod {spec.name} could not be started: {error}") from error
+        raise PodsUnavailable(f"pod {spec.name} could not be started: {error}", pod_may_exist=False) from error
     if code == claiming.CREATED:
         return True
     shutil.rmtree(prepared.path, ignore_errors=True)
     if code != claiming.NAME_TAKEN:
-        raise PodsUnavailable(f"the supervisor of pod {spec.name} ended with exit code {code}")
+        # Even if it had claimed the name: it runs no more, and has started nothing.
+        raise PodsUnavailable(f"the supervisor of pod {spec.name} ended with exit code {code}", pod_may_exist=False)
     return False
 
 

@@ -141,7 +141,9 @@ class LocalPods:
         try:
             os.makedirs(self._root, mode=0o700, exist_ok=True)
         except OSError as error:
-            raise PodsUnavailable(f"the folder {self._root} cannot be made: {error.strerror}") from error
+            raise PodsUnavailable(
+                f"the folder {self._root} cannot be made: {error.strerror}", pod_may_exist=False
+            ) from error
 
     def _sweep(self) -> None:
         with self._sweep_lock:

@@ -9,7 +9,7 @@ from dramatiq.middleware import Interrupt, raise_thread_exception  # pyright: ig
 from dramatiq.middleware.time_limit import TimeLimitExceeded
 from lifecycle import DEFAULTS, Lifecycle, Reports, requested
 
-from bandmaster.actors import create_pod, delete_pod, saga
+from bandmaster.actors import create_pod, delete_pod
 from bandmaster.actors.saga import Saga, pause_ms
 from bandmaster.actors.watching import Watch
 from bandmaster.configs.areas import KubernetesSettings
@@ -45,9 +45,8 @@ def test_what_can_never_run_ends_with_the_reason_and_frees_its_slot(lifecycle: L
 
 
 def test_while_the_pods_are_unavailable_an_execution_waits_longer_each_time(
-    lifecycle: Lifecycle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lifecycle: Lifecycle, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(saga, "CREATED_WITHIN_SECONDS", 0.0)
     (tmp_path / "no-folder").write_text("")
     broken = Saga(lifecycle.queue.transitions, LocalPods(tmp_path / "no-folder"), DEFAULTS)
     event = lifecycle.granted()

@@ -2,7 +2,7 @@
 
 It forwards every request with the administrator's credentials. A fault is switched on for requests that match, for so
 many times: an answer of its own, a lost reply (forwarded, then the connection is cut), a half-open connection (nothing
-comes any more, nothing is closed), or a refusal to connect at all.
+comes any more, nothing is closed), a request that is held back, or a refusal to connect at all.
 """
 
 import contextlib
@@ -33,6 +33,8 @@ class Fault:
         body: Of that answer.
         mute: Don't forward, don't answer, don't close.
         lose_reply: Forward, then cut the connection instead of answering.
+        keep_reply: Forward, then neither answer nor close.
+        until: Forward only when this is set.
         fall_silent: Forward, pass on what comes until `silence` is set, then nothing, without closing.
         times: For how many requests.
     """
@@ -43,9 +45,12 @@ class Fault:
     body: bytes = b""
     mute: bool = False
     lose_reply: bool = False
+    keep_reply: bool = False
+    until: threading.Event | None = None
     fall_silent: bool = False
     times: int = 1_000_000
     hits: int = 0
+    done: threading.Event = field(default_factory=threading.Event)
 
 
 class ApiProxy:
@@ -143,6 +148,8 @@ class ApiProxy:
         if fault is not None and fault.mute:
             self._stopped.wait(60)
             return
+        if fault is not None and fault.until is not None:
+            fault.until.wait(60)
         upstream = self._connect()
         try:
             headers = {name: value for name, value in handler.headers.items() if name.lower() not in HOP_BY_HOP}
@@ -153,6 +160,11 @@ class ApiProxy:
                 answer.read()
                 handler.close_connection = True
                 handler.connection.shutdown(2)
+                return
+            if fault is not None and fault.keep_reply:
+                answer.read()
+                fault.done.set()
+                self._stopped.wait(60)
                 return
             if answer.chunked:
                 self._stream(handler, answer, silent=fault is not None and fault.fall_silent)

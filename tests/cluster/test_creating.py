@@ -69,7 +69,11 @@ def test_a_strangers_pod_is_not_adopted(pods: Pods, spec: MakeSpec, admin: Admin
     asked = spec("true")
     stranger = {
         "metadata": {"name": asked.name},
-        "spec": {"schedulerName": "nobody", "containers": [{"name": "x", "image": "x"}]},
+        "spec": {
+            "schedulerName": "nobody",
+            "automountServiceAccountToken": False,
+            "containers": [{"name": "x", "image": "x"}],
+        },
     }
     admin.create(namespace, stranger)
     with pytest.raises(PodConflict, match="not Bandmaster's"):

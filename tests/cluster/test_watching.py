@@ -75,6 +75,7 @@ def test_a_pod_may_be_cancelled_at_any_moment(
     )
     created = pods.create(asked)
     with Watcher(pods, settle=True) as watcher:
+        wait_until(lambda: watcher.of(created.name), what="the first sight")
         if moment == "creating":
             wait_until(lambda: (admin.pod(namespace, created.name) or {})["spec"].get("nodeName"), what="its node")
         if moment == "running":
@@ -143,5 +144,9 @@ def unscheduled(name: str, execution_id: str) -> Json:
             "annotations": {"bandmaster.dev/execution-id": execution_id},
             "finalizers": ["bandmaster.dev/result"],
         },
-        "spec": {"schedulerName": "nobody", "containers": [{"name": "program", "image": "x"}]},
+        "spec": {
+            "schedulerName": "nobody",
+            "automountServiceAccountToken": False,
+            "containers": [{"name": "program", "image": "x"}],
+        },
     }

@@ -185,5 +185,5 @@ def test_a_namespace_that_is_everyones_is_refused(namespace: str) -> None:
 
 @pytest.mark.parametrize("field", ["cpu_limit", "memory_request", "tmp_size"])
 def test_a_default_that_is_no_quantity_is_found_at_the_start(field: str) -> None:
-    with pytest.raises(PodRejected, match="'lots'"):
+    with pytest.raises(BackendNotAvailable, match="'lots'"):
         check_settings(SETTINGS.model_copy(update={field: "lots"}))

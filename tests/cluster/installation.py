@@ -1,0 +1,113 @@
+"""A queue, its workers, and one namespace in which executions run as pods: what an installation consists of."""
+
+import json
+from pathlib import Path
+
+import redis
+from admin import Admin, Json
+from faults_process.members import Member, Members
+from history import History
+from making import BUSYBOX
+
+from bandmaster.configs.areas import KubernetesSettings
+from bandmaster.configs.children import Replaced
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import TERMINAL, State
+from waiting import wait_until
+
+LIMIT = 5
+MINUTES = 60.0
+FOREVER = "trap 'exit 1' TERM; while :; do sleep 0.1; done"
+LONG_LEASES: Replaced = {("leases", "lease_ttl_ms"): "20000", ("leases", "pod_lease_ttl_ms"): "30000"}
+"""Nearer to the default ones: whoever watches is back before a lease is over."""
+
+
+class Installation:
+    """One server, one namespace, and whatever workers a test starts."""
+
+    def __init__(
+        self, client: redis.Redis, url: str, folder: Path, settings: KubernetesSettings, admin: Admin
+    ) -> None:
+        self.queue = ExecutionQueueService(client)
+        self.queue.controls.change_setting("max_concurrent_executions", LIMIT)
+        self.members = Members(url, folder)
+        self.namespace = settings.namespace
+        self._settings = settings
+        self._admin = admin
+
+    def configured(self, **changes: object) -> Replaced:
+        """The settings of its processes, some of them changed."""
+        settings = self._settings.model_copy(update=changes)
+        own = {("k8s", name): str(getattr(settings, name)) for name in settings.model_fields_set if name != "backend"}
+        return own | {
+            ("k8s", "backend"): "kubernetes",
+            ("k8s", "default_image"): BUSYBOX,
+            ("limits", "max_concurrent_executions"): str(LIMIT),
+        }
+
+    def worker(
+        self, *, threads: int = 8, url: str | None = None, leases: Replaced | None = None, **changes: object
+    ) -> Member:
+        """Start one more worker."""
+        return self.members.worker(threads=threads, url=url, settings={**self.configured(**changes), **(leases or {})})
+
+    def submit(self, line: str | None = None, *, timeout_seconds: int = 600, **fields: object) -> str:
+        """A shell line to be run in a pod."""
+        asked: Json = {"timeout_seconds": timeout_seconds} | fields
+        if line is not None:
+            asked["command"] = ("sh", "-c", line)
+        event = ExecutionRequestedEvent.from_any(asked)
+        self.queue.enqueue(event)
+        return event.execution_id
+
+    def meta(self, execution_id: str) -> dict[str, str]:
+        """An execution's record."""
+        return self.queue.views.meta(execution_id)
+
+    def state(self, execution_id: str) -> State:
+        """Where an execution stands."""
+        return State(self.meta(execution_id)["state"])
+
+    def result(self, execution_id: str) -> Json:
+        """How it ended."""
+        return json.loads(self.queue.views.result(execution_id) or b"{}")
+
+    def pods_of(self, execution_id: str) -> list[Json]:
+        """Its pods that are there, as the API server has them."""
+        return [
+            pod
+            for pod in self._admin.pods(self.namespace)
+            if pod["metadata"].get("annotations", {}).get("bandmaster.dev/execution-id") == execution_id
+        ]
+
+    def wait_for_pod(self, execution_id: str, *, attempt: int = 1, phase: str = "Running") -> str:
+        """Wait until the pod of an attempt is that far; returns its name."""
+
+        def there() -> str | None:
+            meta = self.meta(execution_id)
+            name = meta.get("pod") if meta["attempt"] == str(attempt) and meta["state"] == State.POD else None
+            pod = self._admin.pod(self.namespace, name) if name else None
+            return name if pod is not None and pod["status"]["phase"] == phase else None
+
+        return wait_until(there, timeout_seconds=2 * MINUTES, what=f"{phase} of attempt {attempt}") or ""
+
+    def wait_until_all(self, ids: list[str], timeout_seconds: float = 4 * MINUTES) -> None:
+        """Wait for the end of all; then the journal has to tell of nothing that is not allowed."""
+        wait_until(
+            lambda: all(meta["state"] in TERMINAL for meta in self.queue.views.metas(ids)),
+            timeout_seconds=timeout_seconds,
+            what="the end of all executions",
+        )
+        history = History(LIMIT, self.queue.controls.limits()).read(self.queue.views.journal())
+        assert history.executions.keys() == set(ids)
+        assert not history.living()
+        assert self.queue.views.status().active_count == 0
+
+    def wait_until_settled(self) -> None:
+        """Wait until no pod is held for its result any more."""
+        wait_until(
+            lambda: not any(pod["metadata"].get("finalizers") for pod in self._admin.pods(self.namespace)),
+            timeout_seconds=MINUTES,
+            what="settling",
+        )
