@@ -2,7 +2,8 @@
 
 ``--only send --only drain`` asks some, ``--quick`` all in under a minute with figures that say little, ``--json``
 prints the JSON in place of the table, ``--markdown FILE`` writes the table that the README shows. Run from the
-repository's root; nothing else should run on the machine.
+repository's root; nothing else should run on the machine. Questions about pods are asked only when they are named, on
+the cluster that KUBECONFIG names.
 """
 
 import argparse
@@ -14,9 +15,10 @@ from types import FrameType
 from typing import NoReturn
 
 from .chart import draw
+from .cluster.place import ClusterMissing, named_cluster
 from .machine import this_machine
 from .markdown import to_markdown
-from .questions import QUESTIONS, named
+from .questions import CLUSTER_QUESTIONS, QUESTIONS, named
 from .results import to_json, write
 from .rig import ROOT, Rig, Size
 from .runner import run_all
@@ -27,19 +29,21 @@ RUNS = 3
 
 
 def main() -> int:
-    """Run, and say what came out; 2 if the server cannot be used or a question is not known."""
+    """Run, and say what came out; 2 if the server or cluster cannot be used, or a question is not known."""
     options = _parser().parse_args()
     # Asked to end, it ends its workers and its server as after an error.
     signal.signal(signal.SIGTERM, _end)
     size = Size.QUICK if options.quick else Size[options.size.upper()]
     try:
         questions = named(options.only)
+        if any(question.needs_cluster for question in questions):
+            named_cluster()
         # Not under the root: a socket's path may not be long.
         with tempfile.TemporaryDirectory(prefix="bm-bench-") as name, serving(Path(name), tcp=options.tcp) as url:
             machine = this_machine(described(url))
             runs = options.runs or (RUNS if size >= Size.FULL else 1)
             answers = run_all(Rig(url, Path(name), size), questions, runs)
-    except (ServerNotUsable, ValueError) as error:
+    except (ServerNotUsable, ClusterMissing, ValueError) as error:
         sys.stderr.write(f"benchmarks: {error}\n")
         return 2
     text = to_json(machine, size.name.lower(), answers)
@@ -68,7 +72,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help=f"ask this question; again for more ({', '.join(question.name for question in QUESTIONS)})",
+        help=f"ask this question; again for more ({', '.join(question.name for question in QUESTIONS)}; "
+        f"on the cluster that KUBECONFIG names: {', '.join(question.name for question in CLUSTER_QUESTIONS)})",
     )
     sizes = [size.name.lower() for size in Size]
     parser.add_argument("--size", choices=sizes, default=Size.FULL.name.lower(), help="how much is measured")

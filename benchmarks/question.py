@@ -72,3 +72,5 @@ class Question:
     """Fills the server once for all runs; it is then not emptied between them."""
     runs: int | None = None
     """In place of the number asked for, where a run is long and its figure steady."""
+    needs_cluster: bool = False
+    """It creates pods on the cluster that KUBECONFIG names; asked only when it is named itself."""

@@ -20,6 +20,7 @@ from . import (
     urgent,
     worker_memory,
 )
+from .cluster import pod_creation, pod_events, pod_turnaround
 from .question import Question
 
 QUESTIONS: Final[tuple[Question, ...]] = tuple(
@@ -44,14 +45,19 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
     )
 )
 
+CLUSTER_QUESTIONS: Final[tuple[Question, ...]] = tuple(
+    module.QUESTION for module in (pod_turnaround, pod_creation, pod_events)
+)
+"""Those that create pods; never asked unless they are named."""
+
 
 def named(names: list[str]) -> tuple[Question, ...]:
-    """Those with these names; all if none is given.
+    """Those with these names; all that need no cluster if none is given.
 
     Raises:
         ValueError: If a name is none of them.
     """
-    known = {question.name: question for question in QUESTIONS}
+    known = {question.name: question for question in (*QUESTIONS, *CLUSTER_QUESTIONS)}
     for name in names:
         if name not in known:
             raise ValueError(f"there is no question {name!r}; there are: {', '.join(known)}")

@@ -46,6 +46,11 @@ class Left:
     pod: Pod
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """All pods that there are were told."""
+
+
 class PodStream:
     """What becomes of the selected pods, in order, told by a thread of its own.
 
@@ -57,11 +62,10 @@ class PodStream:
     """
 
     def __init__(
-        self, api: ClusterApi, selector: str, window_seconds: float, tell: Callable[[Seen | Left], None]
+        self, api: ClusterApi, selector: str, window_seconds: float, tell: Callable[[Seen | Left | Listed], None]
     ) -> None:
         #: Why it is not seeing anything at the moment.
         self.failure: ApiError | None = None
-        self.listed = False
         self._api = api
         self._tell = tell
         self._selector = selector
@@ -114,7 +118,7 @@ class PodStream:
         for pod in pods:
             self._tell(Seen(pod))
         self._known = found
-        self.listed = True
+        self._tell(Listed())
 
     def _watch(self) -> bool:
         """Watch once. Returns whether it went well for a while."""

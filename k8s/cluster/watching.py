@@ -28,7 +28,7 @@ from .objects import Pod
 from .outcome import Sight, look, started
 from .overdue import Overdue, overdue
 from .patience import patiently
-from .stream import Left, PodStream, Seen
+from .stream import Left, Listed, PodStream, Seen
 from .tails import Tails
 
 log = structlog.get_logger(__name__)
@@ -62,19 +62,21 @@ class Watching:
         self._settings = settings
         self._tails = tails
         self._cleanup = cleanup
-        self._inbox: SimpleQueue[Seen | Left | _Completed] = SimpleQueue()
+        self._inbox: SimpleQueue[Seen | Left | Listed | _Completed] = SimpleQueue()
+        self._all_seen = False
         self._shown: dict[str, PodStatus] = {}
         self._reading: set[str] = set()
         self._accompanied: set[str] = set()
         self._left_meanwhile: dict[str, Left] = {}
         self._due: dict[str, tuple[Pod, Overdue]] = {}
+        self._given_up: set[tuple[str, bool]] = set()
         self._look_again: dict[str, tuple[float, Pod]] = {}
         self._let_go: dict[str, tuple[float, Pod]] = {}
         self._readers = ThreadPoolExecutor(_READERS, "pod-tails")
         self._confirmers = ThreadPoolExecutor(_CONFIRMERS, "pod-ends")
 
     def changes(self, window_seconds: float) -> Iterator[PodChange]:
-        """See `Pods.watch`.
+        """See `Pods.watch`. However short the window, and slow the cluster: it is not over before all pods were seen.
 
         Raises:
             PodsUnavailable: If the cluster did not answer in the whole window.
@@ -83,7 +85,8 @@ class Watching:
         stream = PodStream(self._api, labels.UNSETTLED, window_seconds, self._inbox.put)
         try:
             look_around_at = 0.0
-            while (now := time.monotonic()) < ends_at or (self._reading and now < ends_at + _LINGER_SECONDS):
+            while self._goes_on(stream, ends_at):
+                now = time.monotonic()
                 if now >= look_around_at:
                     look_around_at = now + _LOOK_AROUND_SECONDS
                     self._look_around(now)
@@ -92,15 +95,25 @@ class Watching:
                 except Empty:
                     continue
                 yield from self._take(item)
-            if not stream.listed:
+            if not self._all_seen:
                 raise PodsUnavailable(f"no pod could be watched: {stream.failure or 'the API server is silent'}")
         finally:
             stream.close()
             self._readers.shutdown(wait=False, cancel_futures=True)
             self._confirmers.shutdown(wait=False, cancel_futures=True)
 
-    def _take(self, item: Seen | Left | _Completed) -> Iterator[PodChange]:
+    def _goes_on(self, stream: PodStream, ends_at: float) -> bool:
+        now = time.monotonic()
+        if now < ends_at:
+            return True
+        if not self._all_seen:
+            return stream.failure is None and now < ends_at + self._settings.request_timeout_seconds
+        return bool(self._reading) and now < ends_at + _LINGER_SECONDS
+
+    def _take(self, item: Seen | Left | Listed | _Completed) -> Iterator[PodChange]:
         match item:
+            case Listed():
+                self._all_seen = True
             case Seen(pod):
                 yield from self._see(pod)
             case Left(pod) if pod.uid in self._reading:
@@ -115,9 +128,10 @@ class Watching:
         if sight is None:
             return
         due = overdue(pod, self._settings)
-        if due is None:
-            self._due.pop(pod.uid, None)
-        else:
+        self._due.pop(pod.uid, None)
+        if due is not None and due.at <= time.time():
+            self._give_up(pod, due)  # now: the window may be over before it looks around
+        elif due is not None:
             self._due[pod.uid] = (pod, due)
         if sight.status.outcome is None:
             if pod.deleting and started(pod) and pod.uid not in self._accompanied:
@@ -146,8 +160,11 @@ class Watching:
             self._look_again[pod.uid] = (time.monotonic() + _CONFIRM_AGAIN_SECONDS, pod)
         elif labels.DISCARDED in pod.metadata.annotations:
             # Counted from its end, so that windows shorter than this let it go too.
-            since = min(time.time(), status.outcome.ended_at)
-            self._let_go[pod.uid] = (since + _DISCARD_AFTER_SECONDS, pod)
+            at = min(time.time(), status.outcome.ended_at) + _DISCARD_AFTER_SECONDS
+            if at <= time.time():
+                self._beside(release_finalizer, self._api, pod)
+            else:
+                self._let_go[pod.uid] = (at, pod)
         yield from self._show(status)
         left = self._left_meanwhile.pop(pod.uid, None)
         if left is not None:
@@ -187,13 +204,18 @@ class Watching:
         """See to what does not announce itself."""
         wall = time.time()
         for uid in [uid for uid, (_, due) in self._due.items() if due.at <= wall]:
-            pod, due = self._due.pop(uid)
-            self._beside(give_up, self._api, pod, due)
+            self._give_up(*self._due.pop(uid))
         for uid in [uid for uid, (at, _) in self._let_go.items() if at <= wall]:
             self._beside(release_finalizer, self._api, self._let_go.pop(uid)[1])
         for uid in [uid for uid, (at, _) in self._look_again.items() if at <= now]:
             self._inbox.put(Seen(self._look_again.pop(uid)[1]))
         self._beside(self._cleanup.sweep)
+
+    def _give_up(self, pod: Pod, due: Overdue) -> None:
+        # Whatever changes about the pod shows it again; once in a window is enough.
+        if (pod.uid, due.force) not in self._given_up:
+            self._given_up.add((pod.uid, due.force))
+            self._beside(give_up, self._api, pod, due)
 
     def _beside(self, task: Callable[..., object], *arguments: object) -> None:
         self._confirmers.submit(task, *arguments).add_done_callback(_log_failure)

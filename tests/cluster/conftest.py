@@ -2,7 +2,8 @@
 
 Without KUBECONFIG these tests are skipped, or fail if BANDMASTER_REQUIRE_CLUSTER is 1. The images that they run are on
 the node already, or named by BANDMASTER_TEST_BUSYBOX_IMAGE and BANDMASTER_TEST_PYTHON_IMAGE. Tests that disturb the
-whole cluster have it for themselves.
+whole cluster have it for themselves. Most of their time is spent waiting for the cluster: run several at once
+(``pytest -n 4 tests/cluster``).
 """
 
 import fcntl
@@ -15,7 +16,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import redis
 from admin import Admin
+from api_proxy import ApiProxy
+from installation import Installation
 from making import BUSYBOX, PYTHON, Connect, MakeSpec
 
 from bandmaster.configs.areas import KubernetesSettings
@@ -60,8 +64,12 @@ def peace(request: pytest.FixtureRequest) -> Iterator[None]:
     """The cluster is shared with the other tests, or, for one that is marked `disturbs`, not."""
     node: Any = request.node
     name = hashlib.sha256(os.environ.get("KUBECONFIG", "").encode()).hexdigest()[:16]
-    with open(Path(tempfile.gettempdir(), f"bandmaster-cluster-{name}.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX if node.get_closest_marker("disturbs") else fcntl.LOCK_SH)
+    cluster = Path(tempfile.gettempdir(), f"bandmaster-cluster-{name}.lock")
+    with open(cluster, "w") as lock:
+        # Whoever waits for the whole cluster keeps later comers from it, or it would never be free.
+        with open(cluster.with_suffix(".gate"), "w") as gate:
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX if node.get_closest_marker("disturbs") else fcntl.LOCK_SH)
         yield
 
 
@@ -100,6 +108,24 @@ def connect_with(cluster_settings: KubernetesSettings, tmp_path: Path) -> Connec
 @pytest.fixture
 def pods(connect_with: Connect) -> Pods:
     return connect_with()
+
+
+@pytest.fixture
+def proxy(admin: Admin, tmp_path: Path) -> Iterator[ApiProxy]:
+    """Before the API server."""
+    proxy = ApiProxy(admin, tmp_path)
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture
+def installation(
+    redis_client: redis.Redis, redis_url: str, tmp_path: Path, cluster_settings: KubernetesSettings, admin: Admin
+) -> Iterator[Installation]:
+    """A queue whose executions run in the test's namespace; no worker runs yet."""
+    installation = Installation(redis_client, redis_url, tmp_path, cluster_settings, admin)
+    yield installation
+    print(installation.members.end_all())
 
 
 @pytest.fixture

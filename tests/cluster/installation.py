@@ -26,9 +26,7 @@ LONG_LEASES: Replaced = {("leases", "lease_ttl_ms"): "20000", ("leases", "pod_le
 class Installation:
     """One server, one namespace, and whatever workers a test starts."""
 
-    def __init__(
-        self, client: redis.Redis, url: str, folder: Path, settings: KubernetesSettings, admin: Admin
-    ) -> None:
+    def __init__(self, client: redis.Redis, url: str, folder: Path, settings: KubernetesSettings, admin: Admin) -> None:
         self.queue = ExecutionQueueService(client)
         self.queue.controls.change_setting("max_concurrent_executions", LIMIT)
         self.members = Members(url, folder)
@@ -43,7 +41,6 @@ class Installation:
         return own | {
             ("k8s", "backend"): "kubernetes",
             ("k8s", "default_image"): BUSYBOX,
-            ("limits", "max_concurrent_executions"): str(LIMIT),
         }
 
     def worker(
@@ -64,6 +61,10 @@ class Installation:
     def meta(self, execution_id: str) -> dict[str, str]:
         """An execution's record."""
         return self.queue.views.meta(execution_id)
+
+    def metas(self, ids: list[str]) -> list[dict[str, str]]:
+        """The records of several."""
+        return self.queue.views.metas(ids)
 
     def state(self, execution_id: str) -> State:
         """Where an execution stands."""
@@ -86,7 +87,7 @@ class Installation:
 
         def there() -> str | None:
             meta = self.meta(execution_id)
-            name = meta.get("pod") if meta["attempt"] == str(attempt) and meta["state"] == State.POD else None
+            name = meta.get("pod") if meta.get("attempt") == str(attempt) and meta["state"] == State.POD else None
             pod = self._admin.pod(self.namespace, name) if name else None
             return name if pod is not None and pod["status"]["phase"] == phase else None
 
@@ -95,11 +96,12 @@ class Installation:
     def wait_until_all(self, ids: list[str], timeout_seconds: float = 4 * MINUTES) -> None:
         """Wait for the end of all; then the journal has to tell of nothing that is not allowed."""
         wait_until(
-            lambda: all(meta["state"] in TERMINAL for meta in self.queue.views.metas(ids)),
+            lambda: all(meta["state"] in TERMINAL for meta in self.metas(ids)),
             timeout_seconds=timeout_seconds,
             what="the end of all executions",
         )
-        history = History(LIMIT, self.queue.controls.limits()).read(self.queue.views.journal())
+        limit = int(self.queue.views.status().settings["max_concurrent_executions"])
+        history = History(limit, self.queue.controls.limits()).read(self.queue.views.journal())
         assert history.executions.keys() == set(ids)
         assert not history.living()
         assert self.queue.views.status().active_count == 0

@@ -2,8 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from admin import Admin
@@ -25,13 +23,6 @@ DELETING = r"^DELETE "
 BUSY = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "slow down"}
 BROKEN = {"kind": "Status", "code": 500, "reason": "InternalError", "message": "etcdserver: request timed out"}
 EXPIRED = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}}
-
-
-@pytest.fixture
-def proxy(admin: Admin, tmp_path: Path) -> Iterator[ApiProxy]:
-    proxy = ApiProxy(admin, tmp_path)
-    yield proxy
-    proxy.stop()
 
 
 @pytest.fixture
@@ -95,6 +86,22 @@ def test_a_pod_whose_creation_got_no_answer_is_adopted(
     (pod,) = admin.pods(namespace)
     assert pod["metadata"]["uid"] == created.uid
     assert len(admin.config_maps(namespace)) == 1
+
+
+def test_a_pod_that_used_up_the_quota_unheard_is_adopted(
+    proxy: ApiProxy, through: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    quota = {"metadata": {"name": "one"}, "spec": {"hard": {"pods": "1"}}}
+    admin.core.create_namespaced_resource_quota(namespace, quota)
+    wait_until(
+        lambda: admin.core.read_namespaced_resource_quota("one", namespace).status.hard is not None, what="the quota"
+    )
+    lost = proxy.fail(Fault(CREATING, lose_reply=True, times=1))
+    created = through.create(spec("sleep 100"))
+    assert lost.hits == 1
+    assert creations(proxy) == 2, "the second was refused"
+    (pod,) = admin.pods(namespace)
+    assert pod["metadata"]["uid"] == created.uid
 
 
 def test_a_server_that_is_away_makes_creating_unavailable_and_surely_without_a_pod(

@@ -68,12 +68,15 @@ class Watcher:
         return self.statuses(name)[-1]
 
     def wait_gone(self, name: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        """Wait until a pod has left the watch."""
-        wait_until(
-            lambda: any(change.kind is ChangeKind.DELETED for change in self.of(name)),
-            timeout_seconds=timeout_seconds,
-            what=f"the departure of {name}",
-        )
+        """Wait until a pod is gone or settled: seen to leave, or, between two windows, unseen."""
+
+        def has_left() -> bool:
+            if any(change.kind is ChangeKind.DELETED for change in self.of(name)):
+                return True
+            found = self._pods.get(name)
+            return found is None or found.acknowledged
+
+        wait_until(has_left, timeout_seconds=timeout_seconds, what=f"the departure of {name}")
 
     def _run(self) -> None:
         while not self._closed.is_set():
