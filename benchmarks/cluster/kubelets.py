@@ -32,9 +32,10 @@ def play(place: Place, names: list[str], changes_a_second: float, began: float) 
             due = began + (number * len(STATES) + step) / changes_a_second
             time.sleep(max(0.0, due - time.monotonic()))
             status = {"phase": phase, "containerStatuses": [CONTAINER | {"state": state}]}
-            place.core.patch_namespaced_pod_status(
+            answer = place.core.patch_namespaced_pod_status(
                 name, place.namespace, {"status": status}, _preload_content=False, _request_timeout=TIMEOUT
             )
+            answer.read()  # or the connection would not be used again
         ended[name] = time.monotonic()
     return ended
 

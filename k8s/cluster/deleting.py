@@ -40,12 +40,24 @@ def acknowledge(api: ClusterApi, name: str, uid: str) -> bool:
     return _change(api, name, change) is not None
 
 
-def delete(api: ClusterApi, name: str, uid: str | None) -> bool:
-    """Ask for a pod's deletion; its outcome goes with it. False: there is no such pod."""
+def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod], None] = lambda pod: None) -> bool:
+    """Ask for a pod's deletion; its outcome goes with it.
+
+    Args:
+        api: The cluster.
+        name: The pod.
+        uid: Only if it is this one.
+        stopping: Called if its program has to stop now.
+
+    Returns:
+        False if there is no such pod.
+    """
     if not _delete(api, name, uid):
         return False
     pod = patiently(CHANGE_WITHIN_SECONDS, lambda: api.get_pod(name))
     if pod is not None and pod.deleting and labels.FINALIZER in pod.metadata.finalizers:
+        if started(pod):
+            stopping(pod)
         _give_up_outcome(api, pod)
     return True
 

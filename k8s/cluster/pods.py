@@ -63,7 +63,7 @@ class ClusterPods:
 
     def delete(self, name: str, *, uid: str | None = None) -> bool:
         """See ``Pods.delete``."""
-        return delete(self._api, name, uid)
+        return delete(self._api, name, uid, self._tails.accompany_beside)
 
     def acknowledge(self, name: str, uid: str) -> bool:
         """See ``Pods.acknowledge``."""

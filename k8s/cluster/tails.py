@@ -35,6 +35,8 @@ _KILL_SLACK_SECONDS: Final = 5.0
 #: An uncertain end that its node does not confirm is believed after so long.
 _BELIEVED_AFTER_SECONDS: Final = 60.0
 _REMEMBERED: Final = 512
+#: More pods than that are not deleted at one moment; their watcher follows the others' logs.
+_COMPANIONS: Final = 16
 #: A log that is being followed ends a moment after its program.
 _FOLLOWED_SECONDS: Final = 3.0
 #: What a kubelet answers, with status 200, when the log file is gone.
@@ -57,6 +59,7 @@ class Tails:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Tail] = OrderedDict()
         self._followed: dict[str, threading.Event] = {}
+        self._companions = threading.Semaphore(_COMPANIONS)
 
     def complete(self, sight: Sight) -> PodStatus:
         """The status with its outcome's output; without an outcome, if the program may still run.
@@ -100,6 +103,17 @@ class Tails:
             over.set()
             with self._lock:
                 self._followed.pop(pod.uid, None)
+
+    def accompany_beside(self, pod: Pod) -> None:
+        """The same in a thread, at once: whoever deletes a pod is the first to know, and may watch it too."""
+        if self._companions.acquire(blocking=False):
+            threading.Thread(target=self._accompany_and_leave, args=(pod,), name="pod-last-words", daemon=True).start()
+
+    def _accompany_and_leave(self, pod: Pod) -> None:
+        try:
+            self.accompany(pod)
+        finally:
+            self._companions.release()
 
     def is_known(self, pod: Pod) -> bool:
         """Whether `complete` will answer at once."""

@@ -52,6 +52,12 @@ class Admin:
                 return None
             raise
 
+    def waiting(self, namespace: str, name: str) -> str | None:
+        """What a pod's container waits for, in the kubelet's words."""
+        pod = self.pod(namespace, name) or {"status": {}}
+        states = [each["state"] for each in pod["status"].get("containerStatuses", [])]
+        return next((state["waiting"].get("reason") for state in states if "waiting" in state), None)
+
     def config_maps(self, namespace: str) -> list[str]:
         """The names of Bandmaster's ConfigMaps."""
         found = self._json(

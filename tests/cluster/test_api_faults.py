@@ -185,7 +185,7 @@ def test_a_pod_that_ended_and_was_settled_while_the_watch_was_blind_is_not_told_
     proxy: ApiProxy, through: Pods, pods: Pods, spec: MakeSpec
 ) -> None:
     created = through.create(spec("sleep 2"))
-    with Watcher(through, window_seconds=12) as blind:
+    with Watcher(through, window_seconds=100) as blind:
         blind.wait_running(created.name)
         proxy.stop()
         with Watcher(pods, settle=True) as other:
@@ -194,6 +194,8 @@ def test_a_pod_that_ended_and_was_settled_while_the_watch_was_blind_is_not_told_
         proxy.start()
         proxy.fail(Fault(WATCHING, status=410, body=json.dumps(EXPIRED["object"]).encode(), times=1))
         wait_until(lambda: blind.statuses(created.name)[-1].acknowledged, what="the end of the blindness")
+        blind.finish()
+        pods.create(spec("true", cpu_request="1000"))
     assert blind.ends(created.name) == []
 
 

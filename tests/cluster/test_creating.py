@@ -93,10 +93,11 @@ def test_a_creation_that_was_cut_short_before_the_script_is_finished_by_the_next
 
 
 def test_a_pod_that_never_gets_its_script_ends_at_the_pending_deadline(
-    connect_with: Connect, spec: MakeSpec, cluster_settings: KubernetesSettings
+    connect_with: Connect, spec: MakeSpec, cluster_settings: KubernetesSettings, admin: Admin, namespace: str
 ) -> None:
     asked = spec(python="print()")
     ClusterApi(cluster_settings).create_pod(pod_manifest(asked, cluster_settings))
+    wait_until(lambda: admin.waiting(namespace, asked.name) == "ContainerCreating", what="the kubelet's first word")
     pods = connect_with(pending_deadline_seconds=3)
     with Watcher(pods) as watcher:
         outcome = watcher.end(asked.name, timeout_seconds=150)

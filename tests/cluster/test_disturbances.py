@@ -3,10 +3,12 @@
 import pytest
 from admin import Admin
 from components import Components, components_or_skip
+from installation import LIMIT, LONG_LEASES, Installation
 from making import Connect, MakeSpec
 from watcher import Watcher
 
 from bandmaster.k8s.pods import Pods, Reason
+from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 pytestmark = pytest.mark.disturbs
@@ -17,17 +19,26 @@ def components(admin: Admin) -> Components:
     return components_or_skip(admin)
 
 
-def test_pods_end_while_the_api_server_restarts(components: Components, pods: Pods, spec: MakeSpec) -> None:
-    short, long = pods.create(spec("sleep 3; echo short")), pods.create(spec("sleep 15; echo long"))
-    with Watcher(pods, window_seconds=10) as watcher:
-        watcher.wait_running(short.name)
-        watcher.wait_running(long.name)
-        components.restart("kube-apiserver")
-        created_after = pods.create(spec("echo after"))
-        for created, said in ((short, "short\n"), (long, "long\n"), (created_after, "after\n")):
-            assert watcher.end(created.name).output_tail == said
-    for created in (short, long, created_after):
-        assert [outcome.reason for outcome in watcher.ends(created.name)] == [Reason.COMPLETED]
+def test_executions_end_and_begin_while_the_api_server_restarts(
+    components: Components, installation: Installation, admin: Admin, namespace: str
+) -> None:
+    installation.worker(leases=LONG_LEASES)
+    short, long = installation.submit("sleep 3; echo short"), installation.submit("sleep 15; echo long")
+    installation.wait_for_pod(short)
+    installation.wait_for_pod(long)
+    meanwhile = [installation.submit(f"echo {number}") for number in range(LIMIT)]
+    components.restart("kube-apiserver")
+    after = installation.submit("echo after")
+    ids = [short, long, *meanwhile, after]
+    installation.wait_until_all(ids)
+    assert {installation.state(each) for each in ids} == {State.COMPLETED}
+    said = [installation.result(each)["output_tail"] for each in ids]
+    assert said == ["short\n", "long\n", *(f"{number}\n" for number in range(LIMIT)), "after\n"]
+    assert [installation.meta(each)["attempt"] for each in (short, long)] == ["1", "1"]
+    # One pod for each attempt that has one.
+    names = [pod["metadata"]["name"] for pod in admin.pods(namespace)]
+    assert len(names) == len(ids)
+    installation.wait_until_settled()
 
 
 def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(

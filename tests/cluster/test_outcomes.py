@@ -5,6 +5,7 @@ from making import Connect, MakeSpec
 from watcher import Watcher
 
 from bandmaster.k8s.pods import PodPhase, Pods, PodScript, Reason
+from waiting import wait_until
 
 
 def test_a_success_tells_exit_code_output_and_times(pods: Pods, spec: MakeSpec) -> None:
@@ -59,9 +60,12 @@ def test_a_program_that_runs_too_long_is_stopped_and_its_end_told_only_when_it_i
     assert outcome.output_tail == "begun\nasked to stop\nstopped\n"
 
 
-def test_a_missing_image_ends_at_the_pending_deadline(connect_with: Connect, spec: MakeSpec) -> None:
+def test_a_missing_image_ends_at_the_pending_deadline(
+    connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
     pods = connect_with(pending_deadline_seconds=4)
     created = pods.create(spec("true", image="localhost/missing:1"))
+    wait_until(lambda: "Image" in (admin.waiting(namespace, created.name) or ""), what="the pull's failure")
     with Watcher(pods, settle=True) as watcher:
         outcome = watcher.end(created.name, timeout_seconds=150)
         watcher.wait_gone(created.name)
@@ -70,9 +74,12 @@ def test_a_missing_image_ends_at_the_pending_deadline(connect_with: Connect, spe
     assert not outcome.reason.infrastructure
 
 
-def test_a_pod_that_fits_nowhere_ends_at_the_pending_deadline(connect_with: Connect, spec: MakeSpec) -> None:
+def test_a_pod_that_fits_nowhere_ends_at_the_pending_deadline(
+    connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
     pods = connect_with(pending_deadline_seconds=2)
     created = pods.create(spec("true", cpu_request="1000"))
+    wait_until(lambda: (admin.pod(namespace, created.name) or {})["status"].get("conditions"), what="the scheduler")
     with Watcher(pods, settle=True) as watcher:
         outcome = watcher.end(created.name)
         watcher.wait_gone(created.name)

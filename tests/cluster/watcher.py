@@ -38,6 +38,10 @@ class Watcher:
         self._thread.join(timeout=self._window_seconds + 15)
         assert not self._thread.is_alive()
 
+    def finish(self) -> None:
+        """Watch no longer than to the next change."""
+        self._closed.set()
+
     def of(self, name: str) -> list[PodChange]:
         """What was seen of a pod."""
         return [change for change in self.changes.copy() if change.status.name == name]
