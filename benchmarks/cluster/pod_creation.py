@@ -6,6 +6,7 @@ over the grant's checks to the hand-over of the slot, which has a ninth thread f
 enough for these pods, so none of them runs.
 """
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +15,11 @@ from typing import Any
 from bandmaster.k8s.backend import connect
 from bandmaster.k8s.cluster.manifest import pod_manifest
 from bandmaster.k8s.pods import PodScript, PodSpec
+from bandmaster.scheduler.queue import ExecutionQueueService
 
 from ..question import Figure, Measured, Question, Target
 from ..rig import Rig
 from .place import Place, place
-from .sightings import Sightings
 from .workers import queue_of, submit, workers
 
 BARE_CLIENT = "bare client"
@@ -75,11 +76,17 @@ def _bare(own: Place) -> Callable[[PodSpec], Any]:
 
 def _by_worker(rig: Rig, own: Place, count: int) -> float:
     queue = queue_of(rig, 10**6)
-    with Sightings(own) as sightings, workers(rig, own, threads=THREADS + 1):
+    with workers(rig, own, threads=THREADS + 1):
         for _ in range(count + THREADS):
             submit(queue, script=SCRIPT, runtime="python", cpu_request=CPU, cpu_limit=CPU)
-        rig.wait_until(lambda: len(sightings.created) == count + THREADS, "all creations")
-    return count / (sightings.created[-1].at - sightings.created[THREADS - 1].at)
+        rig.wait_until(lambda: len(queue.views.lapsed_pods(math.inf, 10**6)) == count + THREADS, "all creations")
+    at_ms = _handed_over_ms(queue)
+    return 1000 * count / (at_ms[-1] - at_ms[THREADS - 1])
+
+
+def _handed_over_ms(queue: ExecutionQueueService) -> list[int]:
+    """When each pod was created and had its slot, by Redis's clock."""
+    return sorted(entry.at_ms for entry in queue.views.journal() if entry.verb == "hand_over")
 
 
 QUESTION = Question(

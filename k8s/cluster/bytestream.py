@@ -33,7 +33,10 @@ class ByteStream:
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            yield from self._response.stream(_CHUNK_BYTES, decode_content=True)
+            for chunk in self._response.stream(_CHUNK_BYTES, decode_content=True):
+                if self._closed:
+                    return  # shut down under the reader, a TLS socket hands out what it cannot decipher any more
+                yield chunk
         except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError) as error:
             # The latter two: what urllib3 stumbles over when another thread closes what it reads.
             if not self._closed:

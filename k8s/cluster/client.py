@@ -31,6 +31,7 @@ CONNECT_SECONDS: Final = 3.0
 PAGE_SIZE: Final = 500
 #: Worker threads, watches and log readers of one process share these.
 _CONNECTIONS: Final = 64
+_JSON: Final = "application/json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _METADATA_ONLY: Final = {"Accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
 _NEVER_SENT: Final = (
@@ -52,7 +53,7 @@ class ClusterApi:
 
     def create_pod(self, body: Body) -> Pod:
         """Create a pod. CONFLICT: its name is taken."""
-        return self._parsed(Pod, self._core.create_namespaced_pod, body=dict(body))
+        return self._parsed(Pod, self._post, resource="pods", body=body)
 
     def get_pod(self, name: str) -> Pod | None:
         """Read a pod. None: there is none."""
@@ -115,7 +116,7 @@ class ClusterApi:
 
     def create_config_map(self, body: Body) -> None:
         """Create a ConfigMap. CONFLICT: its name is taken."""
-        self._bytes(self._core.create_namespaced_config_map, body=dict(body))
+        self._bytes(self._post, resource="configmaps", body=body)
 
     def config_maps_metadata(self, selector: str) -> list[Bare]:
         """Read the metadata of all ConfigMaps with these labels, without what they hold."""
@@ -163,6 +164,36 @@ class ClusterApi:
             page = part.metadata.continue_
             if not page:
                 return found
+
+    def _post(
+        self,
+        *,
+        namespace: str,
+        resource: str,
+        body: Body,
+        _preload_content: bool,
+        _request_timeout: tuple[float, float],
+    ) -> Any:
+        """Send an object as it is; called like the library's own methods.
+
+        Those would first read it into a model and then write the model out again, which costs a worker that creates
+        pods a fourth of its time, and what is sent is valid JSON of the API already.
+        """
+        api = self._core.api_client
+        request = api.param_serialize(
+            method="POST",
+            resource_path=f"/api/v1/namespaces/{{namespace}}/{resource}",
+            path_params={"namespace": namespace},
+            query_params=[],
+            header_params={"Accept": _JSON, "Content-Type": _JSON},
+            body=dict(body),
+            auth_settings=["BearerToken"],
+        )
+        answer = api.call_api(*request, _request_timeout=_request_timeout)
+        if not 200 <= answer.status <= 299:
+            answer.read()
+            raise ApiException.from_response(http_resp=answer, body=None, data=None)
+        return answer.response
 
     def _stream(self, method: Callable[..., Any], *, idle_seconds: float | None, **arguments: Any) -> ByteStream:
         return ByteStream(self._open(method, idle_seconds, arguments))

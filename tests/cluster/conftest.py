@@ -41,6 +41,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.cluster)
         # A test cluster's certificate may be one that nobody knows.
         item.add_marker(pytest.mark.filterwarnings("ignore:Unverified HTTPS request"))
+    # Last, so that the fewest wait for those that want the cluster for themselves.
+    items.sort(key=lambda item: item.get_closest_marker("disturbs") is not None)
 
 
 @pytest.fixture(scope="session")

@@ -77,6 +77,8 @@ class Observer:
         rest = b""
         try:
             for chunk in self._response.stream(1 << 16):
+                if self._closed:
+                    return  # shut down under the reader, a TLS socket hands out what it cannot decipher any more
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     self._note(json.loads(line))

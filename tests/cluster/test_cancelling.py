@@ -4,7 +4,7 @@ import threading
 
 from admin import Admin
 from api_proxy import ApiProxy, Fault
-from installation import FOREVER, MINUTES, Installation
+from installation import FOREVER, LONG_LEASES, MINUTES, Installation
 from observing import Observer
 
 from bandmaster.scheduler.states import State
@@ -17,7 +17,7 @@ def test_a_cancelled_execution_holds_its_slot_until_its_pod_has_ended(
     installation: Installation, admin: Admin, namespace: str
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 1)
-    installation.worker()
+    installation.worker(leases=LONG_LEASES, termination_grace_seconds=20)
     with Observer(admin, namespace) as observer:
         cancelled = installation.submit("trap 'echo asked; sleep 1; exit 1' TERM; while :; do sleep 0.1; done")
         name = installation.wait_for_pod(cancelled)

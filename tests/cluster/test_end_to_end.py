@@ -33,12 +33,12 @@ def test_every_kind_of_end_is_told_with_its_reason_its_exit_code_and_its_last_wo
     installation: Installation, admin: Admin, namespace: str
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 20)
-    installation.worker(threads=12, pending_deadline_seconds=45)
+    installation.worker(threads=12, pending_deadline_seconds=45, termination_grace_seconds=10)
     success = installation.submit("echo fine")
     script = installation.submit(script="import sys; print('from a script'); sys.exit(7)", image=PYTHON)
     failure = installation.submit("echo why; exit 3")
     greedy = installation.submit(script="print('x' * 500_000_000)", image=PYTHON, memory_limit="32Mi")
-    slow = installation.submit("echo begun; sleep 100", timeout_seconds=2)
+    slow = installation.submit("echo begun; sleep 100", timeout_seconds=15)
     no_image = installation.submit("true", image="localhost/missing:1")
     too_big = installation.submit("true", cpu_request="1000", cpu_limit="1000")
     no_program = installation.submit(command=("no-such-program",))

@@ -16,7 +16,7 @@ def test_a_success_tells_exit_code_output_and_times(pods: Pods, spec: MakeSpec) 
     assert sorted(outcome.output_tail.splitlines()) == ["to err", "to out"]
     assert not outcome.output_truncated
     assert outcome.started_at is not None
-    assert 1 <= outcome.duration_seconds <= 3
+    assert 1 <= outcome.duration_seconds <= 30
     assert watcher.statuses(created.name)[-1].phase is PodPhase.SUCCEEDED
 
 
@@ -50,10 +50,11 @@ def test_more_memory_than_the_limit_is_an_oom_kill(pods: Pods, spec: MakeSpec) -
 
 
 def test_a_program_that_runs_too_long_is_stopped_and_its_end_told_only_when_it_is_over(
-    pods: Pods, spec: MakeSpec
+    connect_with: Connect, spec: MakeSpec
 ) -> None:
+    pods = connect_with(termination_grace_seconds=20)
     line = "trap 'echo asked to stop; sleep 1; echo stopped; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
-    created = pods.create(spec(line, timeout_seconds=2))
+    created = pods.create(spec(line, timeout_seconds=8))
     with Watcher(pods) as watcher:
         outcome = watcher.end(created.name)
     assert outcome.reason is Reason.DEADLINE_EXCEEDED
@@ -97,11 +98,13 @@ def test_a_program_that_is_not_in_the_image_is_a_start_error(pods: Pods, spec: M
 
 
 def test_a_pod_deleted_by_hand_is_told_as_deleted_with_its_last_words(
-    pods: Pods, spec: MakeSpec, admin: Admin, namespace: str
+    connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
 ) -> None:
-    created = pods.create(spec("echo begun; trap 'echo stopped; exit 1' TERM; while :; do sleep 0.1; done"))
+    pods = connect_with(termination_grace_seconds=20)
+    created = pods.create(spec("trap 'echo stopped; exit 1' TERM; echo begun; while :; do sleep 0.1; done"))
     with Watcher(pods, settle=True) as watcher:
         watcher.wait_running(created.name)
+        wait_until(lambda: b"begun" in b"".join(pods.logs(created.name)), what="its first words")
         admin.delete(namespace, created.name)
         outcome = watcher.end(created.name)
         watcher.wait_gone(created.name)
