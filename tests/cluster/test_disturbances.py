@@ -23,9 +23,8 @@ def test_executions_end_and_begin_while_the_api_server_restarts(
     components: Components, installation: Installation, admin: Admin, namespace: str
 ) -> None:
     installation.worker(leases=LONG_LEASES)
-    short, long = installation.submit("sleep 3; echo short"), installation.submit("sleep 15; echo long")
-    installation.wait_for_pod(short)
-    installation.wait_for_pod(long)
+    short, long = installation.submit("sleep 6; echo short"), installation.submit("sleep 30; echo long")
+    installation.wait_for_pod(long)  # and the short one, which came first, runs or has just ended
     meanwhile = [installation.submit(f"echo {number}") for number in range(LIMIT)]
     components.restart("kube-apiserver")
     after = installation.submit("echo after")
