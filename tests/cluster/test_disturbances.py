@@ -43,7 +43,7 @@ def test_executions_end_and_begin_while_the_api_server_restarts(
 def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
     components: Components, pods: Pods, spec: MakeSpec
 ) -> None:
-    created = pods.create(spec("sleep 2; echo while it was away"))
+    created = pods.create(spec("sleep 12; echo while it was away"))
     with Watcher(pods) as watcher:
         watcher.wait_running(created.name)
         with components.stopped("kubelet"):
