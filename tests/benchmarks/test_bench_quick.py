@@ -4,6 +4,7 @@ On a real server with real worker processes. No figure is looked at: a busy mach
 """
 
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -14,11 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 600.0  # bounds a hang; a quiet machine takes half a minute
 
 
-def _run(*options: str) -> "subprocess.CompletedProcess[str]":
+def _run(*options: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "benchmarks", *options]
     return subprocess.run(
         command,
         cwd=ROOT,
+        env=environment,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECONDS,
@@ -59,3 +61,13 @@ def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
     assert done.returncode == 2
     assert "there is no question 'weather'" in done.stderr
     assert "idle_latency" in done.stderr
+
+
+def test_a_question_about_pods_says_that_it_needs_a_cluster() -> None:
+    without = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+
+    done = _run("--only", "pod_turnaround", environment=without)
+
+    assert done.returncode == 2
+    assert "needs a cluster" in done.stderr
+    assert "KUBECONFIG" in done.stderr
