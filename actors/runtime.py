@@ -21,6 +21,7 @@ from ..k8s.backend import connect as connect_pods
 from ..k8s.errors import BackendNotAvailable
 from ..k8s.pods import Pods
 from ..middleware import BandedRedisBroker
+from ..middleware.pulse import WorkerPulse
 from ..scheduler.connection import client_of, connect, redis_url
 from ..scheduler.errors import InvalidRequest, QueueUnavailable
 from .rounds import Rounds
@@ -30,6 +31,9 @@ LIFECYCLE_QUEUE: Final = "lifecycle"
 """The plain queue of the lifecycle actors, so that they never wait behind work."""
 MAINTENANCE_CHANCE: Final = 100_000
 """Of a million commands on a plain queue, so many also look for what dead workers had fetched: about each 10 s."""
+
+PING_SECONDS: Final = 2.0
+"""How long an answer may take for a worker to be called ready."""
 
 settings = load_settings()
 
@@ -97,6 +101,13 @@ def seed_settings() -> None:
 
 
 broker.add_middleware(WorkerStart())
+broker.add_middleware(
+    WorkerPulse(
+        broker.process,
+        client_of(redis_url(settings), socket_timeout_seconds=PING_SECONDS, name="bandmaster-pulse", retries=0),
+        settings.paths.pulse_dir,
+    )
+)
 broker.add_middleware(Rounds(queue, interval_seconds=settings.scheduler.interval_seconds))
 if global_broker is None:
     # An application that has a broker of its own keeps it, and still may send to these actors.

@@ -196,6 +196,10 @@ class PathSettings(Area, frozen=True):
     var_dir: Path = Path("var")
     """Data of local runs: the embedded server's, the local pods'; relative to the folder the process was started in."""
 
+    pulse_dir: Path | None = None
+    """Where each worker and scheduler process keeps a file that it rewrites while it makes progress, for a probe from
+    outside (`configs/deploy/probe.py`); none: nowhere."""
+
     @property
     def absolute(self) -> Path:
         """`var_dir` without regard to the current folder, and without following links: every process gets the same."""

@@ -45,6 +45,11 @@ class Heartbeat:
         """Whether its thread is alive."""
         return self._thread is not None and self._thread.is_alive()
 
+    @property
+    def thread(self) -> threading.Thread | None:
+        """Its thread, while there is one."""
+        return self._thread
+
     def start(self, also: Callable[[], None]) -> None:
         """Start the thread, unless it runs; `also` is what else to do each round, a second or less long."""
         with self._lock:

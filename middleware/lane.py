@@ -57,6 +57,7 @@ class LaneConsumer(ListConsumer):
         return bool(self.broker.bands.lanes) and (self._is_lane or self._process.has_worker)
 
     def __next__(self) -> MessageProxy | None:
+        self._process.progress.note()
         if not self._is_shared or self.message_cache:
             return super().__next__()
         try:

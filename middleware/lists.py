@@ -185,6 +185,7 @@ class DelayConsumer(ListConsumer):
 
     def __next__(self) -> MessageProxy | None:
         gated = self.broker.bands.gated
+        self.broker.process.progress.note()
         try:
             if self._recovers:
                 self.recover(self._backlog.known)

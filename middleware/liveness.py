@@ -1,17 +1,40 @@
-"""Whether the threads of a worker live, and new ones in place of those that died.
+"""Whether the threads of a worker live and go round, and new ones in place of those that died.
 
 In the flow: the heartbeat looks each round, and consumers look after the heartbeat. An exception that gets past
 Dramatiq (a time limit that fires in a hook, a connection error while a consumer closes) ends a thread silently, and the
-worker would go on with fewer, or never take anything from that queue again (F9).
+worker would go on with fewer, or never take anything from that queue again (F9). One that hangs cannot be replaced: it
+goes round no more, the process's pulse stops (`pulse.py`), and whoever probes it starts the process anew.
 """
 
-from collections.abc import Callable
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable
 
 import structlog
 from dramatiq import Worker
 from dramatiq.worker import ConsumerThread, WorkerThread
 
 log = structlog.get_logger(__name__)
+
+
+class Progress:
+    """When each thread that has to go round did so last. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: weakref.WeakKeyDictionary[threading.Thread, float] = weakref.WeakKeyDictionary()
+
+    def note(self) -> None:
+        """The calling thread went round."""
+        with self._lock:
+            self._seen[threading.current_thread()] = time.monotonic()
+
+    def stuck(self, threads: Iterable[threading.Thread], seconds: float) -> list[str]:
+        """The names of those that have not gone round for so long; a new one has all its time from now on."""
+        now = time.monotonic()
+        with self._lock:
+            return [each.name for each in threads if now - self._seen.setdefault(each, now) > seconds]
 
 
 def revive(worker: Worker, abandon: Callable[[int], None]) -> list[ConsumerThread]:

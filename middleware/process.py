@@ -25,7 +25,7 @@ from .errors import UNAVAILABLE
 from .heartbeat import Heartbeat
 from .held import Entry, GrantedMessage, Held
 from .lists import Backlog, ListedMessage
-from .liveness import revive
+from .liveness import Progress, revive
 from .settlement import Settlement
 from .upkeep import Upkeep
 
@@ -40,6 +40,7 @@ class LaneProcess(Middleware):
         self, transitions: Transitions, bands: PriorityBands, held: Held, lease_ttl_ms: int, enqueue: Enqueue
     ) -> None:
         self.budget = Budget()
+        self.progress = Progress()
         self._held = held
         self._lease_ttl_ms = lease_ttl_ms
         self._enqueue = enqueue
@@ -112,10 +113,19 @@ class LaneProcess(Middleware):
             self.budget.open(prefetch)
 
     def _round(self) -> None:
-        if self._worker is not None and not self._stopping:
-            for consumer in revive(self._worker, self._abandon_thread):
+        worker = None if self._stopping else self._worker
+        if worker is not None:
+            for consumer in revive(worker, self._abandon_thread):
                 self._consumed_by.add(consumer)
+        self.progress.note()
+        if worker is not None:
             self._upkeep.round()
+
+    def stuck(self, seconds: float) -> list[str]:
+        """The names of the heartbeat and the consumers that have not gone round for so long, unless told not to."""
+        consumers = list(self._worker.consumers.values()) if self._worker else []
+        threads: list[threading.Thread] = [each for each in consumers if each.running and not each.paused]
+        return self.progress.stuck([*threads, *filter(None, [self._heartbeat.thread])], seconds)
 
     def enter(self, message: MessageProxy) -> None:
         """This thread begins to work on a message: hooks first, then its body."""

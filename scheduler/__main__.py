@@ -18,6 +18,7 @@ from ..configs.settings import load_settings
 from .connection import connect
 from .errors import QueueUnavailable
 from .keys import Keys
+from .pulse import Pulse
 from .scripts import Scripts
 from .ticking import Ticking
 
@@ -31,13 +32,14 @@ def main() -> int:
         settings = load_settings()
         configure_logging(settings.logging)
         client = connect(settings, name="bandmaster-scheduler")
-    except (SettingsError, QueueUnavailable) as error:
+        pulse = Pulse(settings.paths.pulse_dir)
+    except (SettingsError, QueueUnavailable, OSError) as error:
         sys.stderr.write(f"bandmaster: scheduler: {error}\n")
         return 1
     except KeyboardInterrupt:
         return 0
     broker = RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[])
-    ticking = Ticking(Scripts(client, Keys(settings.redis.prefix)), broker, settings.scheduler)
+    ticking = Ticking(Scripts(client, Keys(settings.redis.prefix)), broker, settings.scheduler, pulse)
     scheduler = BackgroundScheduler(timezone="UTC")
     ticking.add_jobs(scheduler)
     # Blocked before any thread begins, and waited for here: a handler could meet a lock that this thread holds.

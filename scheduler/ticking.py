@@ -3,7 +3,8 @@
 In the flow: APScheduler runs both; the workers do the work. The tick only sends, and takes back the one before if no
 worker has fetched it yet, so ticks don't pile up; one that is older than a tick is not worked on. If the leader dies,
 its key runs out within its TTL and another scheduler is elected; if a tick hangs, leadership is no longer renewed (F6),
-since who makes no progress must not lead; what a leader that slept sends carries its old epoch, and is refused (F5).
+since who makes no progress must not lead, and the pulse stops; what a leader that slept sends carries its old epoch,
+and is refused (F5).
 """
 
 import threading
@@ -20,6 +21,7 @@ from dramatiq.brokers.redis import RedisBroker
 from ..configs.areas import SchedulerSettings
 from .errors import QueueUnavailable
 from .leadership import Leadership
+from .pulse import Pulse
 from .scripts import Scripts
 
 log = structlog.get_logger(__name__)
@@ -33,11 +35,14 @@ RENEWALS_A_TTL: Final = 3
 class Ticking:
     """Leads, and ticks while it leads."""
 
-    def __init__(self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings) -> None:
+    def __init__(
+        self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings, pulse: Pulse | None = None
+    ) -> None:
         self._leadership = Leadership(scripts, ttl_ms=settings.leader_ttl_ms)
         self._broker = broker
         self._client: Any = scripts.client
         self._settings = settings
+        self._pulse = pulse or Pulse(None)
         self._lock = threading.Lock()
         self._tick_began: float | None = None
         self._last_tick: str | None = None
@@ -81,7 +86,9 @@ class Ticking:
                 leads = self._leadership.elect()
             except QueueUnavailable as error:
                 log.warning("election_failed", error=str(error))
+                self._pulse.beat(answered=False)
                 return False
+            self._pulse.beat(answered=True)
         if leads and not led:
             log.info("leader_elected", leader_id=self._leadership.leader_id, epoch=self._leadership.epoch)
         return leads

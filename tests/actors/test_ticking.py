@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from proxy import proxy_before
 
 from bandmaster.configs.areas import SchedulerSettings
 from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.pulse import Pulse
 from bandmaster.scheduler.scripts import Scripts
 from bandmaster.scheduler.ticking import Ticking
 from waiting import wait_until
@@ -70,6 +72,27 @@ def test_f6_a_leader_whose_tick_hangs_does_not_renew(client: redis.Redis, redis_
         wait_until(lambda: client.get("exec_queue:leader") is None, what="the end of its TTL")
         tick.join()
         assert ticking.lead(), "when it goes on, it may be elected again"
+
+
+def test_f6_the_pulse_stops_while_a_tick_hangs(
+    client: redis.Redis, redis_url: str, lifecycle: Lifecycle, tmp_path: Path
+) -> None:
+    with proxy_before(redis_url) as proxy, client_of(proxy.url, socket_timeout_seconds=1, retries=0) as hanging:
+        proxy.swallows = True
+        broker = RedisBroker(client=hanging, middleware=[])
+        ticking = Ticking(Scripts(client), broker, SchedulerSettings(leader_ttl_ms=200), Pulse(tmp_path))
+        assert ticking.lead()
+        (path,) = tmp_path.glob("*.pulse")
+        tick = threading.Thread(target=ticking.tick)
+        tick.start()
+        wait_until(lambda: not ticking.lead(), what="the end of its leadership")
+        assert tick.is_alive()
+        beaten = path.stat().st_mtime_ns
+        assert not ticking.lead()
+        assert path.stat().st_mtime_ns == beaten, "the loop goes round, but makes no progress"
+        tick.join()
+        assert ticking.lead()
+        assert path.stat().st_mtime_ns > beaten
 
 
 def test_without_a_server_nothing_is_raised(lifecycle: Lifecycle) -> None:

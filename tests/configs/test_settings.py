@@ -54,7 +54,7 @@ def test_without_any_source_every_setting_has_the_default_of_the_contract() -> N
     assert (settings.k8s.cpu_request, settings.k8s.cpu_limit) == ("100m", "1")
     assert (settings.k8s.memory_request, settings.k8s.memory_limit) == ("128Mi", "512Mi")
     assert settings.k8s.allowed_images == ()
-    assert settings.paths.var_dir == Path("var")
+    assert (settings.paths.var_dir, settings.paths.pulse_dir) == (Path("var"), None)
     assert (settings.logging.level, settings.logging.format) == ("INFO", "console")
 
 
@@ -62,6 +62,7 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     documented = tomllib.loads(DOCUMENTED_FILE.read_text())
     defaults = json.loads(Settings().model_dump_json())
     assert defaults["redis"].pop("url") is None
+    assert defaults["paths"].pop("pulse_dir") is None
     assert documented == defaults
 
 

@@ -1,0 +1,52 @@
+"""The pulse of a process: a locked file that it rewrites while it makes progress, for a probe from outside.
+
+In the flow: scheduler and worker processes beat; `configs/deploy/probe.py` reads. The lock says that the process lives,
+the file's age when it last made progress, its word whether the server answered then. If the process dies, the lock goes
+with it, and the file says nothing any more; if it hangs, the file grows old. Nothing is written unless the setting
+`paths.pulse_dir` names a folder.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+READY: Final = b"ready"
+WAITS: Final = b"waits"
+"""As long as READY: one is written over the other."""
+
+
+class Pulse:
+    """One process's. Safe to share between threads."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Make the file; there is no pulse before the first beat.
+
+        Raises:
+            OSError: If the folder cannot be written.
+        """
+        self._descriptor: int | None = None
+        self._hidden = self._path = None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._path = folder / f"{os.getpid()}.pulse"
+            self._hidden = self._path.with_suffix(".new")
+            self._descriptor = os.open(self._hidden, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def beat(self, *, answered: bool) -> None:
+        """Say that progress is made.
+
+        Args:
+            answered: Whether the server answered just now.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
+        if self._descriptor is None or self._path is None:
+            return
+        os.pwrite(self._descriptor, READY if answered else WAITS, 0)
+        if self._hidden is not None:
+            # Seen only from here on: locked, and with its word.
+            self._hidden.rename(self._path)
+            self._hidden = None
