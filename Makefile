@@ -6,16 +6,17 @@ BIN := $(VENV)/bin
 FOLDERS := actors configs k8s middleware scheduler
 LAYOUT := build/layout/bandmaster
 PYTEST_ARGS ?= -n auto --dist loadfile
+CLUSTER_ARGS ?=
 
 # pyright is run at its pinned version, offline: without a look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check lint types layers layout format bench bench-quick lock clean
+.PHONY: help install demo test test-cluster check lint types layers layout format bench bench-quick lock clean
 
 help: ## List the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 install: $(VENV)/installed ## Create .venv and install everything at its locked version
 
@@ -34,8 +35,17 @@ $(VENV)/installed: requirements.lock pyproject.toml
 demo: install ## Run the main job on real programs: needs no Redis, no cluster, no root
 	$(BIN)/bandmaster demo
 
-test: install ## Run the tests (choose some with PYTEST_ARGS="-k ...")
-	$(BIN)/pytest $(PYTEST_ARGS)
+test: install ## Run the tests, with those of a cluster if KUBECONFIG names one (choose with PYTEST_ARGS="-k ...")
+	@status=0; set -x; \
+	$(BIN)/pytest -m "not cluster" $(PYTEST_ARGS) || status=$$?; \
+	if [ -n "$$KUBECONFIG" ] || [ "$$BANDMASTER_REQUIRE_CLUSTER" = 1 ]; then \
+		$(MAKE) --no-print-directory test-cluster || status=$$?; \
+	fi; \
+	exit $$status
+
+# One after another: some disturb the whole cluster, and all share its one node.
+test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
+	$(BIN)/pytest -m cluster $(CLUSTER_ARGS)
 
 check: lint types layers test ## Everything CI runs: lint, types, layers, tests
 

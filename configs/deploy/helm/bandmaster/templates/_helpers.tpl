@@ -1,0 +1,190 @@
+{{/* Names, labels and the parts that several pods share. */}}
+
+{{- define "bandmaster.name" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "bandmaster.selector" -}}
+app.kubernetes.io/name: bandmaster
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "bandmaster.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{ include "bandmaster.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- define "bandmaster.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "bandmaster.executionsNamespace" -}}
+{{- $name := .Values.executions.namespace | default (printf "%s-executions" .Release.Namespace) -}}
+{{- if has $name (list "default" "kube-system" "kube-public" "kube-node-lease") -}}
+{{- fail (printf "executions.namespace: %q is everyone's; use a namespace of its own" $name) -}}
+{{- end -}}
+{{- if eq $name .Release.Namespace -}}
+{{- fail (printf "executions.namespace: %q is the release's own; whoever may create pods in a namespace may read its Secrets" $name) -}}
+{{- end -}}
+{{- $name -}}
+{{- end -}}
+
+{{- define "bandmaster.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default (printf "%s-worker" (include "bandmaster.name" .)) -}}
+{{- else -}}
+{{- required "serviceAccount.name: needed if serviceAccount.create is false" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "bandmaster.redisSecret" -}}
+{{- if .Values.redis.existingSecret -}}
+{{- .Values.redis.existingSecret -}}
+{{- else if .Values.redis.trial.enabled -}}
+{{- printf "%s-redis" (include "bandmaster.name" .) -}}
+{{- else -}}
+{{- fail "redis.existingSecret: needed if redis.trial.enabled is false" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The settings as variables: a list is one text with commas. */}}
+{{- define "bandmaster.settings" -}}
+{{- range $section, $settings := .Values.settings }}
+{{- range $name, $value := $settings }}
+{{ printf "BANDMASTER_%s__%s" (upper $section) (upper $name) }}: {{ ternary (join "," $value) (toString $value) (kindIs "slice" $value) | quote }}
+{{- end }}
+{{- end }}
+BANDMASTER_K8S__BACKEND: kubernetes
+BANDMASTER_K8S__NAMESPACE: {{ include "bandmaster.executionsNamespace" . }}
+BANDMASTER_PATHS__VAR_DIR: /var/lib/bandmaster
+BANDMASTER_PATHS__PULSE_DIR: /var/lib/bandmaster/pulse
+{{- end -}}
+
+{{- define "bandmaster.environment" -}}
+envFrom:
+  - configMapRef:
+      name: {{ include "bandmaster.name" . }}-settings
+env:
+  - name: BANDMASTER_REDIS__URL
+    valueFrom:
+      secretKeyRef:
+        name: {{ include "bandmaster.redisSecret" . }}
+        key: url
+{{- end -}}
+
+{{/* What Pod Security's `restricted` profile asks for, and a read-only root file system. */}}
+{{- define "bandmaster.podSecurity" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+enableServiceLinks: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "bandmaster.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  runAsNonRoot: true
+  capabilities:
+    drop: [ALL]
+{{- end -}}
+
+{{/* probe.py says what these ask. A start takes as long as the wait for the server, and the imports. */}}
+{{- define "bandmaster.probes" -}}
+startupProbe:
+  exec:
+    command: [python3, -IS, /opt/bandmaster/probe.py, alive]
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 60
+livenessProbe:
+  exec:
+    command: [python3, -IS, /opt/bandmaster/probe.py, alive, {{ .Values.probes.staleSeconds | quote }}]
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+readinessProbe:
+  exec:
+    command: [python3, -IS, /opt/bandmaster/probe.py, ready, {{ .Values.probes.staleSeconds | quote }}]
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 3
+{{- end -}}
+
+{{/* Where a component's pods go. Called with the component's values, and its selector for an even spread. */}}
+{{- define "bandmaster.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "bandmaster.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "bandmaster.selector" .context | nindent 8 }}
+        app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{/* Egress that worker and scheduler share: names, and the server. */}}
+{{- define "bandmaster.egress" -}}
+{{- with .Values.networkPolicy.dns }}
+- to:
+    {{- toYaml . | nindent 4 }}
+  ports:
+    - {protocol: UDP, port: 53}
+    - {protocol: TCP, port: 53}
+{{- end }}
+{{- if .Values.redis.trial.enabled }}
+- to:
+    - podSelector:
+        matchLabels:
+          {{- include "bandmaster.selector" . | nindent 10 }}
+          app.kubernetes.io/component: redis
+  ports:
+    - {protocol: TCP, port: 6379}
+{{- else }}
+- {{ with .Values.networkPolicy.redis.peers }}to:
+    {{- toYaml . | nindent 4 }}
+  {{ end }}ports:
+    - {protocol: TCP, port: {{ .Values.networkPolicy.redis.port }}}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,247 @@
+"""The chart and the kustomizations as texts: what every pod may do, how it ends, and that both say the same.
+
+No cluster is asked: Helm's engine and ``kubectl kustomize`` make the objects, and they are read.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deploy_chart import (
+    CHART,
+    EXECUTIONS_NAMESPACE,
+    KUSTOMIZE,
+    NAMESPACE,
+    component_of,
+    helm,
+    kustomized,
+    of_kind,
+    overlay,
+    pods_of,
+    rendered,
+)
+from deploy_kubectl import Manifest
+
+from bandmaster.configs.settings import sections
+from bandmaster.configs.sources import from_environment
+
+pytestmark = pytest.mark.cluster
+
+MAKERS: dict[str, Callable[[], list[Manifest]]] = {
+    "helm": rendered,
+    "kustomize": lambda: kustomized(KUSTOMIZE / "trial"),
+}
+MAY = {
+    "pods": {"create", "get", "list", "watch", "delete", "patch"},
+    "pods/log": {"get"},
+    "configmaps": {"create", "get", "list", "patch", "delete"},
+}
+
+
+@pytest.fixture(params=MAKERS, scope="module")
+def manifests(request: pytest.FixtureRequest) -> list[Manifest]:
+    return MAKERS[request.param]()
+
+
+def test_every_pod_obeys_the_restricted_profile_and_cannot_write_its_root(manifests: list[Manifest]) -> None:
+    pods = pods_of(manifests)
+    assert set(pods) == {"worker", "scheduler", "redis"}
+    for pod in pods.values():
+        assert not {"hostNetwork", "hostPID", "hostIPC", "hostAliases"} & set(pod)
+        assert all({"emptyDir", "persistentVolumeClaim"} & set(volume) for volume in pod["volumes"])
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["runAsUser"] > 0
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["enableServiceLinks"] is False
+        for container in (*pod["containers"], *pod.get("initContainers", ())):
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "runAsNonRoot": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+            assert "memory" in container["resources"]["limits"]
+            assert all("hostPort" not in port for port in container.get("ports", ()))
+
+
+def test_the_namespaces_of_untrusted_pods_enforce_the_restricted_profile(manifests: list[Manifest]) -> None:
+    namespaces = {each["metadata"]["name"]: each["metadata"]["labels"] for each in of_kind(manifests, "Namespace")}
+    labels = namespaces[EXECUTIONS_NAMESPACE]
+    for mode in ("enforce", "audit", "warn"):
+        assert labels[f"pod-security.kubernetes.io/{mode}"] == "restricted"
+
+
+def test_a_worker_may_do_what_is_needed_in_the_namespace_of_executions_and_nothing_else(
+    manifests: list[Manifest],
+) -> None:
+    (role,) = of_kind(manifests, "Role", "ClusterRole")
+    (binding,) = of_kind(manifests, "RoleBinding", "ClusterRoleBinding")
+    assert (role["kind"], role["metadata"]["namespace"]) == ("Role", EXECUTIONS_NAMESPACE)
+    assert {rule["resources"][0]: set(rule["verbs"]) for rule in role["rules"]} == MAY
+    assert all(rule["apiGroups"] == [""] and len(rule["resources"]) == 1 for rule in role["rules"])
+    assert (binding["kind"], binding["metadata"]["namespace"]) == ("RoleBinding", EXECUTIONS_NAMESPACE)
+    pods = pods_of(manifests)
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "name": pods["worker"]["serviceAccountName"], "namespace": NAMESPACE}
+    ]
+    # Who needs no API gets no token.
+    assert pods["worker"]["automountServiceAccountToken"] is True
+    assert pods["scheduler"]["automountServiceAccountToken"] is False
+    assert pods["redis"]["automountServiceAccountToken"] is False
+
+
+def test_whoever_can_create_pods_cannot_reach_the_servers_password(manifests: list[Manifest]) -> None:
+    (role,) = of_kind(manifests, "Role")
+    for each in of_kind(manifests, "Secret", "Deployment", "StatefulSet"):
+        assert each["metadata"].get("namespace", NAMESPACE) != role["metadata"]["namespace"]
+
+
+def test_the_grace_of_a_worker_covers_its_drain(manifests: list[Manifest]) -> None:
+    worker = pods_of(manifests)["worker"]
+    arguments = " ".join(worker["containers"][0]["args"])
+    found = re.search(r"--worker-shutdown-timeout=(\d+)\b", arguments)
+    assert found is not None
+    # Dramatiq waits so long for its threads, and then again for its consumers, which an answer may hold up.
+    assert worker["terminationGracePeriodSeconds"] * 1000 >= int(found[1]) + 30_000
+
+
+def test_executions_reach_nobody_and_nobody_reaches_them(manifests: list[Manifest]) -> None:
+    (policy,) = [
+        each
+        for each in of_kind(manifests, "NetworkPolicy")
+        if each["metadata"].get("namespace", NAMESPACE) == EXECUTIONS_NAMESPACE
+    ]
+    assert policy["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def test_a_worker_reaches_names_server_and_api_only(manifests: list[Manifest]) -> None:
+    worker = _policy_of(manifests, "worker")
+    assert "ingress" not in worker
+    assert _ports(worker) == {53, 6379, 443, 6443}
+    scheduler = _policy_of(manifests, "scheduler")
+    assert "ingress" not in scheduler
+    assert _ports(scheduler) == {53, 6379}
+    redis = _policy_of(manifests, "redis")
+    assert "egress" not in redis
+    assert [port["port"] for rule in redis["ingress"] for port in rule["ports"]] == [6379]
+
+
+def _policy_of(manifests: list[Manifest], component: str) -> Any:
+    for policy in of_kind(manifests, "NetworkPolicy"):
+        spec = policy["spec"]
+        assert spec["policyTypes"] == ["Ingress", "Egress"]
+        if spec["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/component") == component:
+            return spec
+    raise AssertionError(f"no policy selects {component}")
+
+
+def _ports(policy: Any) -> set[int]:
+    return {port["port"] for rule in policy["egress"] for port in rule["ports"]}
+
+
+def test_every_variable_is_a_setting_and_the_servers_url_comes_from_a_secret(manifests: list[Manifest]) -> None:
+    (settings,) = of_kind(manifests, "ConfigMap")
+    found = from_environment(sections(), settings["data"])
+    assert found["k8s"] == {"backend": "kubernetes", "namespace": EXECUTIONS_NAMESPACE}
+    pods = pods_of(manifests)
+    for component in ("worker", "scheduler"):
+        (container,) = pods[component]["containers"]
+        assert container["envFrom"] == [{"configMapRef": {"name": settings["metadata"]["name"]}}]
+        (url,) = container["env"]
+        assert from_environment(sections(), {url["name"]: "x"}) == {"redis": {"url": "x"}}
+        assert url["valueFrom"]["secretKeyRef"]["key"] == "url"
+
+
+def test_the_probes_ask_for_progress_and_give_a_start_time(manifests: list[Manifest]) -> None:
+    for component, pod in pods_of(manifests).items():
+        (container,) = pod["containers"]
+        asked = {name: container[name]["exec"]["command"][3:] for name in ("livenessProbe", "readinessProbe")}
+        if component == "redis":
+            assert asked == {"livenessProbe": ["server-alive"], "readinessProbe": ["server-ready"]}
+            continue
+        assert asked == {"livenessProbe": ["alive", "60"], "readinessProbe": ["ready", "60"]}
+        startup = container["startupProbe"]
+        # The wait for the server, which ends a process that found none, has to fit.
+        assert startup["periodSeconds"] * startup["failureThreshold"] >= 60
+
+
+def test_helm_and_kustomize_run_the_same_pods() -> None:
+    chart, kustomization = pods_of(rendered()), pods_of(kustomized(KUSTOMIZE / "trial"))
+    (settings,) = of_kind(kustomized(KUSTOMIZE / "trial"), "ConfigMap")
+    text = repr(kustomization).replace(settings["metadata"]["name"], "bandmaster-settings")
+    for component, pod in chart.items():
+        pod["topologySpreadConstraints"] = _without_instance(pod.get("topologySpreadConstraints", []))
+        kustomization[component].setdefault("topologySpreadConstraints", [])
+        assert "bandmaster-settings" in text
+        for container in kustomization[component]["containers"]:
+            for source in container.get("envFrom", ()):
+                source["configMapRef"]["name"] = "bandmaster-settings"
+        assert pod == kustomization[component]
+    replicas = {component_of(each): each["spec"]["replicas"] for each in of_kind(rendered(), "Deployment")}
+    assert replicas == {"worker": 3, "scheduler": 2}
+
+
+def _without_instance(constraints: list[Any]) -> list[Any]:
+    for constraint in constraints:
+        constraint["labelSelector"]["matchLabels"].pop("app.kubernetes.io/instance")
+    return constraints
+
+
+def test_disruption_budgets_and_autoscaling_take_the_newest_api_there_is() -> None:
+    chart = rendered({"worker": {"autoscaling": {"enabled": True}}})
+    assert {each["apiVersion"] for each in of_kind(chart, "PodDisruptionBudget")} == {"policy/v1"}
+    (autoscaler,) = of_kind(chart, "HorizontalPodAutoscaler")
+    assert autoscaler["apiVersion"] == "autoscaling/v2"
+    worker = next(each for each in of_kind(chart, "Deployment") if component_of(each) == "worker")
+    assert "replicas" not in worker["spec"]
+
+
+def test_the_components_of_the_kustomization_add_budgets_and_autoscaling(tmp_path: Path) -> None:
+    manifests = kustomized(overlay(tmp_path, "disruption-budgets", "autoscaling"))
+    assert {each["metadata"]["name"] for each in of_kind(manifests, "PodDisruptionBudget")} == {
+        "bandmaster-worker",
+        "bandmaster-scheduler",
+    }
+    assert len(of_kind(manifests, "HorizontalPodAutoscaler")) == 1
+    worker = next(each for each in of_kind(manifests, "Deployment") if component_of(each) == "worker")
+    assert "replicas" not in worker["spec"]
+
+
+def test_a_server_of_ones_own_replaces_the_trial_one() -> None:
+    manifests = rendered({"redis": {"existingSecret": "my-redis", "trial": {"enabled": False}}})
+    assert set(pods_of(manifests)) == {"worker", "scheduler"}
+    assert not of_kind(manifests, "Secret", "Service", "StatefulSet")
+    (container,) = pods_of(manifests)["worker"]["containers"]
+    assert container["env"][0]["valueFrom"]["secretKeyRef"] == {"name": "my-redis", "key": "url"}
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"workers": {"replicas": 2}}, "workers"),
+        ({"worker": {"replica": 2}}, "replica"),
+        ({"settings": {"k8s": {"namespace": "elsewhere"}}}, "k8s"),
+        ({"settings": {"redis": {"url": "redis://:secret@host"}}}, "redis"),
+        ({"executions": {"namespace": "default"}}, "default"),
+        ({"executions": {"namespace": NAMESPACE}}, "Secrets"),
+        ({"redis": {"trial": {"enabled": False}}}, "redis.existingSecret"),
+        ({"probes": {"staleSeconds": 5}}, "staleSeconds"),
+    ],
+)
+def test_values_that_would_do_harm_or_nothing_are_refused(values: dict[str, Any], says: str) -> None:
+    with pytest.raises(helm().HelmError, match=re.escape(says)):
+        rendered(values)
+
+
+def test_lists_among_the_settings_become_one_variable() -> None:
+    manifests = rendered({"settings": {"k8s": {"allowed_images": ["python:*", "busybox:1"]}}})
+    (settings,) = of_kind(manifests, "ConfigMap")
+    assert settings["data"]["BANDMASTER_K8S__ALLOWED_IMAGES"] == "python:*,busybox:1"
+
+
+def test_the_chart_passes_helms_own_linter() -> None:
+    report = helm().lint(CHART, namespace=NAMESPACE)
+    assert [message for message in report["messages"] if message["severity"] >= 2] == []
