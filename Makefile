@@ -36,7 +36,7 @@ demo: install ## Run the main job on real programs: needs no Redis, no cluster, 
 	$(BIN)/bandmaster demo
 
 test: install ## Run the tests, with those of a cluster if KUBECONFIG names one (choose with PYTEST_ARGS="-k ...")
-	@status=0; set -x; \
+	@status=0; \
 	$(BIN)/pytest -m "not cluster" $(PYTEST_ARGS) || status=$$?; \
 	if [ -n "$$KUBECONFIG" ] || [ "$$BANDMASTER_REQUIRE_CLUSTER" = 1 ]; then \
 		$(MAKE) --no-print-directory test-cluster || status=$$?; \

@@ -69,17 +69,18 @@ class Release:
         done = self.attempt("rollout", "status", kind, name, f"--timeout={READY_SECONDS}s", seconds=READY_SECONDS + 30)
         assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}\n{self.what_happened()}"
 
-    def run(self, *arguments: str, seconds: float = 120.0) -> str:
+    def run(self, *arguments: str, stdin: str | None = None, seconds: float = 120.0) -> str:
         """``kubectl`` in the release's namespace."""
-        return self.kubectl.run("-n", self.namespaces.release, *arguments, seconds=seconds)
+        return self.kubectl.run("-n", self.namespaces.release, *arguments, stdin=stdin, seconds=seconds)
 
     def attempt(self, *arguments: str, seconds: float = 120.0) -> "subprocess.CompletedProcess[str]":
         """``kubectl`` in the release's namespace, which may fail."""
         return self.kubectl.attempt("-n", self.namespaces.release, *arguments, seconds=seconds)
 
-    def command(self, *arguments: str) -> Any:
+    def command(self, *arguments: str, stdin: str | None = None) -> Any:
         """``bandmaster … --json`` in a worker's container; the document that it printed."""
-        return json.loads(self.run("exec", f"deployment/{WORKER}", "--", "bandmaster", *arguments))
+        entered = ("exec", *(["-i"] if stdin is not None else []), f"deployment/{WORKER}", "--")
+        return json.loads(self.run(*entered, "bandmaster", *arguments, "--json", stdin=stdin))
 
     def pods(self, component: str) -> list[Manifest]:
         """The pods of worker, scheduler or redis that are not about to go."""

@@ -27,6 +27,7 @@ EXECUTIONS: Final = 40
 EXECUTION_SECONDS: Final = 3
 ALL_END_SECONDS: Final = 300.0
 ELECTION_SECONDS: Final = 60.0
+END_SECONDS: Final = 90.0
 
 
 def values_for(image: Image) -> dict[str, Any]:
@@ -75,9 +76,33 @@ def test_three_workers_two_schedulers_and_a_server_are_ready(release: Release) -
 
 
 def test_the_command_of_the_manual_runs_an_execution(release: Release) -> None:
-    sent = release.command("submit", "--wait", "--json", "--", "echo", "hello")
-    (execution,) = sent["executions"]
-    assert execution["state"] == State.COMPLETED, release.what_happened()
+    sent = release.run("exec", f"deployment/{WORKER}", "--", "bandmaster", "submit", "--wait", "--", "echo", "hello")
+    assert "COMPLETED" in sent, release.what_happened()
+
+
+def test_the_workers_rights_suffice_for_a_script_its_output_and_its_end(
+    release: Release, queue: ExecutionQueueService
+) -> None:
+    sent = release.command("submit", "-", "--runtime", "sh", stdin="echo begun; exec sleep 600")
+    execution_id = sent["executions"][0]["execution_id"]
+
+    def has_begun() -> bool:
+        return (
+            "begun" in release.attempt("exec", f"deployment/{WORKER}", "--", "bandmaster", "logs", execution_id).stdout
+        )
+
+    wait_until(has_begun, timeout_seconds=END_SECONDS, what="the output of its pod")
+    release.command("cancel", execution_id)
+    wait_until(lambda: _ended(queue, [execution_id]) == 1, timeout_seconds=END_SECONDS, what="its end")
+    assert queue.views.meta(execution_id)["state"] == State.CANCELLED
+    wait_until(lambda: _left_of(release, execution_id) == [], timeout_seconds=END_SECONDS, what="nothing to be left")
+
+
+def _left_of(release: Release, execution_id: str) -> list[str]:
+    where = ("-n", release.namespaces.executions, "-l")
+    pods = release.kubectl.items("pods", *where, f"bandmaster.dev/execution={execution_id}")
+    scripts = release.kubectl.items("configmaps", *where, "app.kubernetes.io/managed-by=bandmaster")
+    return [each["metadata"]["name"] for each in (*pods, *scripts)]
 
 
 def test_nothing_is_lost_when_a_worker_pod_is_killed_and_then_all_are_replaced(

@@ -69,7 +69,7 @@ def test_the_api_server_takes_the_kustomization_whole(kubectl: Kubectl, namespac
     served = kubectl.api_versions()
     # Kubernetes 1.20 has no such API: there, the component is not for it.
     components = ["autoscaling", *(["disruption-budgets"] if "policy/v1" in served else [])]
-    for folder in (KUSTOMIZE / "trial", overlay(tmp_path, *components)):
+    for folder in (KUSTOMIZE / "base", KUSTOMIZE / "trial", overlay(tmp_path, *components)):
         own = {NAMESPACE: namespaces.release, EXECUTIONS_NAMESPACE: namespaces.executions}
         assert_taken_whole(kubectl, moved(kustomized(folder), own))
 
