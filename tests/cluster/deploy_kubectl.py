@@ -102,10 +102,13 @@ def cluster_or_skip() -> Kubectl:
 
 @contextlib.contextmanager
 def undisturbed(kubectl: Kubectl) -> Generator[None]:
-    """Hold off the tests that disturb the whole cluster, for longer than one test: the same lock as `peace`."""
+    """Hold off the tests that disturb the whole cluster, for longer than one test: the same locks as `peace`."""
     name = hashlib.sha256(str(kubectl.kubeconfig).encode()).hexdigest()[:16]
-    with Path(tempfile.gettempdir(), f"bandmaster-cluster-{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
+    cluster = Path(tempfile.gettempdir(), f"bandmaster-cluster-{name}.lock")
+    with cluster.open("w") as lock:
+        with cluster.with_suffix(".gate").open("w") as gate:
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_SH)
         yield
 
 

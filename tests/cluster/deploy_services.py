@@ -7,9 +7,12 @@ addresses, forwards their connections, and answers names. It ends with the test,
 
 import asyncio
 import contextlib
+import fcntl
 import subprocess
+import tempfile
 import threading
 from collections.abc import Coroutine, Generator
+from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -164,9 +167,12 @@ def services(kubectl: Kubectl) -> Generator[Services | None]:
     here = subprocess.run(["ip", "-o", "address"], capture_output=True, text=True, check=True).stdout
     if not any(f"inet {each['address']}/" in here for each in node["status"]["addresses"]):
         skip_or_fail("the cluster has no DNS, and its node is not this machine")
-    found = Services(kubectl)
-    found.start()
-    try:
-        yield found
-    finally:
-        found.stop()
+    # This machine has each address once: another test process waits for its turn.
+    with Path(tempfile.gettempdir(), "bandmaster-services.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = Services(kubectl)
+        found.start()
+        try:
+            yield found
+        finally:
+            found.stop()

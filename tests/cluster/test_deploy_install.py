@@ -43,6 +43,11 @@ def values_for(image: Image) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(autouse=True)
+def peace() -> None:
+    """The release holds off the disturbing tests for as long as it is there; to ask again could wait for ever."""
+
+
 @pytest.fixture(scope="module")
 def image() -> Iterator[Image]:
     with usable_image(cluster_or_skip().kubeconfig) as image:
@@ -53,8 +58,8 @@ def image() -> Iterator[Image]:
 def release(image: Image) -> Iterator[Release]:
     kubectl = cluster_or_skip()
     with (
-        undisturbed(kubectl),
         services(kubectl) as stand_in,
+        undisturbed(kubectl),
         own_namespaces(kubectl, of_executions=False) as namespaces,
     ):
         release = Release(kubectl, namespaces, image, stand_in)
