@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 FOLDERS := actors configs k8s middleware scheduler
 LAYOUT := build/layout/bandmaster
 PYTEST_ARGS ?= -n auto --dist loadfile
-CLUSTER_ARGS ?=
+# Mostly they wait for the cluster, so more at once than there are cores.
+CLUSTER_ARGS ?= -n 4 --dist loadfile
 
 # pyright is run at its pinned version, offline: without a look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -43,7 +44,7 @@ test: install ## Run the tests, with those of a cluster if KUBECONFIG names one 
 	fi; \
 	exit $$status
 
-# One after another: some disturb the whole cluster, and all share its one node.
+# Apart from the others, which fill the machine. A test that disturbs the whole cluster waits until it has it for itself.
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
 	$(BIN)/pytest -m cluster $(CLUSTER_ARGS)
 
