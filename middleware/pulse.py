@@ -20,6 +20,7 @@ from .process import LaneProcess
 
 log = structlog.get_logger(__name__)
 EVERY_SECONDS: Final = 5.0
+JOIN_SECONDS: Final = 5.0
 STUCK_SECONDS: Final = 30.0
 """Longer than a thread takes to give up a server that does not answer, retries included, and to begin anew."""
 
@@ -51,16 +52,20 @@ class WorkerPulse(Middleware):
         self._every_seconds = every_seconds
         self._stuck_seconds = stuck_seconds
         self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """Begin: in the process that works, not in the one that forked it."""
         if self._folder is not None:
             self._stopped.clear()
-            threading.Thread(target=self._run, name="bandmaster-pulse", daemon=True).start()
+            self._thread = threading.Thread(target=self._run, name="bandmaster-pulse", daemon=True)
+            self._thread.start()
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """Drained."""
+        """Drained; a last question that hangs is not waited for."""
         self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:
         try:
@@ -76,6 +81,8 @@ class WorkerPulse(Middleware):
         except OSError as error:
             # Without a pulse the probe fails, which is what it is for.
             log.error("pulse_failed", error=str(error))
+        finally:
+            self._client.close()
 
     def _answered(self) -> bool:
         try:
