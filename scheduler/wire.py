@@ -8,7 +8,7 @@ token tells a repeated call from a new one.
 
 import os
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import redis
 from redis.connection import ConnectionInterface
@@ -45,15 +45,25 @@ class Wire:
     """Connections of one client. Safe to share between threads and across forks."""
 
     def __init__(self, client: "redis.Redis") -> None:
+        self._client = client
         pool: Any = client.connection_pool
-        self._pool = pool
-        # One for all that use this pool, and as long-lived as it: each queue object of an application comes here.
-        self._idle: _Idle = vars(pool).setdefault(_ON_POOL, _Idle())
-        self._most_idle: int = pool.max_connections // SHARE_OF_POOL
         is_plain = type(client) is redis.Redis and type(pool) is redis.ConnectionPool
         self.is_direct: Final = is_plain and pool.connection_kwargs.get("credential_provider") is None
         """Whether commands may be sent here: a client or a pool of another kind means something by its own ways, and
         credentials that change are renewed when a connection comes back to its pool."""
+
+    @property
+    def _pool(self) -> Any:
+        # The client's, whichever that is by now.
+        return self._client.connection_pool
+
+    @property
+    def _idle(self) -> _Idle:
+        # One for all that use this pool, and as long-lived as it: each queue object of an application comes here.
+        pool = self._pool
+        if _ON_POOL not in pool.__dict__:
+            pool.__dict__.setdefault(_ON_POOL, _Idle())
+        return cast("_Idle", pool.__dict__[_ON_POOL])
 
     def ask(self, command: bytes) -> Any:
         """Send a packed command and answer what the server answers.
@@ -87,17 +97,19 @@ class Wire:
 
     def keep(self, connection: ConnectionInterface) -> None:
         """All that was sent on it was answered: the next call may use it."""
-        if len(self._idle.connections) >= self._most_idle or connection.should_reconnect():
-            self._pool.release(connection)
+        idle, pool = self._idle.connections, self._pool
+        if len(idle) >= pool.max_connections // SHARE_OF_POOL or connection.should_reconnect():
+            pool.release(connection)
         else:
-            self._idle.connections.append(connection)
+            idle.append(connection)
 
     def drop(self, connection: ConnectionInterface) -> None:
         """Close a connection that failed or whose answers nobody reads, and all that are idle."""
+        idle, pool = self._idle.connections, self._pool
         while True:
             connection.disconnect()
-            self._pool.release(connection)
+            pool.release(connection)
             try:
-                connection = self._idle.connections.pop()
+                connection = idle.pop()
             except IndexError:
                 return
