@@ -24,6 +24,14 @@ class Admin:
         self.api_client = client.ApiClient(self.configuration)
         self.core: Any = client.CoreV1Api(self.api_client)
 
+    def is_ready(self) -> bool:
+        """Whether the API server says that it is, all that it starts with included."""
+        api: Any = self.api_client
+        request = api.param_serialize("GET", "/readyz", auth_settings=["BearerToken"])
+        answer = api.call_api(*request, _request_timeout=TIMEOUT)
+        answer.read()
+        return answer.status == 200
+
     def create_namespace(self) -> str:
         """Create a namespace in which pods can be created."""
         name = f"bandmaster-test-{secrets.token_hex(4)}"

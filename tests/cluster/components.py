@@ -62,6 +62,8 @@ class Components:
 
     def _healthy(self) -> bool:
         try:
+            if not self._admin.is_ready():
+                return False
             nodes = self._admin.core.list_node(_request_timeout=TIMEOUT).items
         except (ApiException, HTTPError):  # whatever a server that is just starting answers
             return False

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -21,6 +22,7 @@ import pytest
 Manifest = dict[str, Any]
 
 COMMAND_SECONDS: Final = 120.0
+READY_SECONDS: Final = 120.0
 
 
 class Kubectl:
@@ -94,9 +96,12 @@ def cluster_or_skip() -> Kubectl:
         skip_or_fail("KUBECONFIG names no cluster")
     need("kubectl")
     kubectl = Kubectl(Path(named))
-    answer = kubectl.attempt("get", "--raw", "/readyz", seconds=20)
-    if answer.returncode != 0:
-        skip_or_fail(f"the cluster of KUBECONFIG does not answer: {answer.stderr.strip()}")
+    deadline = time.monotonic() + READY_SECONDS
+    while (answer := kubectl.attempt("get", "--raw", "/readyz", seconds=20)).returncode != 0:
+        # Asked before a test has the cluster's peace: another one may be restarting a part of it.
+        if time.monotonic() >= deadline:
+            skip_or_fail(f"the cluster of KUBECONFIG does not answer: {answer.stderr.strip()}")
+        time.sleep(1)
     return kubectl
 
 

@@ -58,8 +58,8 @@ def image() -> Iterator[Image]:
 def release(image: Image) -> Iterator[Release]:
     kubectl = cluster_or_skip()
     with (
-        services(kubectl) as stand_in,
         undisturbed(kubectl),
+        services(kubectl) as stand_in,
         own_namespaces(kubectl, of_executions=False) as namespaces,
     ):
         release = Release(kubectl, namespaces, image, stand_in)
