@@ -6,7 +6,7 @@ Two queues on one server, filled once. All that wait behind the gates have been 
 from .engine import Engine
 from .question import Figure, Measured, Question, Target
 from .rig import Rig
-from .server_time import EVALSHA, script_usec, server_time
+from .server_time import FCALL, script_usec, server_time
 
 EMPTY, CLOSED = "nothing else waits", "100,000 behind 10,000 closed gates"
 BEHIND_EACH = 10
@@ -32,7 +32,7 @@ def measure(rig: Rig, side: str) -> Measured:
         for grant in grants:
             engine.release(grant)
     assert len(grants) == calls
-    return {"park": park, "admit": admit.per_call(EVALSHA), "release": release.per_call(EVALSHA)}
+    return {"park": park, "admit": admit.per_call(FCALL), "release": release.per_call(FCALL)}
 
 
 def _prefix(side: str) -> str:

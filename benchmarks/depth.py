@@ -7,7 +7,7 @@ stay as they are.
 from .engine import Engine
 from .question import Figure, Measured, Question, Target
 from .rig import Rig
-from .server_time import EVALSHA, script_usec, server_time
+from .server_time import FCALL, script_usec, server_time
 
 FEW, MANY = "1,000 waiting", "1,000,000 waiting"
 WAITING = 1000
@@ -28,7 +28,7 @@ def measure(rig: Rig, side: str) -> Measured:
     with server_time(rig.client) as release:
         for grant in grants:
             engine.release(grant)
-    costs = {"park": park, "admit": admit.per_call(EVALSHA), "release": release.per_call(EVALSHA)}
+    costs = {"park": park, "admit": admit.per_call(FCALL), "release": release.per_call(FCALL)}
     return {**costs, "all three": sum(costs.values())}
 
 

@@ -15,7 +15,7 @@ from .question import BANDMASTER, BARE, Figure, Measured, Question, Target
 from .rig import Rig
 
 END = "PING round-trips-end"
-NOT_COUNTED = ("CLIENT", "HELLO", "SCRIPT", "SELECT", "PING", "INFO")
+NOT_COUNTED = ("CLIENT", "HELLO", "SCRIPT", "FUNCTION", "SELECT", "PING", "INFO")
 """Once a connection, not once a message."""
 
 

@@ -54,10 +54,10 @@ class Controls:
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
-        self._limit = scripts.source("limit", "gate limit")
-        self._set = scripts.source("set", "name value only_if_unset")
-        self._pause = scripts.source("pause", "gate")
-        self._resume = scripts.source("resume", "gate")
+        self._limit = scripts.script("limit", "gate limit")
+        self._set = scripts.script("set", "name value only_if_unset")
+        self._pause = scripts.script("pause", "gate")
+        self._resume = scripts.script("resume", "gate")
 
     def set_limit(self, gate: str, limit: int | None) -> int:
         """Let at most `limit` executions hold a gate at once; None lifts the limit.

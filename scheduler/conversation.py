@@ -11,7 +11,7 @@ from typing import Any
 import redis
 from redis.connection import ConnectionInterface
 
-from .script_source import ScriptSource
+from .library import Script
 from .scripts import Argument, Call, Scripts
 
 
@@ -24,16 +24,16 @@ class Conversation:
         self._connection: ConnectionInterface | None = None
         self._has_failed = not scripts.wire.is_direct
 
-    def send(self, source: ScriptSource, *arguments: Argument) -> None:
+    def send(self, script: Script, *arguments: Argument) -> None:
         """Send a call."""
-        call = self._scripts.prepare(source, *arguments)
+        call = self._scripts.prepare(script, *arguments)
         self._unanswered.append(call)
         if self._has_failed:
             return
         try:
             if self._connection is None:
                 self._connection = self._scripts.wire.take()
-            self._connection.send_packed_command((self._scripts.packed(source, call.arguments),))
+            self._connection.send_packed_command((self._scripts.packed(script, call.arguments),))
         except (redis.ConnectionError, redis.TimeoutError):
             self._fail()
 

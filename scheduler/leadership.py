@@ -20,8 +20,8 @@ class Leadership:
         self._ttl_ms = ttl_ms
         self._deadline = 0.0
         self._scripts = scripts
-        self._elect = scripts.source("elect", "leader_id epoch ttl_ms")
-        self._resign = scripts.source("resign", "leader_id epoch")
+        self._elect = scripts.script("elect", "leader_id epoch ttl_ms")
+        self._resign = scripts.script("resign", "leader_id epoch")
 
     @property
     def leads(self) -> bool:

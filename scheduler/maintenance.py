@@ -25,11 +25,11 @@ class Maintenance:
         self._scripts = scripts
         self._leader_id = leader_id
         self._epoch = epoch
-        self._reap = scripts.source("reap", "epoch count")
-        self._promote = scripts.source("promote", "epoch count")
-        self._sweep = scripts.source("sweep", "epoch band after count")
-        self._refresh = scripts.source("refresh", "epoch index after count")
-        self._wake = scripts.source("wake", "epoch")
+        self._reap = scripts.script("reap", "epoch count")
+        self._promote = scripts.script("promote", "epoch count")
+        self._sweep = scripts.script("sweep", "epoch band after count")
+        self._refresh = scripts.script("refresh", "epoch index after count")
+        self._wake = scripts.script("wake", "epoch")
 
     def under(self, leader_id: str, epoch: int) -> "Maintenance":
         """The same repairs, fenced by a leader's epoch."""

@@ -12,7 +12,7 @@ from typing import Final
 from .conversation import Conversation
 from .errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
 from .grants import Parked
-from .script_source import ScriptSource
+from .library import Script
 from .scripts import Argument, Scripts
 from .states import State
 
@@ -41,9 +41,9 @@ class Candidate:
 class Parking:
     """Candidates on their way, page by page. For one thread."""
 
-    def __init__(self, scripts: Scripts, source: ScriptSource) -> None:
+    def __init__(self, scripts: Scripts, script: Script) -> None:
         self._conversation = Conversation(scripts)
-        self._source = source
+        self._script = script
         self._page: list[Candidate] = []
         self._sent: deque[list[Candidate]] = deque()
         self._outcomes: list[Parked | QueueRejected] = []
@@ -85,7 +85,7 @@ class Parking:
         arguments: list[Argument] = []
         for candidate in page:
             arguments += park_arguments(candidate)
-        self._conversation.send(self._source, *arguments)
+        self._conversation.send(self._script, *arguments)
         self._sent.append(page)
         if len(self._sent) > SENT_AHEAD:
             self._read()

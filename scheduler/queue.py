@@ -61,7 +61,6 @@ class ExecutionQueueService:
         self.controls = Controls(self.scripts)
         self.views = Views(self.scripts)
         self.maintenance = Maintenance(self.scripts)
-        self._drop = self.scripts.source("drop", "id")
 
     def enqueue(self, event: ExecutionRequestedEvent | dict[str, object]) -> int:
         """Accept an execution.
@@ -179,7 +178,7 @@ class ExecutionQueueService:
 
     def drop(self, execution_id: str) -> bool:
         """Forget a dead letter; False if it is none."""
-        return self.scripts.call(self._drop, check_execution_id(execution_id)) == 1
+        return self.transitions.drop(check_execution_id(execution_id))
 
     def get_queue_status(self) -> dict[str, int]:
         """``queue_depth`` and ``active_count``."""

@@ -17,17 +17,19 @@ from typing import Any, Final
 
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from .answering import answered
 from .errors import QueueUnavailable
 from .keys import Keys
-from .script_source import ScriptSource, assemble
+from .library import Script, assemble
 from .wire import Argument, Wire, packed
 
 REPEAT_PAUSES_SECONDS: Final = (0.05, 0.2, 0.75)
 """Pauses before a call whose reply was lost is made again; then the caller is told."""
+_NO_FUNCTIONS: Final = "unknown command"
+_NOT_LOADED: Final = "Function not found"
+_LOADED_MEANWHILE: Final = "already exists"
 
 
 class StaleCall(QueueUnavailable):
@@ -60,7 +62,7 @@ class Call:
     """One call, with its token: `run` may be repeated until it answers, and takes effect once."""
 
     scripts: "Scripts"
-    source: ScriptSource
+    script: Script
     arguments: tuple[Argument, ...]
     caller: _Caller
 
@@ -75,7 +77,7 @@ class Call:
             QueueUnavailable: If Redis did not answer, or has no memory left; whether the effect happened is unknown:
                 calling `run` again finds out.
         """
-        return self.scripts.execute(self.source, self.arguments)
+        return self.scripts.execute(self.script, self.arguments)
 
 
 class Scripts:
@@ -86,34 +88,34 @@ class Scripts:
     ) -> None:
         self.client: Any = readable(client)  # redis-py types every reply as a union with its async twin
         self.keys = keys or Keys()
-        self._replaced_includes = replaced_includes
+        self._library = assemble(replaced_includes)
         self.wire = Wire(self.client)
         self._heads: dict[str, bytes] = {}
         self._callers: deque[_Caller] = deque()
 
-    def source(self, name: str, arguments: str) -> ScriptSource:
+    def script(self, name: str, arguments: str) -> Script:
         """The script `name`, whose header must list exactly `arguments` (space-separated, without the token)."""
-        source = assemble(name, self._replaced_includes)
-        if source.arguments != tuple(arguments.split()):
-            raise TypeError(f"{name}.lua takes {source.arguments}, its wrapper gives {arguments}")
-        return source
+        script = self._library.scripts[name]
+        if script.arguments != tuple(arguments.split()):
+            raise TypeError(f"{name}.lua takes {script.arguments}, its wrapper gives {arguments}")
+        return script
 
-    def prepare(self, source: ScriptSource, *arguments: Argument) -> Call:
+    def prepare(self, script: Script, *arguments: Argument) -> Call:
         """A call with a fresh token that the caller may `run` until it answers."""
         caller = self._borrow()
-        return Call(self, source, self._with_token(source, arguments, caller), caller)
+        return Call(self, script, self._with_token(script, arguments, caller), caller)
 
-    def call(self, source: ScriptSource, *arguments: Argument) -> Any:
+    def call(self, script: Script, *arguments: Argument) -> Any:
         """Call a script and answer what it answers.
 
         Raises:
             QueueUnavailable: If Redis did not answer, or refused.
         """
-        if not source.takes_token:
-            return self.execute(source, arguments)
+        if not script.takes_token:
+            return self.execute(script, arguments)
         caller = self._borrow()
         try:
-            return self.execute(source, self._with_token(source, arguments, caller))
+            return self.execute(script, self._with_token(script, arguments, caller))
         finally:
             self.give_back(caller)
 
@@ -130,47 +132,55 @@ class Scripts:
             if caller.process_id == os.getpid():
                 return caller
 
-    def execute(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> Any:
+    def execute(self, script: Script, arguments: tuple[Argument, ...]) -> Any:
         """Send one call, repeating it while its reply is lost."""
         pauses = iter(REPEAT_PAUSES_SECONDS)
         while True:
             try:
                 with answered():
-                    return self.checked(self._evaluate(source, arguments))
+                    return self.checked(self._evaluate(script, arguments))
             except QueueUnavailable as error:
                 pause = next(pauses, None)
                 if pause is None or not isinstance(error.__cause__, RedisConnectionError | RedisTimeoutError):
                     raise
                 time.sleep(pause)
 
-    def _evaluate(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> Any:
+    def _evaluate(self, script: Script, arguments: tuple[Argument, ...]) -> Any:
         try:
-            return self._send(source, arguments)
-        except NoScriptError:
-            self._load(source)
-            return self._send(source, arguments)
+            return self._send(script, arguments)
+        except redis.ResponseError as error:
+            if str(error).startswith(_NO_FUNCTIONS):
+                raise QueueUnavailable(
+                    "the server has no functions (FCALL): Redis 7.0 or newer or Valkey is needed"
+                ) from error
+            if not str(error).startswith(_NOT_LOADED):
+                raise
+        self._load()
+        return self._send(script, arguments)
 
-    def _send(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> Any:
+    def _send(self, script: Script, arguments: tuple[Argument, ...]) -> Any:
         if self.wire.is_direct:
-            return self.wire.ask(self.packed(source, arguments))
+            return self.wire.ask(self.packed(script, arguments))
         fixed = self.keys.fixed
-        return self.client.execute_command("EVALSHA", source.sha, len(fixed), *fixed, *arguments)
+        return self.client.execute_command("FCALL", script.function, len(fixed), *fixed, *arguments)
 
-    def packed(self, source: ScriptSource, arguments: tuple[Argument, ...]) -> bytes:
+    def packed(self, script: Script, arguments: tuple[Argument, ...]) -> bytes:
         """A call as it goes over the wire."""
         fixed = self.keys.fixed
-        head = self._heads.get(source.sha)
+        head = self._heads.get(script.function)
         if head is None:
-            head = self._heads[source.sha] = packed(("EVALSHA", source.sha, len(fixed), *fixed))
+            head = self._heads[script.function] = packed(("FCALL", script.function, len(fixed), *fixed))
         return b"*%d\r\n%b%b" % (3 + len(fixed) + len(arguments), head, packed(arguments))
 
-    def _load(self, source: ScriptSource) -> None:
-        self.client.script_load(source.text)
+    def _load(self) -> None:
+        try:
+            self.client.function_load(self._library.text)
+        except redis.ResponseError as error:
+            if _LOADED_MEANWHILE not in str(error):
+                raise
 
-    def _with_token(
-        self, source: ScriptSource, arguments: tuple[Argument, ...], caller: _Caller
-    ) -> tuple[Argument, ...]:
-        return (caller.name, next(caller.numbers), *arguments) if source.takes_token else arguments
+    def _with_token(self, script: Script, arguments: tuple[Argument, ...], caller: _Caller) -> tuple[Argument, ...]:
+        return (caller.name, next(caller.numbers), *arguments) if script.takes_token else arguments
 
     def checked(self, answer: Any) -> Any:
         """The answer of a script, unless it says that the call came too late."""

@@ -47,16 +47,17 @@ class Transitions:
 
     def __init__(self, scripts: Scripts) -> None:
         self.scripts = scripts
-        self._park = scripts.source("park", "id lane band action user gates timeout_ms due_ms event message")
-        self._bury = scripts.source("bury", "id lane band action user gates timeout_ms due_ms event message reason")
-        self._admit = scripts.source("admit", "lane count lease_ms max_active consumer")
-        self._release = scripts.source("release", "id attempt state reason result only dead lane count lease_ms")
-        self._retry = scripts.source("retry", "id attempt kind delay_ms reason message lane count lease_ms")
-        self._renew = scripts.source("renew", "lease_ms id attempt")
-        self._hand_over = scripts.source("hand_over", "id attempt pod pod_uid")
-        self._cancel = scripts.source("cancel", "id outcome reason attempt")
-        self._remove = scripts.source("remove", "id")
-        self._reprioritise = scripts.source("reprioritise", "id band")
+        self._park = scripts.script("park", "id lane band action user gates timeout_ms due_ms event message")
+        self._bury = scripts.script("bury", "id lane band action user gates timeout_ms due_ms event message reason")
+        self._admit = scripts.script("admit", "lane count lease_ms max_active consumer")
+        self._release = scripts.script("release", "id attempt state reason result only dead lane count lease_ms")
+        self._retry = scripts.script("retry", "id attempt kind delay_ms reason message lane count lease_ms")
+        self._renew = scripts.script("renew", "lease_ms id attempt")
+        self._hand_over = scripts.script("hand_over", "id attempt pod pod_uid")
+        self._cancel = scripts.script("cancel", "id outcome reason attempt")
+        self._remove = scripts.script("remove", "id")
+        self._drop = scripts.script("drop", "id")
+        self._reprioritise = scripts.script("reprioritise", "id band")
 
     def park(self, candidate: Candidate) -> Parked:
         """Accept an execution to wait.
@@ -252,6 +253,10 @@ class Transitions:
         """Take an execution out by force; its slot is free at once."""
         raw = self.scripts.call(self._remove, execution_id)
         return Code(raw[0].decode()), read_state(raw[1])
+
+    def drop(self, execution_id: str) -> bool:
+        """Forget a dead letter; False if it is none."""
+        return self.scripts.call(self._drop, execution_id) == 1
 
     def reprioritise(self, execution_id: str, band: Priority | str | int) -> tuple[Code, State | None]:
         """Move what waits to another band, at its own time; InvalidRequest if there is no such band."""

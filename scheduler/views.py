@@ -83,9 +83,9 @@ class Views:
         self._scripts = scripts
         self._client = scripts.client
         self._keys = scripts.keys
-        self._status = scripts.source("status", "")
-        self._explain = scripts.source("explain", "id")
-        self._action_statistics = scripts.source("action_statistics", "action")
+        self._status = scripts.script("status", "")
+        self._explain = scripts.script("explain", "id")
+        self._action_statistics = scripts.script("action_statistics", "action")
 
     def status(self) -> QueueStatus:
         """How many wait and run, by priority, and the runtime settings in force."""

@@ -4,10 +4,10 @@
 -- ARGV: action
 -- Returns: {queue_length, active_count, max_concurrent, oldest_enqueued_at, total_enqueued, total_completed}
 --   max_concurrent '' for no limit of its own; oldest_enqueued_at in unix milliseconds, '' for none
--- include: keys
-local action = ARGV[1]
-local oldest = redis.call('ZRANGE', D.action_pending(action), 0, 0, 'WITHSCORES')
-local totals = redis.call('HMGET', D.action_stats(action), 'total_enqueued', 'total_completed')
-return {redis.call('ZCARD', D.action_pending(action)), redis.call('SCARD', D.held('action:' .. action)),
-    redis.call('HGET', K.limits, 'action:' .. action) or '', oldest[2] or '', tonumber(totals[1] or '0'),
-    tonumber(totals[2] or '0')}
+view('action_statistics', function(action)
+    local oldest = call('ZRANGE', D.action_pending(action), 0, 0, 'WITHSCORES')
+    local totals = call('HMGET', D.action_stats(action), 'total_enqueued', 'total_completed')
+    return {call('ZCARD', D.action_pending(action)), call('SCARD', D.held('action:' .. action)),
+        call('HGET', K.limits, 'action:' .. action) or '', oldest[2] or '', tonumber(totals[1] or '0'),
+        tonumber(totals[2] or '0')}
+end)

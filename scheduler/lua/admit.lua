@@ -9,24 +9,16 @@
 --   consumer            1 if a live consumer asks, which keeps its lane known as live
 -- Returns: {'OK', more, wait_ms, {{id, attempt, lease_ms, event, message}, …}}
 --   more 1: the bound of moves was reached, call again; wait_ms: until the next due time or lease end, -1 for none
--- include: keys settings time reply journal gates lanes waiting ending repair admitting memory
-local lane, count, lease_ms, max_active, consumer = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-
-pass_at_maxmemory()
-local replay = said()
-if replay and #replay == 1 then return replay end
-if not replay then
-    if consumer == '1' then redis.call('HSET', K.rounds, 'lane:' .. lane, now) end
+once('admit', function(lane, count, lease_ms, max_active, consumer)
+    if consumer == '1' then call('HSET', K.rounds, 'lane:' .. lane, now) end
     promote_due(50)
     reap_expired(5)
-    local grants, more = admit(lane, count, lease_ms, max_active)
-    settle_lanes()
+    local grants, more = admit(lane, tonumber(count), tonumber(lease_ms), tonumber(max_active))
     local wait_ms = -1
     for _, timed in ipairs({K.scheduled, K.lease}) do
-        local head = redis.call('ZRANGE', timed, 0, 0, 'WITHSCORES')
+        local head = call('ZRANGE', timed, 0, 0, 'WITHSCORES')
         local left = head[2] and math.max(0, tonumber(head[2]) - now)
         if left and (wait_ms < 0 or left < wait_ms) then wait_ms = left end
     end
-    replay = answer({'OK', more, wait_ms, grants})
-end
-return {replay[1], replay[2], replay[3], with_payloads(replay[4])}
+    return {'OK', more, wait_ms, grants}
+end, with_payloads)

@@ -7,25 +7,19 @@
 --   outcome         CANCELLED | TIMEOUT, what it ends as if it holds a slot; what waits is CANCELLED
 --   attempt         only under this grant (a timeout is an attempt's own), '' for whatever attempt it is at
 -- Returns: {code, state, attempt, pod, pod_uid}; code OK | STALE | UNKNOWN | ENDED
--- include: keys settings time reply journal gates lanes waiting ending memory
-local id, outcome, reason, attempt = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-
-pass_at_maxmemory()
-local replay = said()
-if replay then return replay end
-
-local m = load(id)
-if not m then return answer({'UNKNOWN', '', 0, '', ''}) end
-if m.ended_at then return answer({'ENDED', m.state, m.attempt or 0, '', ''}) end
-local waits = m.state == 'SCHEDULED' or m.state == 'PENDING'
-if attempt ~= '' and (waits or attempt ~= m.attempt) then return answer({'STALE', m.state, m.attempt or 0, '', ''}) end
-if waits then
-    leave_waiting(id, m)
-    finish(id, m, 'cancel', 'CANCELLED', reason, false)
-elseif not m.cancel then
-    if m.state == 'POD' then m.state = 'CANCELLING' end
-    redis.call('HSET', D.meta(id), 'state', m.state, 'cancel', outcome, 'cancel_reason', reason)
-    journal('cancel', id, m, 'state', m.state, 'reason', reason)
-end
-settle_lanes()
-return answer({'OK', m.state, m.attempt or 0, m.pod or '', m.pod_uid or ''})
+once('cancel', function(id, outcome, reason, attempt)
+    local m = load(id)
+    if not m then return {'UNKNOWN', '', 0, '', ''} end
+    if m.ended_at then return {'ENDED', m.state, m.attempt or 0, '', ''} end
+    local waits = m.state == 'SCHEDULED' or m.state == 'PENDING'
+    if attempt ~= '' and (waits or attempt ~= m.attempt) then return {'STALE', m.state, m.attempt or 0, '', ''} end
+    if waits then
+        leave_waiting(id, m)
+        finish(id, m, 'cancel', 'CANCELLED', reason, false)
+    elseif not m.cancel then
+        if m.state == 'POD' then m.state = 'CANCELLING' end
+        call('HSET', D.meta(id), 'state', m.state, 'cancel', outcome, 'cancel_reason', reason)
+        journal('cancel', id, m, 'state', m.state, 'reason', reason)
+    end
+    return {'OK', m.state, m.attempt or 0, m.pod or '', m.pod_uid or ''}
+end)

@@ -3,11 +3,11 @@
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
 -- ARGV: id
 -- Returns: 1 if it was a dead letter, else 0
--- include: keys settings time journal
-local id = ARGV[1]
-if redis.call('ZREM', K.dead, id) == 0 then return 0 end
-redis.call('DEL', D.event(id), D.message(id))
-redis.call('EXPIRE', D.meta(id), setting('meta_ttl_seconds'))
-local m = load(id)
-if m then journal('drop', id, m, 'state', m.state) end
-return 1
+transition('drop', function(id)
+    if call('ZREM', K.dead, id) == 0 then return 0 end
+    call('DEL', D.event(id), D.message(id))
+    call('EXPIRE', D.meta(id), setting('meta_ttl_seconds'))
+    local m = load(id)
+    if m then journal('drop', id, m, 'state', m.state) end
+    return 1
+end)

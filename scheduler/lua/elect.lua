@@ -5,18 +5,17 @@
 -- ARGV: leader_id, epoch, ttl_ms
 --   epoch   the one held, '' for a candidate
 -- Returns: {1, epoch} for the leader, {0, epoch of the other}
--- include: keys memory
-local leader_id, epoch, ttl_ms = ARGV[1], ARGV[2], ARGV[3]
-pass_at_maxmemory()
-local current = redis.call('GET', K.leader)
-local is_own = current and string.match(current, '^%d+ (.*)$') == leader_id
-if not current or (is_own and epoch == '') then
-    epoch = tostring(redis.call('INCR', K.epoch))
-    redis.call('SET', K.leader, epoch .. ' ' .. leader_id, 'PX', ttl_ms)
-    return {1, epoch}
-end
-if epoch ~= '' and current == epoch .. ' ' .. leader_id then
-    redis.call('PEXPIRE', K.leader, ttl_ms)
-    return {1, epoch}
-end
-return {0, string.match(current, '^%d+')}
+transition('elect', function(leader_id, epoch, ttl_ms)
+    local current = call('GET', K.leader)
+    local is_own = current and string.match(current, '^%d+ (.*)$') == leader_id
+    if not current or (is_own and epoch == '') then
+        epoch = tostring(call('INCR', K.epoch))
+        call('SET', K.leader, epoch .. ' ' .. leader_id, 'PX', ttl_ms)
+        return {1, epoch}
+    end
+    if epoch ~= '' and current == epoch .. ' ' .. leader_id then
+        call('PEXPIRE', K.leader, ttl_ms)
+        return {1, epoch}
+    end
+    return {0, string.match(current, '^%d+')}
+end)

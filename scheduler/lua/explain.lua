@@ -6,32 +6,32 @@
 --   position          from 0 over all lanes, -1 unless PENDING
 --   consumer_age_ms   since a worker last asked for its lane, -1 for never
 --   reason            paused:NAME | gate:KEY:held:LIMIT | full:active:LIMIT | due:unix_ms | before:COUNT
--- include: keys settings time journal gates lanes
-local id = ARGV[1]
-local m = load(id)
-if not m then return {''} end
-local asked = redis.call('HGET', K.rounds, 'lane:' .. m.lane)
-local age = asked and now - tonumber(asked) or -1
-local reasons, position = {}, -1
-if m.state == 'SCHEDULED' then
-    reasons[1] = 'due:' .. m.due
-elseif m.state == 'PENDING' then
-    position = redis.call('ZRANK', K.pending, id) or -1
-    for _, name in ipairs({'*', 'lane:' .. m.lane}) do
-        if is_paused(name) then reasons[#reasons + 1] = 'paused:' .. name end
-    end
-    local gates = gates_of(m)
-    for i, limit in ipairs(redis.call('HMGET', K.limits, unpack(gates))) do
-        if is_paused(gates[i]) then
-            reasons[#reasons + 1] = 'paused:' .. gates[i]
-        elseif not has_room(gates[i], limit) then
-            reasons[#reasons + 1] = 'gate:' .. gates[i] .. ':' .. redis.call('SCARD', D.held(gates[i])) .. ':' .. limit
+view('explain', function(id)
+    local m = load(id)
+    if not m then return {''} end
+    local asked = call('HGET', K.rounds, 'lane:' .. m.lane)
+    local age = asked and now - tonumber(asked) or -1
+    local reasons, position = {}, -1
+    if m.state == 'SCHEDULED' then
+        reasons[1] = 'due:' .. m.due
+    elseif m.state == 'PENDING' then
+        position = call('ZRANK', K.pending, id) or -1
+        for _, name in ipairs({'*', 'lane:' .. m.lane}) do
+            if is_paused(name) then reasons[#reasons + 1] = 'paused:' .. name end
         end
+        local gates = gates_of(m)
+        for i, limit in ipairs(call('HMGET', K.limits, unpack(gates))) do
+            if is_paused(gates[i]) then
+                reasons[#reasons + 1] = 'paused:' .. gates[i]
+            elseif not has_room(gates[i], limit) then
+                reasons[#reasons + 1] = 'gate:' .. gates[i] .. ':' .. call('SCARD', D.held(gates[i])) .. ':' .. limit
+            end
+        end
+        if #reasons == 0 and free_slots() < 1 then
+            reasons[1] = 'full:' .. call('SCARD', K.active) .. ':' .. setting('max_concurrent_executions')
+        end
+        local before = call('ZRANK', D.ready(m.lane), id)
+        if before then reasons[#reasons + 1] = 'before:' .. before end
     end
-    if #reasons == 0 and free_slots() < 1 then
-        reasons[1] = 'full:' .. redis.call('SCARD', K.active) .. ':' .. setting('max_concurrent_executions')
-    end
-    local before = redis.call('ZRANK', D.ready(m.lane), id)
-    if before then reasons[#reasons + 1] = 'before:' .. before end
-end
-return {m.state, position, m.lane, age, reasons}
+    return {m.state, position, m.lane, age, reasons}
+end)

@@ -5,23 +5,18 @@
 -- ARGV: caller, number, id, attempt, pod, pod_uid
 --   caller number   the request token
 -- Returns: {code, state}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD; state POD or CANCELLING after OK
--- include: keys settings time reply journal memory
-local id, attempt, pod, pod_uid = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+once('hand_over', function(id, attempt, pod, pod_uid)
+    local m = load(id)
+    if not m then return {'UNKNOWN', ''} end
+    if m.ended_at then return {'ENDED', m.state} end
+    if attempt ~= m.attempt then return {'STALE', m.state} end
+    if m.state ~= 'RUNNING' then return {m.pod_uid == pod_uid and 'OK' or 'NOT_HELD', m.state} end
 
-pass_at_maxmemory()
-local replay = said()
-if replay then return replay end
-
-local m = load(id)
-if not m then return answer({'UNKNOWN', ''}) end
-if m.ended_at then return answer({'ENDED', m.state}) end
-if attempt ~= m.attempt then return answer({'STALE', m.state}) end
-if m.state ~= 'RUNNING' then return answer({m.pod_uid == pod_uid and 'OK' or 'NOT_HELD', m.state}) end
-
-m.state = m.cancel and 'CANCELLING' or 'POD'
-redis.call('HSET', D.meta(id), 'state', m.state, 'pod', pod, 'pod_uid', pod_uid, 'handed_over_at', now)
-redis.call('ZREM', K.lease, id)
-redis.call('ZADD', K.pod_lease, now + setting('pod_lease_ttl_ms'), id)
-refresh_payload(id)
-journal('hand_over', id, m, 'state', m.state, 'pod', pod)
-return answer({'OK', m.state})
+    m.state = m.cancel and 'CANCELLING' or 'POD'
+    call('HSET', D.meta(id), 'state', m.state, 'pod', pod, 'pod_uid', pod_uid, 'handed_over_at', now)
+    call('ZREM', K.lease, id)
+    call('ZADD', K.pod_lease, now + setting('pod_lease_ttl_ms'), id)
+    refresh_payload(id)
+    journal('hand_over', id, m, 'state', m.state, 'pod', pod)
+    return {'OK', m.state}
+end)

@@ -4,10 +4,8 @@
 -- ARGV: gate, limit
 --   limit   a whole number >= 0, '' for none
 -- Returns: the number that hold the gate now
--- include: keys settings time gates lanes memory
-local gate, limit = ARGV[1], ARGV[2]
-pass_at_maxmemory()
-if limit == '' then redis.call('HDEL', K.limits, gate) else redis.call('HSET', K.limits, gate, limit) end
-reindex(gate)
-settle_lanes()
-return redis.call('SCARD', D.held(gate))
+transition('limit', function(gate, limit)
+    if limit == '' then call('HDEL', K.limits, gate) else call('HSET', K.limits, gate, limit) end
+    reindex(gate)
+    return call('SCARD', D.held(gate))
+end)

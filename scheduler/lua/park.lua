@@ -9,13 +9,12 @@
 --   event message   JSON and message bytes; '' for none, never both
 -- Returns: {reply, …}, one each: {'OK', state, position, score} | {'DUPLICATE', state} | {'QUEUE_FULL', limit}
 --   | {'USER_LIMIT', limit}; position counts from 0 over all lanes, -1 while scheduled
--- include: keys settings time reply journal gates lanes waiting ending staleness repair
 local ARGUMENTS_EACH = 10
-local swept_in_vain = false
-local queued, enqueued = nil, {} -- how many wait; how many of each action were accepted here
+local swept_in_vain
+local queued, enqueued -- how many wait; how many of each action were accepted here
 
 local function is_full()
-    queued = queued or redis.call('ZCARD', K.pending) + redis.call('ZCARD', K.scheduled)
+    queued = queued or call('ZCARD', K.pending) + call('ZCARD', K.scheduled)
     return queued >= setting('max_queue_size')
 end
 
@@ -29,22 +28,22 @@ end
 
 -- Why it is refused: a code and a detail, or nil.
 local function refusal(id, m)
-    local known = redis.call('HGET', D.meta(id), 'state')
+    local known = call('HGET', D.meta(id), 'state')
     if known then return 'DUPLICATE', known end
     if is_full() then
         make_room()
         if is_full() then return 'QUEUE_FULL', setting('max_queue_size') end
     end
     local allowed = setting('max_executions_per_user')
-    if m.user and tonumber(redis.call('HGET', K.users, m.user) or '0') >= allowed then return 'USER_LIMIT', allowed end
+    if m.user and tonumber(call('HGET', K.users, m.user) or '0') >= allowed then return 'USER_LIMIT', allowed end
 end
 
 -- All but meta, whose fields are returned: they are written together with the state.
 local function keep(id, m, event, message)
     local ttl = setting('event_ttl_seconds')
-    if event ~= '' then redis.call('SET', D.event(id), event, 'EX', ttl) end
-    if message ~= '' then redis.call('SET', D.message(id), message, 'EX', ttl) end
-    redis.call('SADD', D.members(m.lane), id)
+    if event ~= '' then call('SET', D.event(id), event, 'EX', ttl) end
+    if message ~= '' then call('SET', D.message(id), message, 'EX', ttl) end
+    call('SADD', D.members(m.lane), id)
     queued, enqueued[m.action] = queued + 1, (enqueued[m.action] or 0) + 1
     count_user(m, 1)
     local fields = {'lane', m.lane, 'band', m.band, 'action', m.action, 'timeout_ms', m.timeout_ms, 'accepted_at', now}
@@ -70,21 +69,19 @@ local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, eve
     else
         m.score = exact(m.band * BAND_WIDTH_MS + next_time(now))
         enter_pending(id, m, keep(id, m, event, message))
-        position = redis.call('ZRANK', K.pending, id)
+        position = call('ZRANK', K.pending, id)
     end
     journal('park', id, m, 'state', m.state, 'position', position, 'score', m.score, 'gates', gates, 'due', due_ms)
     return {'OK', m.state, position, m.score}
 end
 
-local replay = said()
-if replay then return replay end
-
-if redis.call('ZCARD', K.scheduled) > 0 then promote_due(200) else queued = redis.call('ZCARD', K.pending) end
-local replies = {}
-for i = 3, #ARGV, ARGUMENTS_EACH do
-    replies[#replies + 1] = park(unpack(ARGV, i, i + ARGUMENTS_EACH - 1))
-end
-keep_clock()
-for action, count in pairs(enqueued) do redis.call('HINCRBY', D.action_stats(action), 'total_enqueued', count) end
-settle_lanes()
-return answer(replies)
+once_if_memory('park', function(...)
+    local given, replies = {...}, {}
+    swept_in_vain, queued, enqueued = false, nil, {}
+    if call('ZCARD', K.scheduled) > 0 then promote_due(200) else queued = call('ZCARD', K.pending) end
+    for i = 1, #given, ARGUMENTS_EACH do
+        replies[#replies + 1] = park(unpack(given, i, i + ARGUMENTS_EACH - 1))
+    end
+    for action, count in pairs(enqueued) do call('HINCRBY', D.action_stats(action), 'total_enqueued', count) end
+    return replies
+end)

@@ -4,11 +4,9 @@
 -- ARGV: gate
 --   gate   a gate key, `lane:NAME` or `*` for everything
 -- Returns: 1 if it was not paused before, else 0
--- include: keys settings time gates lanes memory
-local gate = ARGV[1]
-pass_at_maxmemory()
-local began = redis.call('HSETNX', K.paused, gate, now)
-any_paused = true
-reindex(gate)
-settle_lanes()
-return began
+transition('pause', function(gate)
+    local began = call('HSETNX', K.paused, gate, now)
+    any_paused = true
+    reindex(gate)
+    return began
+end)

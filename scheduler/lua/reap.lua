@@ -4,10 +4,6 @@
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number looked at | 'STALE_EPOCH'
--- include: keys settings time journal gates lanes waiting ending repair fence memory
-local epoch, count = ARGV[1], tonumber(ARGV[2])
-if is_fenced(epoch) then return 'STALE_EPOCH' end
-pass_at_maxmemory()
-local reaped = reap_expired(count)
-settle_lanes()
-return reaped
+led('reap', function(count)
+    return reap_expired(tonumber(count))
+end)

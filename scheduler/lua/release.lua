@@ -10,33 +10,24 @@
 --   dead                  1: keep it as a dead letter
 --   lane count lease_ms   admit the next of this lane; '' for none
 -- Returns: {code, state, {grant, …}}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD, state is what it is in now
--- include: keys settings time reply journal gates lanes waiting ending admitting memory
-local id, attempt, state, reason, result, only, dead = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9] == '1'
-local lane, count, lease_ms = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
 local HOLDING = {RUNNING = true, POD = true, CANCELLING = true}
 
-local function settle()
+local function settle(id, attempt, state, reason, result, only, dead)
     local m = load_holder(id)
     if not m then return 'UNKNOWN', '' end
     if m.ended_at then return 'ENDED', m.state end
     if not HOLDING[m.state] or (only ~= '' and m.state ~= only) then return 'NOT_HELD', m.state end
     if attempt ~= '' and attempt ~= m.attempt then return 'STALE', m.state end
     if m.cancel and not (m.state == 'RUNNING' and state == 'COMPLETED') then
-        state, reason, dead = m.cancel, m.cancel_reason, false
+        state, reason, dead = m.cancel, m.cancel_reason, '0'
     end
     leave_slot(id, m)
-    if result ~= '' then redis.call('SET', D.result(id), result, 'EX', setting('result_ttl_seconds')) end
-    finish(id, m, 'release', state, reason, dead)
+    if result ~= '' then call('SET', D.result(id), result, 'EX', setting('result_ttl_seconds')) end
+    finish(id, m, 'release', state, reason, dead == '1')
     return 'OK', state
 end
 
-pass_at_maxmemory()
-local replay = said()
-if replay and #replay == 1 then return replay end
-if not replay then
-    local code, now_in = settle()
-    local grants = admit_next(lane, count, lease_ms)
-    settle_lanes()
-    replay = answer({code, now_in, grants})
-end
-return {replay[1], replay[2], with_payloads(replay[3])}
+once('release', function(id, attempt, state, reason, result, only, dead, lane, count, lease_ms)
+    local code, now_in = settle(id, attempt, state, reason, result, only, dead)
+    return {code, now_in, admit_next(lane, tonumber(count), tonumber(lease_ms))}
+end, with_payloads)

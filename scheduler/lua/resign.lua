@@ -3,7 +3,7 @@
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
 -- ARGV: leader_id, epoch
 -- Returns: 1 if it was given up, else 0
--- include: keys
-local leader_id, epoch = ARGV[1], ARGV[2]
-if redis.call('GET', K.leader) ~= epoch .. ' ' .. leader_id then return 0 end
-return redis.call('DEL', K.leader)
+transition('resign', function(leader_id, epoch)
+    if call('GET', K.leader) ~= epoch .. ' ' .. leader_id then return 0 end
+    return call('DEL', K.leader)
+end)

@@ -8,45 +8,35 @@
 --   message               replaces the stored message; '' keeps it
 --   lane count lease_ms   admit the next of this lane; '' for none
 -- Returns: {code, state, {grant, …}}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD, state is what it is in now
--- include: keys settings time reply journal gates lanes waiting ending admitting memory
-local id, attempt, kind, delay_ms, reason, message = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8]
-local lane, count, lease_ms = ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
-
-local function back(m)
+local function back(id, m, kind, delay_ms, reason, message)
     if m.cancel then
         leave_slot(id, m)
         finish(id, m, 'release', m.cancel, m.cancel_reason, false)
         return
     end
     if kind == 'infrastructure' then
-        if redis.call('HINCRBY', D.meta(id), 'infrastructure', 1) > setting('max_infrastructure_retries') then
+        if call('HINCRBY', D.meta(id), 'infrastructure', 1) > setting('max_infrastructure_retries') then
             leave_slot(id, m)
             finish(id, m, 'release', 'FAILED', reason, true)
             return
         end
     end
-    if message ~= '' then redis.call('SET', D.message(id), message, 'EX', setting('event_ttl_seconds')) end
+    if message ~= '' then call('SET', D.message(id), message, 'EX', setting('event_ttl_seconds')) end
     wait_again(id, m, kind == 'hand_back' and kind or 'retry', delay_ms, reason)
 end
 
-local function settle()
+local function settle(id, attempt, kind, delay_ms, reason, message)
     local m = load_holder(id)
     if not m then return 'UNKNOWN', '' end
     if m.ended_at then return 'ENDED', m.state end
     local from_pod = kind == 'infrastructure' and (m.state == 'POD' or m.state == 'CANCELLING')
     if m.state ~= 'RUNNING' and not from_pod then return 'NOT_HELD', m.state end
     if attempt ~= m.attempt then return 'STALE', m.state end
-    back(m)
+    back(id, m, kind, delay_ms, reason, message)
     return 'OK', m.state
 end
 
-pass_at_maxmemory()
-local replay = said()
-if replay and #replay == 1 then return replay end
-if not replay then
-    local code, now_in = settle()
-    local grants = admit_next(lane, count, lease_ms)
-    settle_lanes()
-    replay = answer({code, now_in, grants})
-end
-return {replay[1], replay[2], with_payloads(replay[3])}
+once('retry', function(id, attempt, kind, delay_ms, reason, message, lane, count, lease_ms)
+    local code, now_in = settle(id, attempt, kind, tonumber(delay_ms), reason, message)
+    return {code, now_in, admit_next(lane, tonumber(count), tonumber(lease_ms))}
+end, with_payloads)

@@ -5,17 +5,15 @@
 --   value           a number, '' for the default
 --   only_if_unset   1: a configured value seeds the hash, but an operator's later change survives restarts
 -- Returns: {code, value}; code OK | UNKNOWN (no such setting); value is the one in force, as a string
--- include: keys settings time gates lanes memory
-local name, value, only_if_unset = ARGV[1], ARGV[2], ARGV[3] == '1'
-if not DEFAULTS[name] then return {'UNKNOWN', ''} end
-pass_at_maxmemory()
-if value == '' then
-    redis.call('HDEL', K.settings, name)
-elseif only_if_unset then
-    redis.call('HSETNX', K.settings, name, value)
-else
-    redis.call('HSET', K.settings, name, value)
-end
-for _, lane in ipairs(redis.call('ZRANGE', K.lanes, 0, -1)) do touched[lane] = true end
-settle_lanes()
-return {'OK', exact(setting(name))}
+transition('set', function(name, value, only_if_unset)
+    if not DEFAULTS[name] then return {'UNKNOWN', ''} end
+    if value == '' then
+        call('HDEL', K.settings, name)
+    elseif only_if_unset == '1' then
+        call('HSETNX', K.settings, name, value)
+    else
+        call('HSET', K.settings, name, value)
+    end
+    for _, lane in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[lane] = true end
+    return {'OK', exact(setting(name))}
+end)

@@ -4,16 +4,18 @@
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
 -- ARGV:
 -- Returns: {queue_depth, active_count, scheduled_count, dead_count, {count of band 0, …, 4}, {setting, value, …}}
--- include: keys settings time
 local COUNT_WINDOW_MS = 500000000000
-local bands = {}
-for band = 0, 4 do
-    local middle = band * BAND_WIDTH_MS + now
-    bands[band + 1] = redis.call('ZCOUNT', K.pending, exact(middle - COUNT_WINDOW_MS), '(' .. exact(middle + COUNT_WINDOW_MS))
-end
-local values = {}
-for name in pairs(DEFAULTS) do
-    values[#values + 1], values[#values + 2] = name, exact(setting(name))
-end
-return {redis.call('ZCARD', K.pending), redis.call('SCARD', K.active), redis.call('ZCARD', K.scheduled),
-    redis.call('ZCARD', K.dead), bands, values}
+
+view('status', function()
+    local bands, values = {}, {}
+    for band = 0, 4 do
+        local middle = band * BAND_WIDTH_MS + now
+        local from, to = exact(middle - COUNT_WINDOW_MS), '(' .. exact(middle + COUNT_WINDOW_MS)
+        bands[band + 1] = call('ZCOUNT', K.pending, from, to)
+    end
+    for name in pairs(DEFAULTS) do
+        values[#values + 1], values[#values + 2] = name, exact(setting(name))
+    end
+    return {call('ZCARD', K.pending), call('SCARD', K.active), call('ZCARD', K.scheduled), call('ZCARD', K.dead), bands,
+        values}
+end)

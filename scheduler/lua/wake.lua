@@ -4,10 +4,8 @@
 -- ARGV: epoch
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number of lanes with a candidate | 'STALE_EPOCH'
--- include: keys settings time gates lanes fence
-local epoch = ARGV[1]
-if is_fenced(epoch) then return 'STALE_EPOCH' end
-local lanes = redis.call('ZRANGE', K.lanes, 0, -1)
-for _, lane in ipairs(lanes) do touched[lane] = true end
-settle_lanes()
-return #lanes
+led('wake', function()
+    local lanes = call('ZRANGE', K.lanes, 0, -1)
+    for _, lane in ipairs(lanes) do touched[lane] = true end
+    return #lanes
+end)

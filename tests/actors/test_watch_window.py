@@ -178,7 +178,7 @@ def test_many_pods_cost_few_round_trips(lifecycle: Lifecycle, watch: Watch) -> N
     watch.run(0)
     per_pod = commands(lifecycle) - before
     assert per_pod["hgetall"] <= 8 + 1, "the records in one pipeline, and the settings"
-    assert per_pod["evalsha"] == 1
+    assert per_pod["fcall"] == 1
 
 
 class Commands(dict[str, int]):

@@ -36,8 +36,8 @@ def test_d5_a_lost_reply_gives_the_same_grant_when_it_is_asked_for_again(
 ) -> None:
     for execution_id in ("x", "y"):
         ours.enqueue(event(execution_id))
-    source = ours.scripts.source("admit", "lane count lease_ms max_active consumer")
-    call = ours.scripts.prepare(source, ours.lane, 1, 0, "", 0)
+    script = ours.scripts.script("admit", "lane count lease_ms max_active consumer")
+    call = ours.scripts.prepare(script, ours.lane, 1, 0, "", 0)
     answers = [call.run() for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert answers[0][3][0][0] == b"x"

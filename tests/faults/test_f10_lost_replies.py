@@ -14,8 +14,8 @@ from proxy import Loss, Proxy
 from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.grants import Parked
+from bandmaster.scheduler.library import assemble, script_names
 from bandmaster.scheduler.parking import PARKED_A_CALL
-from bandmaster.scheduler.script_source import assemble, script_names
 from faults.acts import ACTS, ARRANGEMENTS, candidate, prepare
 
 HARMLESSLY_REPEATED = {"elect": ("epoch", "leader"), "wake": ("wake:executions",)}
@@ -54,7 +54,7 @@ def test_a_lost_reply_has_one_effect(
     far = TurnedQueue(far_client)
     far.clock.turn(near.clock.now_ms - far.clock.now_ms)
     # The server knows the script since the first call, so the reply that is lost is that of its effect.
-    proxy.lose_next_reply(b"EVALSHA", loss)
+    proxy.lose_next_reply(b"FCALL", loss)
     answer_again = ACTS[name](far)
 
     assert proxy.lost == 1
@@ -62,7 +62,7 @@ def test_a_lost_reply_has_one_effect(
     for key in HARMLESSLY_REPEATED.get(name, ()):
         assert found.pop(key) != expected.pop(key)
     assert found == expected
-    if assemble(name).takes_token or name in HARMLESSLY_REPEATED:
+    if assemble().scripts[name].takes_token or name in HARMLESSLY_REPEATED:
         assert answer_again == answer
 
 
@@ -72,7 +72,7 @@ def test_a_lost_election_leaves_one_leader_who_knows_its_epoch(
     near, far = TurnedQueue(redis_client), TurnedQueue(far_client)
     assert ACTS["elect"](near)
     redis_client.delete(near.scripts.keys.named("leader"))
-    proxy.lose_next_reply(b"EVALSHA")
+    proxy.lose_next_reply(b"FCALL")
     assert ACTS["elect"](far)
     assert proxy.lost == 1
     # Epoch 2 was given and its reply lost; the leader knows itself by 3.
@@ -87,7 +87,7 @@ def test_pages_that_were_sent_ahead_keep_their_order_when_a_reply_is_lost(
     far.controls.change_setting("max_executions_per_user", 1000)
     far.transitions.park(candidate("first"))
     ids = [f"e{number}" for number in range(3 * PARKED_A_CALL + 50)]
-    proxy.lose_next_reply(b"EVALSHA", loss)
+    proxy.lose_next_reply(b"FCALL", loss)
     outcomes = far.transitions.park_many([candidate(execution_id) for execution_id in ids])
     assert proxy.lost == 1
     assert [outcome.execution_id for outcome in outcomes if isinstance(outcome, Parked)] == ids

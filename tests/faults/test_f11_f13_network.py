@@ -49,7 +49,7 @@ def test_f12_a_reply_that_never_comes_leaves_one_effect_however_the_caller_goes_
 ) -> None:
     far, near = ExecutionQueueService(far_client), ExecutionQueueService(redis_client)
     near.enqueue(event("first"))
-    proxy.lose_reply(lambda command: command[0] == b"EVALSHA", Loss.SILENT)
+    proxy.lose_reply(lambda command: command[0] == b"FCALL", Loss.SILENT)
     with pytest.raises(QueueUnavailable):
         far.enqueue(event("second"))
     assert proxy.lost == TRIES, "every try took effect, or found that an earlier one had"
@@ -90,7 +90,7 @@ def test_f13_a_slow_and_lossy_network_never_passes_a_limit(
     near.release("unknown")  # the script is known to the server
     proxy.delay_seconds = 0.002
     draw = random.Random(13)
-    proxy.lose_reply(lambda command: command[0] == b"EVALSHA" and draw.random() < 0.05)
+    proxy.lose_reply(lambda command: command[0] == b"FCALL" and draw.random() < 0.05)
 
     def work() -> None:
         far = ExecutionQueueService(far_client)

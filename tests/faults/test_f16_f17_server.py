@@ -1,4 +1,4 @@
-"""F16: the server forgets its scripts. F17: it has no memory left: nothing is accepted, and what there is drains."""
+"""F16: the server forgets the library. F17: it has no memory left: nothing is accepted, and what there is drains."""
 
 import os
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ from faults.acts import ACTS, ARRANGEMENTS, prepare
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_f16_a_script_that_the_server_forgot_is_loaded_again(name: str, redis_client: redis.Redis) -> None:
+def test_f16_a_library_that_the_server_forgot_is_loaded_again(name: str, redis_client: redis.Redis) -> None:
     queue = TurnedQueue(redis_client)
     prepare(queue)
     ARRANGEMENTS.get(name, lambda _: None)(queue)
-    redis_client.script_flush()
+    redis_client.function_flush()
     ACTS[name](queue)
     Invariants().check(read_dump(redis_client, queue.scripts.keys))
 

@@ -10,8 +10,8 @@ from proxy import Proxy, proxy_before
 
 from bandmaster.k8s.local.launching import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
+from bandmaster.scheduler.library import assemble
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.script_source import assemble
 from faults_process.installation import Installation
 from faults_process.members import Members
 from waiting import wait_until
@@ -20,8 +20,7 @@ from waiting import wait_until
 @pytest.fixture
 def installation(redis_client: redis.Redis, redis_url: str, tmp_path: Path) -> Iterator[Installation]:
     """One server and one folder; no member runs yet."""
-    for name in ("admit", "cancel", "hand_over", "release"):
-        redis_client.script_load(assemble(name).text)  # else the reply that a test loses is that they are not known yet
+    redis_client.function_load(assemble().text)  # else the reply that a test loses is that it is not known yet
     members = Members(redis_url, tmp_path)
     pods = LocalPods(tmp_path, LocalLimits(grace_seconds=0.2))
     yield Installation(redis_client, ExecutionQueueService(redis_client), pods, members, tmp_path)

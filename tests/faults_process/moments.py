@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from proxy import Command, Loss, Proxy
 
-from bandmaster.scheduler.script_source import assemble
+from bandmaster.scheduler.library import assemble
 from faults_process.members import Member
 from waiting import wait_until
 
@@ -19,10 +19,10 @@ Matches = Callable[[Command], bool]
 
 def script(name: str, *words: bytes) -> Matches:
     """Calls of a script of the engine that have certain words among their arguments."""
-    sha = assemble(name).sha.encode()
+    function = assemble().scripts[name].function.encode()
 
     def matches(command: Command) -> bool:
-        return command[0].upper() == b"EVALSHA" and command[1] == sha and all(_has(command, word) for word in words)
+        return command[0].upper() == b"FCALL" and command[1] == function and all(_has(command, word) for word in words)
 
     return matches
 

@@ -105,7 +105,7 @@ def test_f13_workers_far_from_a_server_never_pass_a_limit(
     with proxy_before(server.url) as proxy:
         proxy.delay_seconds = 0.2
         draw = random.Random(13)
-        proxy.lose_reply(lambda command: command[0] == b"EVALSHA" and draw.random() < 0.05)
+        proxy.lose_reply(lambda command: command[0] == b"FCALL" and draw.random() < 0.05)
         first, second = (workers.start(url=proxy.url, threads=THREADS) for _ in range(2))
         settled(queue, 30, first, workers.log(0))
         assert second.poll() is None

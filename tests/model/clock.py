@@ -8,13 +8,13 @@ from typing import Final
 import redis
 
 from bandmaster.scheduler.keys import Keys
-from bandmaster.scheduler.script_source import read_lua
+from bandmaster.scheduler.library import read_lua
 
 START_MS: Final = 1_800_000_000_000
 _OWN_LINES: Final = (
-    "local time = redis.call('TIME')\nlocal now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)\n"
+    "    local time = call('TIME')\n    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)\n"
 )
-_TURNED_LINE: Final = "local now = tonumber(redis.call('GET', prefix .. ':test-clock'))\n"
+_TURNED_LINE: Final = "    now = tonumber(call('GET', prefix .. ':test-clock'))\n"
 
 
 def turned_includes() -> dict[str, str]:

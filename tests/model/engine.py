@@ -8,7 +8,7 @@ from typing import Any
 
 import redis
 
-from bandmaster.scheduler.script_source import ScriptSource, assemble, script_names
+from bandmaster.scheduler.library import Script, assemble
 from bandmaster.scheduler.scripts import Argument, Call, Scripts, StaleCall
 from model.clock import Clock, turned_includes
 from model.dump import Dump, read_dump
@@ -21,39 +21,39 @@ class Engine:
         self.client = client
         self.scripts = Scripts(client, replaced_includes=turned_includes())
         self.clock = Clock(client, self.scripts.keys)
-        self.sent: list[tuple[ScriptSource, tuple[Argument, ...]]] = []
-        self._sources = {name: self.scripts.source(name, " ".join(assemble(name).arguments)) for name in script_names()}
+        self.sent: list[tuple[Script, tuple[Argument, ...]]] = []
+        self._scripts = assemble(turned_includes()).scripts
         self._kept: list[Call] = []
         self._journal_at = "-"
 
     def tell(self, name: str, *arguments: Argument, deliveries: int = 1) -> Any:
         """Make a call of a script, which arrives `deliveries` times; its first answer."""
-        source = self._sources[name]
-        if not source.takes_token:
-            answers = [self.scripts.call(source, *arguments) for _ in range(deliveries)]
+        script = self._scripts[name]
+        if not script.takes_token:
+            answers = [self.scripts.call(script, *arguments) for _ in range(deliveries)]
             return answers[0]
-        call = self.scripts.prepare(source, *arguments)
+        call = self.scripts.prepare(script, *arguments)
         if deliveries > 2:
             self._kept.append(call)  # its caller makes no other call, so it may be made again much later
         answers = [call.run() for _ in range(deliveries)]
         assert answers == answers[:1] * deliveries, "a call made again was answered differently"
-        self.sent.append((call.source, call.arguments))
+        self.sent.append((call.script, call.arguments))
         return answers[0]
 
     def deliver_late(self, index: int) -> None:
         """One of the calls ever sent arrives once more; it must change nothing."""
-        source, arguments = self.sent[index % len(self.sent)]
+        script, arguments = self.sent[index % len(self.sent)]
         dump = self.dump()
         before = dump.contents()
         try:
-            answer = self.scripts.execute(source, arguments)
+            answer = self.scripts.execute(script, arguments)
         except StaleCall:
             pass
         else:
             # Not refused: then its caller has made no later call, so its number is the highest of that name.
             numbers = [sent[1] for _, sent in self.sent if sent[0] == arguments[0]]
             assert arguments[1] == max(numbers)  # type: ignore[type-var]
-            for execution_id, attempt, *_ in answer[3] if source.name == "admit" else ():
+            for execution_id, attempt, *_ in answer[3] if script.name == "admit" else ():
                 meta = dump[f"meta:{execution_id.decode()}"].hash
                 assert (meta["state"], meta["attempt"]) == ("RUNNING", str(attempt)), "a lost grant was given again"
         assert self.dump().contents() == before, "a late call had an effect"

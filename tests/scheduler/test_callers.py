@@ -46,14 +46,14 @@ def test_a_prepared_call_keeps_its_token_as_long_as_it_may_be_run(redis_client: 
 
 def test_a_call_that_was_overtaken_is_refused_and_changes_nothing(redis_client: redis.Redis) -> None:
     queue = ExecutionQueueService(redis_client)
-    source = queue.scripts.source("remove", "id")
+    script = queue.scripts.script("remove", "id")
     queue.enqueue(event("x"))
-    late = queue.scripts.prepare(source, "x")
+    late = queue.scripts.prepare(script, "x")
     arguments = late.arguments
     del late  # it timed out in its process, which went on
     queue.enqueue(event("y"))
     with pytest.raises(StaleCall):
-        queue.scripts.execute(source, arguments)
+        queue.scripts.execute(script, arguments)
     assert queue.get_queue_status()["queue_depth"] == 2
 
 

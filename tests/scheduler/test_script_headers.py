@@ -7,6 +7,7 @@ no error. These tests read the files; only the keys are compared on a server.
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -15,20 +16,27 @@ from bandmaster.configs.areas import LeaseSettings, LimitSettings, RetentionSett
 from bandmaster.scheduler.controls import Controls
 from bandmaster.scheduler.keys import FIXED, Keys
 from bandmaster.scheduler.leadership import Leadership
+from bandmaster.scheduler.library import INCLUDES, TOKEN_ARGUMENTS, assemble, read_lua, script_names
 from bandmaster.scheduler.maintenance import Maintenance
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.script_source import TOKEN_ARGUMENTS, assemble, read_lua, script_names
 from bandmaster.scheduler.scripts import Scripts
 from bandmaster.scheduler.transitions import Transitions
 from bandmaster.scheduler.views import Views
 
 MAX_LINES = 90
 KEYS_LINE = "-- KEYS: all fixed keys, in the order of scheduler/keys.py"
-REPEATED = {"park", "renew"}
-"""Scripts that take a group of arguments many times; their bodies step through ARGV."""
+GROUPS = {"park", "renew"}
+"""Scripts that take a group of arguments many times, and step through them."""
+KINDS = {"once", "once_if_memory", "transition", "led", "view"}
+DEFINED = re.compile(r"^(\w+)\('(\w+)', function\((.*)\)$", re.MULTILINE)
+"""How a script is given to the library: its kind, its name and its arguments."""
+OF_LUA = {"redis", "cmsgpack", "tonumber", "tostring", "string", "math", "ipairs", "pairs", "unpack"}
+LUA_WORDS = {
+    *("and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not"),
+    *("or", "repeat", "return", "then", "true", "until", "while"),
+}
 
 LUA = Path(str(files("bandmaster.scheduler.lua")))
-INCLUDES = sorted(path.stem for path in (LUA / "include").glob("*.lua"))
 TOP_LEVEL_LOCAL = re.compile(r"^local (?:function )?([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*)", re.MULTILINE)
 
 
@@ -42,9 +50,11 @@ def body(name: str) -> str:
     return "\n".join(read_lua(f"{name}.lua").splitlines()[len(header(name)) :])
 
 
-def includes_of(name: str) -> list[str]:
-    (line,) = [line for line in header(name) if line.startswith("-- include:")]
-    return line.removeprefix("-- include:").split()
+def kind_of(name: str) -> tuple[str, tuple[str, ...]]:
+    """The kind of a script, and the arguments of its body."""
+    ((kind, defined, arguments),) = DEFINED.findall(body(name))
+    assert defined == name
+    return kind, tuple(arguments.split(", ")) if arguments else ()
 
 
 def without_comments(text: str) -> str:
@@ -65,86 +75,84 @@ def test_a_header_has_every_part_in_order(name: str) -> None:
     assert lines[0].startswith(f"-- {name}: "), "the first line says the purpose"
     said = " ".join(lines)
     assert "Atomic" in said or "Read only" in said
-    marks = ["-- KEYS:", "-- ARGV:", "-- Returns:", "-- include:"]
+    marks = ["-- KEYS:", "-- ARGV:", "-- Returns:"]
     found = [next((n for n, line in enumerate(lines) if line.startswith(mark)), -1) for mark in marks]
     assert -1 not in found, f"missing: {marks[found.index(-1)]}"
     assert found == sorted(found)
     assert KEYS_LINE in lines
-    assert found[-1] == len(lines) - 1
 
 
 @pytest.mark.parametrize("name", script_names())
-def test_a_script_that_is_not_read_only_says_how_it_can_be_repeated(name: str) -> None:
-    said = " ".join(header(name))
-    assert (
-        assemble(name).takes_token or "Read only" in said or re.search(r"[Rr]epeating it|A candidate that leads", said)
-    )
+def test_a_script_is_of_the_kind_that_its_header_says(name: str) -> None:
+    said, (kind, _) = " ".join(header(name)), kind_of(name)
+    assert kind in KINDS
+    assert (kind == "view") == ("Read only" in said)
+    assert kind.startswith("once") == assemble().scripts[name].takes_token
+    if kind in ("transition", "led"):
+        assert re.search(r"[Rr]epeating it|A candidate that leads", said)
 
 
-@pytest.mark.parametrize("name", [name for name in script_names() if name not in REPEATED])
-def test_a_body_binds_its_arguments_in_the_headers_order(name: str) -> None:
-    source = assemble(name)
-    first = 3 if source.takes_token else 1
-    bound: dict[int, str] = {}
-    for names, values in re.findall(r"^local (.+?) = (.*\bARGV\[.*)$", body(name), re.MULTILINE):
-        positions = [int(position) for position in re.findall(r"ARGV\[(\d+)\]", values)]
-        assert len(positions) == len(names.split(", ")), f"{names} = {values}"
-        bound.update(zip(positions, names.split(", "), strict=True))
-    expected = {first + index: argument for index, argument in enumerate(source.arguments)}
-    assert bound == expected
+@pytest.mark.parametrize("name", [name for name in script_names() if name not in GROUPS])
+def test_a_body_names_its_arguments_in_the_headers_order(name: str) -> None:
+    kind, arguments = kind_of(name)
+    listed = assemble().scripts[name].arguments
+    assert (("epoch",) if kind == "led" else ()) + arguments == listed
 
 
 def test_park_steps_through_groups_of_its_arguments_in_order() -> None:
-    text, arguments = body("park"), assemble("park").arguments
+    text, arguments = body("park"), assemble().scripts["park"].arguments
     (each,) = re.findall(r"^local ARGUMENTS_EACH = (\d+)$", text, re.MULTILINE)
     assert int(each) == len(arguments)
     (parameters,) = re.findall(r"^local function park\((.*)\)$", text, re.MULTILINE)
     assert tuple(parameters.split(", ")) == arguments
-    assert "for i = 3, #ARGV, ARGUMENTS_EACH do" in text
+    assert "for i = 1, #given, ARGUMENTS_EACH do" in text
 
 
 def test_renew_steps_through_pairs_of_its_arguments_in_order() -> None:
-    assert assemble("renew").arguments == ("lease_ms", "id", "attempt")
+    assert assemble().scripts["renew"].arguments == ("lease_ms", "id", "attempt")
+    assert kind_of("renew") == ("transition", ("lease_ms", "..."))
     text = body("renew")
-    assert "for i = 2, #ARGV, 2 do" in text
-    assert "local id, asked = ARGV[i], ARGV[i + 1]" in text
+    assert "for i = 1, #grants, 2 do" in text
+    assert "local id, asked = grants[i], grants[i + 1]" in text
 
 
-@pytest.mark.parametrize("name", script_names())
-def test_a_scripts_token_is_read_by_its_includes_and_by_nothing_else(name: str) -> None:
-    assert assemble(name).takes_token == ("reply" in includes_of(name))
-    assert assemble(name).takes_token == ("said()" in body(name))
-    assert ("answer(" in body(name)) == assemble(name).takes_token
+def test_the_token_is_the_callers_name_and_its_number() -> None:
     assert TOKEN_ARGUMENTS == ("caller", "number")
+    assert "function(caller, number, ...)" in read_lua("include/transitions.lua")
 
 
-@pytest.mark.parametrize("name", script_names())
-def test_every_include_exists_and_is_used(name: str) -> None:
-    names = includes_of(name)
-    assert set(names) <= set(INCLUDES)
+def test_no_two_includes_define_the_same_name() -> None:
+    names = [name for include in INCLUDES for name in defined_in(include)]
     assert len(names) == len(set(names))
-    for position, include in enumerate(names):
-        after = [read_lua(f"include/{later}.lua") for later in names[position + 1 :]]
-        rest = without_comments("\n".join([*after, body(name)]))
-        used = [word for word in defined_in(include) if re.search(rf"\b{word}\b", rest)]
-        assert used, f"{name} includes {include} and uses nothing of it"
+    assert len(names) < 200, "Lua takes no more local variables"
 
 
-@pytest.mark.parametrize("name", script_names())
-def test_nothing_is_used_that_is_not_included(name: str) -> None:
+@pytest.mark.parametrize(
+    "path", [*(f"include/{include}.lua" for include in INCLUDES), *(f"{n}.lua" for n in script_names())]
+)
+def test_nothing_is_used_that_was_not_defined_before(path: str) -> None:
     """Lua would find out only on the path that uses it, perhaps in the middle of a transition."""
-    before: set[str] = set()
-    for text, include in [*((read_lua(f"include/{i}.lua"), i) for i in includes_of(name)), (body(name), None)]:
-        bare = re.sub(r"'[^'\n]*'", "", without_comments(text))
-        own = set(re.findall(r"(?:local (?:function )?|function |for |[(,] ?)(\w+)", bare))
-        foreign = {word for other in INCLUDES if other != include for word in defined_in(other)} - before - own
-        assert not {word for word in foreign if re.search(rf"(?<![.\w]){word}\b(?! =[^=])", bare)}, include or name
-        before |= defined_in(include) if include else set()
+    bare = re.sub(r"'[^'\n]*'", "''", without_comments(read_lua(path)))
+    place = INCLUDES.index(Path(path).stem) if path.startswith("include/") else len(INCLUDES)
+    before = {name for include in INCLUDES[:place] for name in defined_in(include)} | OF_LUA | {"DIGEST"}
+    parameters = {word for found in re.findall(r"\bfunction[ \w]*\(([^)]*)\)", bare) for word in found.split(", ")}
+    locals_ = {
+        word
+        for found in re.findall(r"\b(?:local function|local|for) (\w+(?:, \w+)*)", bare)
+        for word in found.split(", ")
+    }
+    used = set(re.findall(r"(?<![.\w])([A-Za-z_]\w*)(?! *=[^=])(?!\w)", bare))
+    assert used - before - parameters - locals_ - LUA_WORDS == set()
 
 
-def test_every_include_is_included_and_says_what_it_is() -> None:
-    assert {include for name in script_names() for include in includes_of(name)} == set(INCLUDES)
-    for include in INCLUDES:
+def test_every_include_is_included_is_used_and_says_what_it_is() -> None:
+    assert {path.stem for path in (LUA / "include").glob("*.lua")} == set(INCLUDES)
+    for place, include in enumerate(INCLUDES):
+        after = [read_lua(f"include/{later}.lua") for later in INCLUDES[place + 1 :]] + [
+            body(n) for n in script_names()
+        ]
+        rest = without_comments("\n".join(after))
+        assert any(re.search(rf"\b{word}\b", rest) for word in defined_in(include)), f"{include} is not used"
         assert read_lua(f"include/{include}.lua").startswith("-- ")
 
 
@@ -157,13 +165,13 @@ def test_every_script_has_a_wrapper_that_gives_its_arguments(
     redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: set[str] = set()
-    original = Scripts.source
+    original = Scripts.script
 
     def noting(self: Scripts, name: str, arguments: str) -> object:
         asked.add(name)
         return original(self, name, arguments)
 
-    monkeypatch.setattr(Scripts, "source", noting)
+    monkeypatch.setattr(Scripts, "script", noting)
     scripts = Scripts(redis_client)
     for wrapper in (Transitions, Maintenance, Controls, Leadership, Views):
         wrapper(scripts)
@@ -192,14 +200,19 @@ def test_lua_and_python_spell_every_key_alike(redis_client: redis.Redis) -> None
     spelled = read_lua("include/keys.lua")
     assert set(re.findall(r"^ {4}(\w+) = function", spelled, re.MULTILINE)) == set(derived)
     calls = ", ".join(f"D.{name}({', '.join(map(repr, given))})" for name, given in derived.items())
-    raw = redis_client.eval(f"{spelled}\nreturn {{{calls}}}", len(keys.fixed), *keys.fixed)
+    function = f"function(keys) begin(keys) return {{{calls}}} end"
+    text = (
+        f"#!lua name=spelled\n{read_lua('include/call.lua')}\n{spelled}\nredis.register_function('spelled', {function})"
+    )
+    redis_client.function_load(text)
+    raw = redis_client.fcall("spelled", len(keys.fixed), *keys.fixed)
+    redis_client.function_delete("spelled")
     assert [key.decode() for key in raw] == [getattr(keys, name)(*given) for name, given in derived.items()]
 
 
 def test_lua_names_the_fixed_keys_in_pythons_order() -> None:
-    pairs = re.findall(r"(\w+) = KEYS\[(\d+)\]", read_lua("include/keys.lua"))
-    in_order = [name for name, _ in sorted(pairs, key=lambda pair: int(pair[1]))]
-    assert [int(number) for _, number in pairs] == list(range(1, len(FIXED) + 1))
+    (listed,) = re.findall(r"local FIXED = \{(.*?)\}", read_lua("include/keys.lua"), re.DOTALL)
+    in_order = re.findall(r"'(\w+)'", listed)
     assert ["lease:pods" if name == "pod_lease" else name for name in in_order] == list(FIXED)
 
 
@@ -215,15 +228,17 @@ def test_the_defaults_in_lua_are_those_of_the_settings() -> None:
     assert {name: in_lua[name] for name in shared} == {name: configured[name] for name in shared}
 
 
-def test_a_script_is_sent_without_what_it_does_not_use() -> None:
-    release, admit = assemble("release").text, assemble("admit").text
-    assert "function promote_due" in admit
-    assert "function promote_due" not in release
-    assert "action_pending = function" in admit
-    assert not any(line.lstrip().startswith("--") for line in release.splitlines())
+def test_the_library_can_be_loaded_and_has_every_script(redis_client: redis.Redis) -> None:
+    library = assemble()
+    redis_client.function_load(library.text, replace=True)
+    (listed,) = redis_client.function_list(library=library.name)
+    flat: list[Any] = listed  # type: ignore[assignment]
+    functions = flat[flat.index(b"functions") + 1]
+    names = {each[each.index(b"name") + 1].decode() for each in functions}
+    assert names == {script.function for script in library.scripts.values()}
 
 
-@pytest.mark.parametrize("name", script_names())
-def test_a_script_as_it_is_sent_can_be_loaded(redis_client: redis.Redis, name: str) -> None:
-    source = assemble(name)
-    assert redis_client.script_load(source.text) in (source.sha, source.sha.encode())
+def test_another_text_is_another_library() -> None:
+    other = assemble({"fence": read_lua("include/fence.lua") + "\n-- changed\n"})
+    assert other.name != assemble().name
+    assert other.scripts["park"].function != assemble().scripts["park"].function

@@ -49,8 +49,8 @@ def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Re
             return super().execute_command(*args, **options)  # pyright: ignore[reportUnknownVariableType]
 
     scripts = Scripts(Listening(connection_pool=redis_client.connection_pool))
-    scripts.call(scripts.source("wake", "epoch"), "")
-    assert "EVALSHA" in asked
+    scripts.call(scripts.script("wake", "epoch"), "")
+    assert "FCALL" in asked
 
 
 @pytest.mark.parametrize("argument", ["text", "ümlaut", b"\r\n\x00bytes", "", 0, -7, 2**60, 0.5])

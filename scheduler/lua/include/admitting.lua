@@ -1,20 +1,21 @@
 -- Admission: the best eligible execution of a lane takes a slot, under every limit at once. Whatever is found stale,
 -- lost or behind a closed gate is put where it belongs and the next is looked at, up to a bound of moves a call.
 local MAX_MOVES = 100
-local payloads = {}
+local payloads -- id → its event and message
+at_begin(function() payloads = {} end)
 
 local function grant(id, m, gates, left, lease_ms)
     m.attempt = tonumber(m.attempt or 0) + 1
     local behind = leave_pending(id, m)
     count_user(m, -1)
-    slots_taken = slots_taken + redis.call('SADD', K.active, id)
+    slots_taken = slots_taken + call('SADD', K.active, id)
     hold(id, gates, left, behind)
     local lease = lease_ms > 0 and lease_ms or tonumber(m.timeout_ms) + setting('grace_ms')
-    redis.call('ZADD', K.lease, now + lease, id)
-    redis.call('HSET', D.meta(id), 'state', 'RUNNING', 'attempt', m.attempt, 'granted_at', now)
+    call('ZADD', K.lease, now + lease, id)
+    call('HSET', D.meta(id), 'state', 'RUNNING', 'attempt', m.attempt, 'granted_at', now)
     local ttl, payload = setting('event_ttl_seconds'), payloads[id]
-    if payload[1] then redis.call('EXPIRE', D.event(id), ttl) end
-    if payload[2] then redis.call('EXPIRE', D.message(id), ttl) end
+    if payload[1] then call('EXPIRE', D.event(id), ttl) end
+    if payload[2] then call('EXPIRE', D.message(id), ttl) end
     journal('admit', id, m, 'state', 'RUNNING', 'waited_ms', now - tonumber(m.waiting_since))
     return {id, m.attempt, lease}
 end
@@ -22,7 +23,7 @@ end
 -- Looks at one candidate. Returns its grant, or nil if it was moved out of the way.
 local function consider(id, m, lease_ms)
     if is_stale(m) then return expire(id, m) end
-    local payload = redis.call('MGET', D.event(id), D.message(id))
+    local payload = call('MGET', D.event(id), D.message(id))
     if not payload[1] and not payload[2] then
         leave_waiting(id, m)
         return finish(id, m, 'lose', 'FAILED', 'event_lost', false)
@@ -36,9 +37,9 @@ end
 
 -- Its meta was deleted by hand: it must not be a candidate for ever.
 local function forget(id, lane, gate)
-    redis.call('ZREM', K.pending, id)
-    redis.call('SREM', D.members(lane), id)
-    redis.call('ZREM', gate and D.waiting(gate, lane) or D.ready(lane), id)
+    call('ZREM', K.pending, id)
+    call('SREM', D.members(lane), id)
+    call('ZREM', gate and D.waiting(gate, lane) or D.ready(lane), id)
     if gate then reindex(gate) end
 end
 
@@ -72,17 +73,18 @@ local function admit_next(lane, count, lease_ms)
     return grants
 end
 
--- Grants as the client takes them: id, attempt, lease in ms, event or '', message or ''. A replayed grant that was
--- lost meanwhile is left out.
-local function with_payloads(grants)
+-- A reply whose last part is grants, with these as the client takes them: id, attempt, lease in ms, event or '', message
+-- or ''. A replayed grant that was lost meanwhile is left out.
+local function with_payloads(reply)
     local full = {}
-    for _, given in ipairs(grants) do
+    for _, given in ipairs(reply[#reply]) do
         local id, attempt, lease = given[1], given[2], given[3]
-        local m = payloads[id] and true or redis.call('HMGET', D.meta(id), 'state', 'attempt')
+        local m = payloads[id] and true or call('HMGET', D.meta(id), 'state', 'attempt')
         if m == true or (m[1] == 'RUNNING' and tonumber(m[2]) == attempt) then
-            local payload = payloads[id] or redis.call('MGET', D.event(id), D.message(id))
+            local payload = payloads[id] or call('MGET', D.event(id), D.message(id))
             full[#full + 1] = {id, attempt, lease, payload[1] or '', payload[2] or ''}
         end
     end
-    return full
+    reply[#reply] = full
+    return reply
 end

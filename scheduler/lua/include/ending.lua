@@ -1,22 +1,22 @@
 -- The end of an execution: the slot and its gates are given back, the terminal state is written once, the payload is
 -- deleted unless it is dead-lettered, and meta stays for a while so that a late duplicate is recognised.
 local function leave_slot(id, m)
-    slots_taken = (slots_taken or redis.call('SCARD', K.active)) - redis.call('SREM', K.active, id)
-    redis.call('ZREM', m.state == 'RUNNING' and K.lease or K.pod_lease, id)
+    slots_taken = (slots_taken or call('SCARD', K.active)) - call('SREM', K.active, id)
+    call('ZREM', m.state == 'RUNNING' and K.lease or K.pod_lease, id)
     unhold(id, gates_of(m))
 end
 
 local function finish(id, m, verb, state, reason, dead)
-    redis.call('HSET', D.meta(id), 'state', state, 'reason', reason, 'ended_at', now)
-    redis.call('SREM', D.members(m.lane), id)
-    redis.call('HINCRBY', D.action_stats(m.action), 'total_completed', 1)
+    call('HSET', D.meta(id), 'state', state, 'reason', reason, 'ended_at', now)
+    call('SREM', D.members(m.lane), id)
+    call('HINCRBY', D.action_stats(m.action), 'total_completed', 1)
     if dead then
-        redis.call('ZADD', K.dead, now, id)
-        redis.call('PERSIST', D.event(id))
-        redis.call('PERSIST', D.message(id))
+        call('ZADD', K.dead, now, id)
+        call('PERSIST', D.event(id))
+        call('PERSIST', D.message(id))
     else
-        redis.call('DEL', D.event(id), D.message(id))
-        redis.call('EXPIRE', D.meta(id), setting('meta_ttl_seconds'))
+        call('DEL', D.event(id), D.message(id))
+        call('EXPIRE', D.meta(id), setting('meta_ttl_seconds'))
     end
     m.state, touched[m.lane] = state, true
     journal(verb, id, m, 'state', state, 'reason', reason, 'dead', dead and 1 or 0)
@@ -30,7 +30,7 @@ end
 -- Back to waiting with the grant given up: at its original score, or when it is due again after a delay.
 local function wait_again(id, m, verb, delay_ms, reason)
     leave_slot(id, m)
-    redis.call('HDEL', D.meta(id), 'pod', 'pod_uid')
+    call('HDEL', D.meta(id), 'pod', 'pod_uid')
     count_user(m, 1)
     if delay_ms > 0 then
         enter_scheduled(id, m, now + delay_ms)

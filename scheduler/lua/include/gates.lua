@@ -1,11 +1,16 @@
 -- Gates: which an execution passes, whether one has room, and the index `open:{lane}` of gates that have room and
 -- someone of the lane waiting, by their best waiter's score. Whatever changes a gate or its best waiter re-indexes it.
-local any_paused = redis.call('EXISTS', K.paused) == 1
-local touched = {} -- lanes whose best candidate may have changed; include/lanes.lua settles them
-local offered = {} -- lane → the best score among those that entered it here
+local any_paused
+local touched -- lanes whose best candidate may have changed; include/lanes.lua settles them
+local offered -- lane → the best score among those that entered it here
+
+at_begin(function()
+    any_paused = call('EXISTS', K.paused) == 1
+    touched, offered = {}, {}
+end)
 
 local function is_paused(name)
-    return any_paused and redis.call('HEXISTS', K.paused, name) == 1
+    return any_paused and call('HEXISTS', K.paused, name) == 1
 end
 
 local function gates_of(m)
@@ -19,16 +24,16 @@ end
 
 local function has_room(gate, limit)
     if is_paused(gate) then return false end
-    return not limit or redis.call('SCARD', D.held(gate)) < tonumber(limit)
+    return not limit or call('SCARD', D.held(gate)) < tonumber(limit)
 end
 
 -- The first of these gates that has no room; or nil, and how many more each gate with a limit lets through.
 local function closed_gate(gates)
-    local limits, left = redis.call('HMGET', K.limits, unpack(gates)), {}
+    local limits, left = call('HMGET', K.limits, unpack(gates)), {}
     for i, gate in ipairs(gates) do
         if is_paused(gate) then return gate end
         if limits[i] then
-            left[gate] = tonumber(limits[i]) - redis.call('SCARD', D.held(gate))
+            left[gate] = tonumber(limits[i]) - call('SCARD', D.held(gate))
             if left[gate] < 1 then return gate end
         end
     end
@@ -37,16 +42,16 @@ end
 
 -- `room` is whether the gate has some, where the caller knows.
 local function reindex(gate, room)
-    local lanes = redis.call('SMEMBERS', D.gate_lanes(gate))
+    local lanes = call('SMEMBERS', D.gate_lanes(gate))
     if #lanes == 0 then return end
-    if room == nil then room = has_room(gate, redis.call('HGET', K.limits, gate)) end
+    if room == nil then room = has_room(gate, call('HGET', K.limits, gate)) end
     for _, lane in ipairs(lanes) do
-        local best = redis.call('ZRANGE', D.waiting(gate, lane), 0, 0, 'WITHSCORES')
-        if #best == 0 then redis.call('SREM', D.gate_lanes(gate), lane) end
+        local best = call('ZRANGE', D.waiting(gate, lane), 0, 0, 'WITHSCORES')
+        if #best == 0 then call('SREM', D.gate_lanes(gate), lane) end
         if room and best[1] then
-            redis.call('ZADD', D.open(lane), best[2], gate)
+            call('ZADD', D.open(lane), best[2], gate)
         else
-            redis.call('ZREM', D.open(lane), gate)
+            call('ZREM', D.open(lane), gate)
         end
         touched[lane] = true
     end
@@ -56,7 +61,7 @@ end
 -- closes a gate or takes its best waiter changes the index.
 local function hold(id, gates, left, behind)
     for _, gate in ipairs(gates) do
-        redis.call('SADD', D.held(gate), id)
+        call('SADD', D.held(gate), id)
         local room = not left[gate] or left[gate] > 1
         if not room or gate == behind then reindex(gate, room) end
     end
@@ -64,9 +69,9 @@ end
 
 -- Only the holder that leaves a full gate opens it.
 local function unhold(id, gates)
-    local limits = redis.call('HMGET', K.limits, unpack(gates))
+    local limits = call('HMGET', K.limits, unpack(gates))
     for i, gate in ipairs(gates) do
-        local left = redis.call('SREM', D.held(gate), id) == 1
-        if left and limits[i] and redis.call('SCARD', D.held(gate)) == tonumber(limits[i]) - 1 then reindex(gate) end
+        local left = call('SREM', D.held(gate), id) == 1
+        if left and limits[i] and call('SCARD', D.held(gate)) == tonumber(limits[i]) - 1 then reindex(gate) end
     end
 end

@@ -1,11 +1,19 @@
 -- Every key of the engine: the fixed ones are declared in KEYS in the order of scheduler/keys.py, those of one
 -- id, lane, gate, action or caller are derived from the prefix here. A test holds this file against keys.py.
-local K = {
-    pending = KEYS[1], active = KEYS[2], lease = KEYS[3], pod_lease = KEYS[4], lanes = KEYS[5],
-    scheduled = KEYS[6], limits = KEYS[7], paused = KEYS[8], settings = KEYS[9], users = KEYS[10],
-    clock = KEYS[11], dead = KEYS[12], journal = KEYS[13], leader = KEYS[14], epoch = KEYS[15], rounds = KEYS[16],
+local FIXED = {
+    'pending', 'active', 'lease', 'pod_lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
+    'dead', 'journal', 'leader', 'epoch', 'rounds',
 }
-local prefix = string.sub(K.pending, 1, -(#':pending' + 1))
+local K = {}
+local prefix
+
+-- One server may hold several queues; most calls are of the one that the last was of.
+at_begin(function()
+    if KEYS[1] == K.pending then return end
+    for i, name in ipairs(FIXED) do K[name] = KEYS[i] end
+    prefix = string.sub(K.pending, 1, -(#':pending' + 1))
+end)
+
 local D = {
     event = function(id) return prefix .. ':event:' .. id end,
     message = function(id) return prefix .. ':message:' .. id end,

@@ -3,20 +3,21 @@
 local MAX_WAKE_TOKENS = 64
 local LIVE_CONSUMER_MS = 5000
 
-local slots_taken -- counted once a script, and kept by what takes a slot or gives one back
+local slots_taken -- counted once a call, and kept by what takes a slot or gives one back
+at_begin(function() slots_taken = nil end)
 
 local function free_slots(max_active)
     if is_paused('*') then return 0 end
-    slots_taken = slots_taken or redis.call('SCARD', K.active)
+    slots_taken = slots_taken or call('SCARD', K.active)
     return (max_active or setting('max_concurrent_executions')) - slots_taken
 end
 
 -- Its id, its score, and the gate it waits behind, if it does.
 local function best_candidate(lane)
-    local ready = redis.call('ZRANGE', D.ready(lane), 0, 0, 'WITHSCORES')
-    local open = redis.call('ZRANGE', D.open(lane), 0, 0, 'WITHSCORES')
+    local ready = call('ZRANGE', D.ready(lane), 0, 0, 'WITHSCORES')
+    local open = call('ZRANGE', D.open(lane), 0, 0, 'WITHSCORES')
     if open[1] and (not ready[1] or tonumber(open[2]) < tonumber(ready[2])) then
-        local waiter = redis.call('ZRANGE', D.waiting(open[1], lane), 0, 0)
+        local waiter = call('ZRANGE', D.waiting(open[1], lane), 0, 0)
         return waiter[1], open[2], open[1]
     end
     return ready[1], ready[2]
@@ -25,17 +26,17 @@ end
 local function wake(lane)
     if is_paused('lane:' .. lane) then return end
     local key, wanted = D.wake(lane), math.min(free_slots(), MAX_WAKE_TOKENS)
-    if wanted > 0 and redis.call('LLEN', key) < wanted then redis.call('RPUSH', key, '1') end
+    if wanted > 0 and call('LLEN', key) < wanted then call('RPUSH', key, '1') end
 end
 
 -- Returns whether the lane has a candidate.
 local function index_lane(lane)
     local id, score = best_candidate(lane)
     if id then
-        redis.call('ZADD', K.lanes, score, lane)
+        call('ZADD', K.lanes, score, lane)
     else
-        redis.call('ZREM', K.lanes, lane)
-        redis.call('DEL', D.wake(lane))
+        call('ZREM', K.lanes, lane)
+        call('DEL', D.wake(lane))
     end
     return id ~= nil
 end
@@ -44,29 +45,27 @@ end
 local function index_offered()
     for lane, score in pairs(offered) do
         if not touched[lane] then
-            local best = redis.call('ZSCORE', K.lanes, lane)
-            if not best or score < tonumber(best) then redis.call('ZADD', K.lanes, exact(score), lane) end
+            local best = call('ZSCORE', K.lanes, lane)
+            if not best or score < tonumber(best) then call('ZADD', K.lanes, exact(score), lane) end
             wake(lane)
         end
     end
-    offered = {}
 end
 
--- Last in every script that may have changed a lane's best candidate.
+-- At the end of a call.
 local function settle_lanes()
     index_offered()
     for lane in pairs(touched) do
         if index_lane(lane) then wake(lane) end
     end
-    touched = {}
 end
 
 -- Another lane than `own`: the one with the best candidate among those that have live consumers, and its score.
 local function best_live_lane_but(own)
-    local lanes = redis.call('ZRANGE', K.lanes, 0, -1, 'WITHSCORES')
+    local lanes = call('ZRANGE', K.lanes, 0, -1, 'WITHSCORES')
     for i = 1, #lanes, 2 do
         local lane = lanes[i]
-        local asked = lane ~= own and redis.call('HGET', K.rounds, 'lane:' .. lane)
+        local asked = lane ~= own and call('HGET', K.rounds, 'lane:' .. lane)
         local live = asked and now - tonumber(asked) <= LIVE_CONSUMER_MS
         if live and not is_paused('lane:' .. lane) then return lane, tonumber(lanes[i + 1]) end
     end

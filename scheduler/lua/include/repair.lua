@@ -2,11 +2,11 @@
 -- promote what is due, reap what was left. After a gap in these rounds (the server was away, a clock leapt) leases
 -- are extended once before they are reaped, so that a leap of the clock expires nobody.
 local function promote_due(bound)
-    local due = redis.call('ZRANGEBYSCORE', K.scheduled, '-inf', '(' .. exact(now + 1), 'WITHSCORES', 'LIMIT', 0, bound)
+    local due = call('ZRANGEBYSCORE', K.scheduled, '-inf', '(' .. exact(now + 1), 'WITHSCORES', 'LIMIT', 0, bound)
     for i = 1, #due, 2 do
         local id = due[i]
         local m = load(id)
-        redis.call('ZREM', K.scheduled, id)
+        call('ZREM', K.scheduled, id)
         if m and m.state == 'SCHEDULED' then
             m.score = exact(m.band * BAND_WIDTH_MS + next_time(tonumber(due[i + 1])))
             enter_pending(id, m)
@@ -14,13 +14,12 @@ local function promote_due(bound)
             journal('promote', id, m, 'state', 'PENDING', 'score', m.score)
         end
     end
-    keep_clock()
     return #due / 2
 end
 
 local function reap_one(id, m)
     local crashes = tonumber(m.crashes or 0) + 1
-    redis.call('HSET', D.meta(id), 'crashes', crashes)
+    call('HSET', D.meta(id), 'crashes', crashes)
     if m.cancel then
         leave_slot(id, m)
         finish(id, m, 'reap', m.cancel, m.cancel_reason, false)
@@ -36,22 +35,22 @@ end
 -- again is not extended twice: where rounds are always rare, each looks like a gap, and slots would be lost for ever.
 local function extend_after_gap(extended_to)
     local until_ms = now + setting('lease_ttl_ms') - 1 -- below what a grant or a renewal gives at this moment
-    for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.lease, '(' .. exact(extended_to), '(' .. exact(until_ms))) do
-        redis.call('ZADD', K.lease, until_ms, id)
+    for _, id in ipairs(call('ZRANGEBYSCORE', K.lease, '(' .. exact(extended_to), '(' .. exact(until_ms))) do
+        call('ZADD', K.lease, until_ms, id)
     end
-    redis.call('HSET', K.rounds, 'extended_to', until_ms)
+    call('HSET', K.rounds, 'extended_to', until_ms)
 end
 
 local function reap_expired(bound)
-    local rounds = redis.call('HMGET', K.rounds, 'reap', 'extended_to')
+    local rounds = call('HMGET', K.rounds, 'reap', 'extended_to')
     local last = tonumber(rounds[1] or now)
     local gap = now < last or now - last > setting('lease_ttl_ms') / 2
-    if gap or not rounds[1] or now - last >= 1000 or bound > 10 then redis.call('HSET', K.rounds, 'reap', now) end
+    if gap or not rounds[1] or now - last >= 1000 or bound > 10 then call('HSET', K.rounds, 'reap', now) end
     if gap then extend_after_gap(tonumber(rounds[2] or '-1')) end
-    local expired = redis.call('ZRANGEBYSCORE', K.lease, '-inf', now, 'LIMIT', 0, bound)
+    local expired = call('ZRANGEBYSCORE', K.lease, '-inf', now, 'LIMIT', 0, bound)
     for _, id in ipairs(expired) do
         local m = load(id)
-        if m and m.state == 'RUNNING' then reap_one(id, m) else redis.call('ZREM', K.lease, id) end
+        if m and m.state == 'RUNNING' then reap_one(id, m) else call('ZREM', K.lease, id) end
     end
     return #expired
 end

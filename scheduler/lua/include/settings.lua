@@ -17,10 +17,12 @@ local DEFAULTS = {
     journal_max_entries = 100000,
 }
 local overrides
+at_begin(function() overrides = nil end)
+
 local function setting(name)
     if not overrides then
         overrides = {}
-        local flat = redis.call('HGETALL', K.settings)
+        local flat = call('HGETALL', K.settings)
         for i = 1, #flat, 2 do overrides[flat[i]] = tonumber(flat[i + 1]) end
     end
     return overrides[name] or DEFAULTS[name]

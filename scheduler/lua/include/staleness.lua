@@ -6,7 +6,7 @@ local function sweep_band(band, after, bound)
     local base = band * BAND_WIDTH_MS
     local from = after ~= '' and '(' .. after or exact(base + now - COUNT_WINDOW_MS)
     local to = exact(base + now - setting('stale_timeout_seconds') * 1000)
-    local page = redis.call('ZRANGEBYSCORE', K.pending, from, to, 'WITHSCORES', 'LIMIT', 0, bound)
+    local page = call('ZRANGEBYSCORE', K.pending, from, to, 'WITHSCORES', 'LIMIT', 0, bound)
     local expired = 0
     for i = 1, #page, 2 do
         local m = load(page[i])

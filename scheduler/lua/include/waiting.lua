@@ -1,7 +1,7 @@
 -- Entering and leaving the pending set with all that goes with it: the lane's ready set or the gate it waits
 -- behind, the action's queue, the user's count, and the clock of its staleness, which stands still while paused.
 local function count_user(m, change)
-    if m.user and redis.call('HINCRBY', K.users, m.user, change) <= 0 then redis.call('HDEL', K.users, m.user) end
+    if m.user and call('HINCRBY', K.users, m.user, change) <= 0 then call('HDEL', K.users, m.user) end
 end
 
 -- Milliseconds that this execution's gates, its lane and the whole queue have been paused so far, added up.
@@ -10,7 +10,7 @@ local function paused_total(m)
     local total, names = 0, gates_of(m)
     names[#names + 1], names[#names + 2] = '*', 'lane:' .. m.lane
     for _, name in ipairs(names) do
-        local stamps = redis.call('HMGET', K.paused, name, name .. '\ntotal')
+        local stamps = call('HMGET', K.paused, name, name .. '\ntotal')
         if stamps[1] then total = total + math.max(0, now - tonumber(stamps[1])) end
         total = total + tonumber(stamps[2] or 0)
     end
@@ -26,33 +26,33 @@ end
 -- What else is to be noted of an execution is given last, here and below: one write for all.
 -- Not before `due`. Those due in the same millisecond keep the order in which they came, up to 1024 of them.
 local function enter_scheduled(id, m, due, ...)
-    local last = redis.call('ZREVRANGEBYSCORE', K.scheduled, '(' .. exact(due + 1), exact(due), 'WITHSCORES', 'LIMIT', 0, 1)
+    local last = call('ZREVRANGEBYSCORE', K.scheduled, '(' .. exact(due + 1), exact(due), 'WITHSCORES', 'LIMIT', 0, 1)
     local score = last[2] and math.min(tonumber(last[2]) + 1 / 1024, due + 1023 / 1024) or due
-    redis.call('ZADD', K.scheduled, exact(score), id)
-    redis.call('HSET', D.meta(id), 'state', 'SCHEDULED', 'due', due, ...)
+    call('ZADD', K.scheduled, exact(score), id)
+    call('HSET', D.meta(id), 'state', 'SCHEDULED', 'due', due, ...)
     m.state = 'SCHEDULED'
 end
 
 local function enter_pending(id, m, ...)
-    redis.call('ZADD', K.pending, m.score, id)
-    redis.call('ZADD', D.ready(m.lane), m.score, id)
-    redis.call('ZADD', D.action_pending(m.action), exact(tonumber(m.score) - m.band * BAND_WIDTH_MS), id)
-    redis.call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'waiting_since', now, ...)
-    if any_paused then redis.call('HSET', D.meta(id), 'paused_before', paused_total(m)) end
+    call('ZADD', K.pending, m.score, id)
+    call('ZADD', D.ready(m.lane), m.score, id)
+    call('ZADD', D.action_pending(m.action), exact(tonumber(m.score) - m.band * BAND_WIDTH_MS), id)
+    call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'waiting_since', now, ...)
+    if any_paused then call('HSET', D.meta(id), 'paused_before', paused_total(m)) end
     m.state, offered[m.lane] = 'PENDING', math.min(tonumber(m.score), offered[m.lane] or math.huge)
 end
 
 -- Returns the gate behind which it waited, if it did, which is to be indexed anew.
 local function leave_pending(id, m)
     local behind = m.behind
-    redis.call('ZREM', K.pending, id)
-    redis.call('ZREM', D.action_pending(m.action), id)
+    call('ZREM', K.pending, id)
+    call('ZREM', D.action_pending(m.action), id)
     if behind then
-        redis.call('ZREM', D.waiting(behind, m.lane), id)
-        redis.call('HDEL', D.meta(id), 'behind')
+        call('ZREM', D.waiting(behind, m.lane), id)
+        call('HDEL', D.meta(id), 'behind')
         m.behind = nil
     else
-        redis.call('ZREM', D.ready(m.lane), id)
+        call('ZREM', D.ready(m.lane), id)
     end
     touched[m.lane] = true
     return behind
@@ -60,7 +60,7 @@ end
 
 local function leave_waiting(id, m)
     if m.state == 'SCHEDULED' then
-        redis.call('ZREM', K.scheduled, id)
+        call('ZREM', K.scheduled, id)
     else
         local behind = leave_pending(id, m)
         if behind then reindex(behind) end
@@ -71,13 +71,13 @@ end
 -- Behind a gate that it found closed, at its original score.
 local function move_behind(id, m, gate)
     if m.behind then
-        redis.call('ZREM', D.waiting(m.behind, m.lane), id)
+        call('ZREM', D.waiting(m.behind, m.lane), id)
         reindex(m.behind)
     else
-        redis.call('ZREM', D.ready(m.lane), id)
+        call('ZREM', D.ready(m.lane), id)
     end
-    redis.call('ZADD', D.waiting(gate, m.lane), m.score, id)
-    redis.call('SADD', D.gate_lanes(gate), m.lane)
-    redis.call('HSET', D.meta(id), 'behind', gate)
+    call('ZADD', D.waiting(gate, m.lane), m.score, id)
+    call('SADD', D.gate_lanes(gate), m.lane)
+    call('HSET', D.meta(id), 'behind', gate)
     reindex(gate)
 end

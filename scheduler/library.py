@@ -1,0 +1,104 @@
+"""The Lua scripts' sources, put together as one function library that the server loads once.
+
+``FCALL`` and not ``EVALSHA`` (Redis 7.0 or newer, or Valkey): what is sent as a script builds all its functions and
+tables anew in each call, a library only when it is loaded, and replicas and restarted servers have it. It and its
+functions are named after the text's digest, so several releases work on one server side by side.
+
+A script's header is its documentation and is held to the body by a test: purpose, atomicity, ``KEYS``, ``ARGV`` (the
+names of its arguments in order), ``Returns``. Nothing here talks to Redis.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+INCLUDES: Final = (
+    "call",
+    "keys",
+    "settings",
+    "time",
+    "reply",
+    "journal",
+    "gates",
+    "lanes",
+    "waiting",
+    "ending",
+    "staleness",
+    "repair",
+    "admitting",
+    "fence",
+    "transitions",
+)
+"""What all transitions share, each part after what it uses."""
+TOKEN_ARGUMENTS: Final = ("caller", "number")
+"""The request token, first in the ARGV of every transition whose effect must not happen twice."""
+_ARGV: Final = re.compile(r"^-- ARGV:(.*)$", re.MULTILINE)
+_DIGEST_CHARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One transition."""
+
+    name: str
+    function: str
+    """Its name in the server, with the library's digest."""
+    arguments: tuple[str, ...]
+    """The names in ARGV, without the request token."""
+    takes_token: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The text that the server loads."""
+
+    name: str
+    text: str
+    scripts: Mapping[str, Script]
+
+
+@cache
+def read_lua(path: str) -> str:
+    """The text of one file under `lua/`."""
+    return (files(f"{__package__}.lua") / path).read_text(encoding="utf-8")
+
+
+@cache
+def script_names() -> tuple[str, ...]:
+    """Every script, by name."""
+    found = files(f"{__package__}.lua").iterdir()
+    return tuple(sorted(each.name.removesuffix(".lua") for each in found if each.name.endswith(".lua")))
+
+
+def assemble(replaced_includes: Mapping[str, str] | None = None) -> Library:
+    """Put the library together.
+
+    Args:
+        replaced_includes: Include name → text in its place; tests put a clock there that they can turn.
+    """
+    return _assembled(tuple(sorted((replaced_includes or {}).items())))
+
+
+@cache
+def _assembled(replaced_includes: tuple[tuple[str, str], ...]) -> Library:
+    replaced = dict(replaced_includes)
+    parts = [replaced.get(include) or read_lua(f"include/{include}.lua") for include in INCLUDES]
+    # A block each: what one transition calls by a name is nothing to the others.
+    parts += [f"do\n{read_lua(f'{name}.lua')}end\n" for name in script_names()]
+    body = "\n".join(parts)
+    digest = hashlib.sha256(body.encode()).hexdigest()[:_DIGEST_CHARS]
+    name = f"bandmaster_{digest}"
+    scripts = {each: _script(each, digest) for each in script_names()}
+    return Library(name, f"#!lua name={name}\nlocal DIGEST = '{digest}'\n{body}", scripts)
+
+
+def _script(name: str, digest: str) -> Script:
+    argv = _ARGV.search(read_lua(f"{name}.lua"))
+    listed = re.split(r"[,()… ]+", argv.group(1)) if argv else []
+    arguments = tuple(word for word in listed if re.fullmatch(r"[a-z_]+", word))
+    takes_token = arguments[:2] == TOKEN_ARGUMENTS
+    return Script(name, f"{name}_{digest}", arguments[2:] if takes_token else arguments, takes_token)
