@@ -56,19 +56,22 @@ class NodeAgents:
         inside = ("nsenter", "--net", "--target", process, "ip", "-4", "route")
         routes = subprocess.run([*inside, "show"], capture_output=True, text=True, check=False).stdout
         gateway = GATEWAY.search(routes)
-        if gateway is not None:
-            if "default" not in routes:
-                subprocess.run([*inside, "replace", "default", "via", gateway[1]], check=False)
+        if gateway is None:
+            return
+        replace = [*inside, "replace", "default", "via", gateway[1]]
+        if "default" in routes or subprocess.run(replace, check=False).returncode == 0:
             self._done.add(uid)
 
 
 def _process_of(uid: str) -> str | None:
-    """A process of a pod; all of them share its network."""
+    """A process of a pod; all of them share its network, but for one that the runtime has not put there yet."""
+    own_network = Path("/proc/self/ns/net").readlink()
     for cgroup in Path("/proc").glob("[0-9]*/cgroup"):
+        process = cgroup.parent
         try:
             # systemd writes the dashes otherwise.
-            if uid in cgroup.read_text().replace("_", "-"):
-                return cgroup.parent.name
+            if uid in cgroup.read_text().replace("_", "-") and (process / "ns/net").readlink() != own_network:
+                return process.name
         except OSError:
             continue  # it ended
     return None
