@@ -10,15 +10,10 @@
 -- Returns: {'OK', more, wait_ms, {{id, attempt, lease_ms, event, message}, …}}
 --   more 1: the bound of moves was reached, call again; wait_ms: until the next due time or lease end, -1 for none
 once('admit', function(lane, count, lease_ms, max_active, consumer)
-    if consumer == '1' then call('HSET', K.rounds, 'lane:' .. lane, now) end
-    promote_due(50)
-    reap_expired(5)
+    local _, due_at = promote_due(50)
+    local _, lease_at = reap_expired(5, consumer == '1' and lane or nil)
+    local next_at = math.min(due_at or math.huge, lease_at or math.huge)
     local grants, more = admit(lane, tonumber(count), tonumber(lease_ms), tonumber(max_active))
-    local wait_ms = -1
-    for _, timed in ipairs({K.scheduled, K.lease}) do
-        local head = call('ZRANGE', timed, 0, 0, 'WITHSCORES')
-        local left = head[2] and math.max(0, tonumber(head[2]) - now)
-        if left and (wait_ms < 0 or left < wait_ms) then wait_ms = left end
-    end
-    return {'OK', more, wait_ms, grants}
+    for _, given in ipairs(grants) do next_at = math.min(next_at, now + given[3]) end
+    return {'OK', more, next_at < math.huge and math.max(0, next_at - now) or -1, grants}
 end, with_payloads)

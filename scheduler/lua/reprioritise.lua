@@ -21,7 +21,7 @@ once('reprioritise', function(id, band)
             call('ZADD', D.waiting(m.behind, m.lane), score, id)
             reindex(m.behind)
         else
-            call('ZADD', D.ready(m.lane), score, id)
+            add_ready(m.lane, score, id)
         end
         touched[m.lane] = true
     end

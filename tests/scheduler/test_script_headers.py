@@ -30,7 +30,7 @@ GROUPS = {"park", "renew"}
 KINDS = {"once", "once_if_memory", "transition", "led", "view"}
 DEFINED = re.compile(r"^(\w+)\('(\w+)', function\((.*)\)$", re.MULTILINE)
 """How a script is given to the library: its kind, its name and its arguments."""
-OF_LUA = {"redis", "cmsgpack", "tonumber", "tostring", "string", "math", "ipairs", "pairs", "unpack"}
+OF_LUA = {"redis", "cmsgpack", "tonumber", "tostring", "string", "math", "ipairs", "pairs", "select", "unpack"}
 LUA_WORDS = {
     *("and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not"),
     *("or", "repeat", "return", "then", "true", "until", "while"),

@@ -1,8 +1,7 @@
 -- Admission: the best eligible execution of a lane takes a slot, under every limit at once. Whatever is found stale,
 -- lost or behind a closed gate is put where it belongs and the next is looked at, up to a bound of moves a call.
 local MAX_MOVES = 100
-local payloads -- id → its event and message
-at_begin(function() payloads = {} end)
+local FRESH_MS_A_SECOND = 100 -- what began to wait within the last tenth of its TTL needs no new one
 
 local function grant(id, m, gates, left, lease_ms)
     m.attempt = tonumber(m.attempt or 0) + 1
@@ -13,25 +12,22 @@ local function grant(id, m, gates, left, lease_ms)
     local lease = lease_ms > 0 and lease_ms or tonumber(m.timeout_ms) + setting('grace_ms')
     call('ZADD', K.lease, now + lease, id)
     call('HSET', D.meta(id), 'state', 'RUNNING', 'attempt', m.attempt, 'granted_at', now)
-    local ttl, payload = setting('event_ttl_seconds'), payloads[id]
-    if payload[1] then call('EXPIRE', D.event(id), ttl) end
-    if payload[2] then call('EXPIRE', D.message(id), ttl) end
-    journal('admit', id, m, 'state', 'RUNNING', 'waited_ms', now - tonumber(m.waiting_since))
+    local waited_ms = now - tonumber(m.waiting_since)
+    if waited_ms > setting('event_ttl_seconds') * FRESH_MS_A_SECOND then refresh_payload(id) end
+    journal('admit', id, m, 'state', 'RUNNING', 'waited_ms', waited_ms)
     return {id, m.attempt, lease}
 end
 
 -- Looks at one candidate. Returns its grant, or nil if it was moved out of the way.
 local function consider(id, m, lease_ms)
     if is_stale(m) then return expire(id, m) end
-    local payload = call('MGET', D.event(id), D.message(id))
-    if not payload[1] and not payload[2] then
+    if not has_payload(id) then
         leave_waiting(id, m)
         return finish(id, m, 'lose', 'FAILED', 'event_lost', false)
     end
     local gates = gates_of(m)
     local closed, left = closed_gate(gates)
     if closed then return move_behind(id, m, closed) end
-    payloads[id] = payload
     return grant(id, m, gates, left, lease_ms)
 end
 
@@ -39,8 +35,12 @@ end
 local function forget(id, lane, gate)
     call('ZREM', K.pending, id)
     call('SREM', D.members(lane), id)
-    call('ZREM', gate and D.waiting(gate, lane) or D.ready(lane), id)
-    if gate then reindex(gate) end
+    if gate then
+        call('ZREM', D.waiting(gate, lane), id)
+        reindex(gate)
+    else
+        remove_ready(lane, id)
+    end
 end
 
 -- Up to `count` grants of this lane, none of a score beyond `ceiling` if that is given. Second result: 1 if the bound
@@ -50,7 +50,7 @@ local function admit(lane, count, lease_ms, max_active, ceiling)
     local slots = is_paused('lane:' .. lane) and 0 or free_slots(max_active)
     touched[lane] = true
     while #grants < count and #grants < slots and moves < MAX_MOVES do
-        local id, score, gate = best_candidate(lane)
+        local id, score, gate = best_candidate(lane, math.min(count, slots))
         if not id or (ceiling and tonumber(score) > ceiling) then break end
         local m = load_candidate(id)
         if m then grants[#grants + 1] = consider(id, m, lease_ms) else forget(id, lane, gate) end
@@ -69,22 +69,6 @@ local function admit_next(lane, count, lease_ms)
     end
     local other, score = best_live_lane_but(lane)
     local grants = (lane ~= '' and count > 0) and admit(lane, count, lease_ms, nil, score) or {}
-    if other and #grants < math.max(count, 1) and not touched[other] then wake(other) end
+    if other and #grants < math.max(count, 1) and not touched[other] and not freed[other] then wake(other) end
     return grants
-end
-
--- A reply whose last part is grants, with these as the client takes them: id, attempt, lease in ms, event or '', message
--- or ''. A replayed grant that was lost meanwhile is left out.
-local function with_payloads(reply)
-    local full = {}
-    for _, given in ipairs(reply[#reply]) do
-        local id, attempt, lease = given[1], given[2], given[3]
-        local m = payloads[id] and true or call('HMGET', D.meta(id), 'state', 'attempt')
-        if m == true or (m[1] == 'RUNNING' and tonumber(m[2]) == attempt) then
-            local payload = payloads[id] or call('MGET', D.event(id), D.message(id))
-            full[#full + 1] = {id, attempt, lease, payload[1] or '', payload[2] or ''}
-        end
-    end
-    reply[#reply] = full
-    return reply
 end

@@ -18,7 +18,7 @@ local function finish(id, m, verb, state, reason, dead)
         call('DEL', D.event(id), D.message(id))
         call('EXPIRE', D.meta(id), setting('meta_ttl_seconds'))
     end
-    m.state, touched[m.lane] = state, true
+    m.state, freed[m.lane] = state, true
     journal(verb, id, m, 'state', state, 'reason', reason, 'dead', dead and 1 or 0)
 end
 

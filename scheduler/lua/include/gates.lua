@@ -1,17 +1,13 @@
 -- Gates: which an execution passes, whether one has room, and the index `open:{lane}` of gates that have room and
 -- someone of the lane waiting, by their best waiter's score. Whatever changes a gate or its best waiter re-indexes it.
-local any_paused
 local touched -- lanes whose best candidate may have changed; include/lanes.lua settles them
 local offered -- lane → the best score among those that entered it here
+local freed -- lanes of which an execution gave its slot back
+local open_heads -- lane → its best open gate and that one's score, once read
 
 at_begin(function()
-    any_paused = call('EXISTS', K.paused) == 1
-    touched, offered = {}, {}
+    touched, offered, freed, open_heads = {}, {}, {}, {}
 end)
-
-local function is_paused(name)
-    return any_paused and call('HEXISTS', K.paused, name) == 1
-end
 
 local function gates_of(m)
     local gates = {'action:' .. m.action}
@@ -29,11 +25,12 @@ end
 
 -- The first of these gates that has no room; or nil, and how many more each gate with a limit lets through.
 local function closed_gate(gates)
-    local limits, left = call('HMGET', K.limits, unpack(gates)), {}
-    for i, gate in ipairs(gates) do
+    local left = {}
+    read_limits(gates)
+    for _, gate in ipairs(gates) do
         if is_paused(gate) then return gate end
-        if limits[i] then
-            left[gate] = tonumber(limits[i]) - call('SCARD', D.held(gate))
+        if limits[gate] then
+            left[gate] = limits[gate] - call('SCARD', D.held(gate))
             if left[gate] < 1 then return gate end
         end
     end
@@ -53,7 +50,7 @@ local function reindex(gate, room)
         else
             call('ZREM', D.open(lane), gate)
         end
-        touched[lane] = true
+        touched[lane], open_heads[lane] = true, nil
     end
 end
 
@@ -69,9 +66,9 @@ end
 
 -- Only the holder that leaves a full gate opens it.
 local function unhold(id, gates)
-    local limits = call('HMGET', K.limits, unpack(gates))
-    for i, gate in ipairs(gates) do
+    read_limits(gates)
+    for _, gate in ipairs(gates) do
         local left = call('SREM', D.held(gate), id) == 1
-        if left and limits[i] and call('SCARD', D.held(gate)) == tonumber(limits[i]) - 1 then reindex(gate) end
+        if left and limits[gate] and call('SCARD', D.held(gate)) == limits[gate] - 1 then reindex(gate) end
     end
 end

@@ -12,17 +12,6 @@ local function free_slots(max_active)
     return (max_active or setting('max_concurrent_executions')) - slots_taken
 end
 
--- Its id, its score, and the gate it waits behind, if it does.
-local function best_candidate(lane)
-    local ready = call('ZRANGE', D.ready(lane), 0, 0, 'WITHSCORES')
-    local open = call('ZRANGE', D.open(lane), 0, 0, 'WITHSCORES')
-    if open[1] and (not ready[1] or tonumber(open[2]) < tonumber(ready[2])) then
-        local waiter = call('ZRANGE', D.waiting(open[1], lane), 0, 0)
-        return waiter[1], open[2], open[1]
-    end
-    return ready[1], ready[2]
-end
-
 local function wake(lane)
     if is_paused('lane:' .. lane) then return end
     local key, wanted = D.wake(lane), math.min(free_slots(), MAX_WAKE_TOKENS)
@@ -57,6 +46,9 @@ local function settle_lanes()
     index_offered()
     for lane in pairs(touched) do
         if index_lane(lane) then wake(lane) end
+    end
+    for lane in pairs(freed) do
+        if not touched[lane] and call('ZSCORE', K.lanes, lane) then wake(lane) end
     end
 end
 

@@ -4,13 +4,14 @@
 local function said(caller, number)
     local last = call('GET', D.reply(caller))
     if not last then return nil end
-    local spoken = cmsgpack.unpack(last)
-    if spoken[1] == tonumber(number) then return spoken[2] end
-    return nil, spoken[1] > tonumber(number)
+    -- Only the number, unless it is the same: the answer may be long.
+    local offset, spoken = cmsgpack.unpack_one(last)
+    if spoken == tonumber(number) then return select(2, cmsgpack.unpack_one(last, offset)) end
+    return nil, spoken > tonumber(number)
 end
 
 local function answer(caller, number, reply)
-    local kept = cmsgpack.pack({tonumber(number), reply})
+    local kept = cmsgpack.pack(tonumber(number), reply)
     call('SET', D.reply(caller), kept, 'EX', setting('reply_ttl_seconds'))
     return reply
 end

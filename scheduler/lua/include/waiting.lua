@@ -35,7 +35,7 @@ end
 
 local function enter_pending(id, m, ...)
     call('ZADD', K.pending, m.score, id)
-    call('ZADD', D.ready(m.lane), m.score, id)
+    add_ready(m.lane, m.score, id)
     call('ZADD', D.action_pending(m.action), exact(tonumber(m.score) - m.band * BAND_WIDTH_MS), id)
     call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'waiting_since', now, ...)
     if any_paused then call('HSET', D.meta(id), 'paused_before', paused_total(m)) end
@@ -52,7 +52,7 @@ local function leave_pending(id, m)
         call('HDEL', D.meta(id), 'behind')
         m.behind = nil
     else
-        call('ZREM', D.ready(m.lane), id)
+        remove_ready(m.lane, id)
     end
     touched[m.lane] = true
     return behind
@@ -74,7 +74,7 @@ local function move_behind(id, m, gate)
         call('ZREM', D.waiting(m.behind, m.lane), id)
         reindex(m.behind)
     else
-        call('ZREM', D.ready(m.lane), id)
+        remove_ready(m.lane, id)
     end
     call('ZADD', D.waiting(gate, m.lane), m.score, id)
     call('SADD', D.gate_lanes(gate), m.lane)
