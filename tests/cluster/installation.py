@@ -108,8 +108,10 @@ class Installation:
 
     def wait_until_settled(self) -> None:
         """Wait until no pod is held for its result any more."""
-        wait_until(
-            lambda: not any(pod["metadata"].get("finalizers") for pod in self._admin.pods(self.namespace)),
-            timeout_seconds=MINUTES,
-            what="settling",
-        )
+        try:
+            wait_until(lambda: not self._held_pods(), timeout_seconds=MINUTES, what="settling")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; still held: {json.dumps(self._held_pods(), indent=1)}") from None
+
+    def _held_pods(self) -> list[Json]:
+        return [pod for pod in self._admin.pods(self.namespace) if pod["metadata"].get("finalizers")]
