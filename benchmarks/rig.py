@@ -81,11 +81,17 @@ class Rig:
     ) -> Generator[None]:
         """Worker processes of a side while the block runs; they boot while it begins."""
         app = "bare" if side.startswith(BARE) else "gated"
-        command = [sys.executable, "-m", "dramatiq", f"benchmarks.apps.{app}:broker"]
+        of_dramatiq = ("dramatiq", f"benchmarks.apps.{app}:broker", "--processes", str(processes))
+        with self.process(*of_dramatiq, "--threads", str(threads), "--queues", *queues):
+            yield
+
+    @contextmanager
+    def process(self, module: str, *arguments: str) -> Generator[None]:
+        """A Python module runs as a process while the block does."""
         environment = {**os.environ, SERVER_VARIABLE: self.url, FOLDER_VARIABLE: str(self.folder)}
         with (self.folder / "workers.log").open("ab") as log:
             group = subprocess.Popen(
-                [*command, "--processes", str(processes), "--threads", str(threads), "--queues", *queues],
+                [sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
                 env=environment,
                 stdout=log,

@@ -1,0 +1,25 @@
+"""The least that a consumer on Redis can do: wait in BLPOP and note when it woke up."""
+
+import os
+import time
+from typing import Any
+
+import redis
+
+from ..records import SERVER_VARIABLE, Recorder
+
+WAITED_FOR = "benchmark:pop"
+
+
+def run() -> None:
+    """Note each push, until killed."""
+    client, recorder = redis.Redis.from_url(os.environ[SERVER_VARIABLE]), Recorder()
+    while True:
+        popped: Any = client.blpop([WAITED_FOR])
+        started_ns = time.monotonic_ns()
+        number, sent_ns = map(int, popped[1].split())
+        recorder.write(number, sent_ns, started_ns)
+
+
+if __name__ == "__main__":
+    run()
