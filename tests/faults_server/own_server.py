@@ -17,11 +17,12 @@ from waiting import wait_until
 class OwnServer:
     """On a socket in a folder; its data outlive it."""
 
-    def __init__(self, folder: Path, *, appendfsync: str = "no") -> None:
+    def __init__(self, folder: Path, *options: str, appendfsync: str = "no") -> None:
         self.url = f"unix://{folder}/redis.sock"
         self._options = [
             *("--port", "0", "--unixsocket", f"{folder}/redis.sock", "--dir", str(folder), "--save", ""),
             *("--logfile", str(folder / "log"), "--appendonly", "yes", "--appendfsync", appendfsync),
+            *options,
         ]
         self._process: subprocess.Popen[bytes] | None = None
 
