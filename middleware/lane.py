@@ -46,6 +46,7 @@ class LaneConsumer(ListConsumer):
         self._list_next = False
         self._idle_rounds = 0
         self._token: bytes | None = None
+        self._rest_seconds: float | None = None
 
     @property
     def _is_lane(self) -> bool:
@@ -108,17 +109,20 @@ class LaneConsumer(ListConsumer):
 
     def _start_admitted(self) -> MessageProxy | None:
         budget, lane = self._process.budget, self.queue_name
+        rest_seconds, self._rest_seconds = self._rest_seconds, None
+        if rest_seconds is not None and not self._backlog.waiting:
+            self._token = self.broker.wait_for_wake(lane, rest_seconds)
+            return None
         permits = budget.take(lane, max(1, budget.total), self._wait_seconds)
         if not permits:
             return None
         messages, wait_ms = self._process.admit(self.broker, lane, permits)
-        if messages:
-            self._ready.extend(messages)
-            return self._ready.popleft()
-        if not self._backlog.waiting:
+        if len(messages) < permits and not (messages and wait_ms == 0):
+            # Nothing more is eligible; whatever becomes so pushes a token.
             known = self._wait_seconds if wait_ms is None else max(SHORTEST_WAIT_SECONDS, wait_ms / 1000)
-            self._token = self.broker.wait_for_wake(lane, min(self._wait_seconds, known))
-        return None
+            self._rest_seconds = min(self._wait_seconds, known)
+        self._ready.extend(messages)
+        return self._ready.popleft() if messages else None
 
     def _idle(self) -> None:
         if len(self._backlog.outstanding) < self.prefetch:
