@@ -26,6 +26,8 @@ from .objects import Bare, BareList, Pod, PodList, Wire
 
 T = TypeVar("T", bound=Wire)
 Body = Mapping[str, Any]
+Operation = Mapping[str, str]
+"""Of a JSON Patch (RFC 6902)."""
 
 CONNECT_SECONDS: Final = 3.0
 PAGE_SIZE: Final = 500
@@ -33,6 +35,7 @@ PAGE_SIZE: Final = 500
 _CONNECTIONS: Final = 64
 _JSON: Final = "application/json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
+_OPERATIONS: Final = "application/json-patch+json"
 _METADATA_ONLY: Final = {"Accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
 _NEVER_SENT: Final = (
     urllib3.exceptions.NewConnectionError,
@@ -93,11 +96,16 @@ class ClusterApi:
             timeout_seconds=seconds,
         )
 
-    def patch_pod(self, name: str, body: Body) -> Pod | None:
-        """Change a pod's metadata; with a UID in it, only of that pod (else CONFLICT). None: there is none."""
+    def patch_pod(self, name: str, change: Body | list[Operation]) -> Pod | None:
+        """Change a pod's metadata. None: there is none.
+
+        Args:
+            name: The pod.
+            change: Merged into it, with a UID only if it is that pod (else CONFLICT); or operations (else REJECTED).
+        """
+        kind, body = (_OPERATIONS, change) if isinstance(change, list) else (_STRATEGIC, dict(change))
         with _absent_is_none():
-            patched = dict(body)
-            return self._parsed(Pod, self._core.patch_namespaced_pod, name=name, body=patched, _content_type=_STRATEGIC)
+            return self._parsed(Pod, self._core.patch_namespaced_pod, name=name, body=body, _content_type=kind)
         return None
 
     def delete_pod(self, name: str, uid: str | None, *, grace_seconds: int | None = None) -> bool:

@@ -8,36 +8,24 @@ deleted, and what gives up its outcome after.
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
 
 import structlog
 
 from . import labels
-from .client import ClusterApi
-from .faults import ApiError, Fault
+from .changing import CHANGE_WITHIN_SECONDS, add, change_pod, is_another, let_go, or_busy
+from .client import ClusterApi, Operation
+from .faults import ApiError
 from .objects import Pod
 from .outcome import look, started
 from .overdue import Overdue
 from .patience import patiently
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
-
-CHANGE_WITHIN_SECONDS: Final = 10.0
 
 
 def acknowledge(api: ClusterApi, name: str, uid: str) -> bool:
     """Take the finalizer off an ended pod. False: there is no such pod, or it has not ended."""
-    pod = patiently(CHANGE_WITHIN_SECONDS, lambda: api.get_pod(name))
-    sight = look(pod) if pod is not None and pod.uid == uid else None
-    if sight is None or sight.status.outcome is None:
-        return False
-    if sight.status.acknowledged:
-        return True
-    change = _release(uid)
-    change["metadata"]["labels"] = {labels.ACKNOWLEDGED: "true"}
-    change["metadata"]["annotations"] = {labels.ACKNOWLEDGED_AT: f"{time.time():.3f}"}
-    return _change(api, name, change) is not None
+    return let_go(api, name, uid, _acknowledgement)
 
 
 def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod], None] = lambda pod: None) -> bool:
@@ -67,7 +55,7 @@ def give_up(api: ClusterApi, pod: Pod, due: Overdue) -> None:
     keeps_its_reason = pod.deleting and labels.ENDED_BECAUSE in pod.metadata.annotations and not started(pod)
     if not keeps_its_reason:
         annotations = {labels.ENDED_BECAUSE: due.reason.value, labels.ENDED_MESSAGE: due.message}
-        if _change(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": annotations}}) is None:
+        if change_pod(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": annotations}}) is None:
             return
     _delete(api, pod.name, pod.uid, grace_seconds=0 if due.force else None)
     log.warning("pod_given_up", pod=pod.name, uid=pod.uid, reason=due.reason.value)
@@ -75,55 +63,36 @@ def give_up(api: ClusterApi, pod: Pod, due: Overdue) -> None:
 
 def release_finalizer(api: ClusterApi, pod: Pod) -> None:
     """Let an ended pod go whose outcome nobody needs."""
-    _change(api, pod.name, _release(pod.uid))
+    let_go(api, pod.name, pod.uid)
 
 
 def _give_up_outcome(api: ClusterApi, pod: Pod) -> None:
     sight = look(pod)
     if sight is not None and sight.status.outcome is None:
         # It still runs. Whoever watches may store its end, and in any case lets it go then.
-        _change(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": {labels.DISCARDED: "true"}}})
+        change_pod(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": {labels.DISCARDED: "true"}}})
     else:
         release_finalizer(api, pod)
 
 
-def _release(uid: str) -> dict[str, Any]:
-    return {"metadata": {"uid": uid, "$deleteFromPrimitiveList/finalizers": [labels.FINALIZER]}}
-
-
-def _change(api: ClusterApi, name: str, change: dict[str, Any]) -> Pod | None:
-    """Patch a pod. None: the pod with that UID is gone."""
-    try:
-        return patiently(CHANGE_WITHIN_SECONDS, lambda: _or_busy(lambda: api.patch_pod(name, change)))
-    except ApiError as error:
-        if _is_another(error):
-            return None
-        raise
+def _acknowledgement(pod: Pod) -> list[Operation] | None:
+    if labels.ACKNOWLEDGED in pod.metadata.labels:
+        return []
+    sight = look(pod)
+    if sight is None or sight.status.outcome is None:
+        return None
+    return [
+        add("labels", labels.ACKNOWLEDGED, "true"),
+        add("annotations", labels.ACKNOWLEDGED_AT, f"{time.time():.3f}"),
+    ]
 
 
 def _delete(api: ClusterApi, name: str, uid: str | None, *, grace_seconds: int | None = None) -> bool:
     try:
         return patiently(
-            CHANGE_WITHIN_SECONDS, lambda: _or_busy(lambda: api.delete_pod(name, uid, grace_seconds=grace_seconds))
+            CHANGE_WITHIN_SECONDS, lambda: or_busy(lambda: api.delete_pod(name, uid, grace_seconds=grace_seconds))
         )
     except ApiError as error:
-        if _is_another(error):
+        if is_another(error):
             return False
         raise
-
-
-def _or_busy(call: Callable[[], T]) -> T:
-    """Somebody else changed the object at the same moment: that passes."""
-    try:
-        return call()
-    except ApiError as error:
-        if error.fault is Fault.CONFLICT and not _is_another(error):
-            raise ApiError(Fault.BUSY, str(error)) from error
-        raise
-
-
-def _is_another(error: ApiError) -> bool:
-    """Whether the name belongs to a pod with another UID; releases differ in how they say so. Names are lower case."""
-    return error.fault in (Fault.CONFLICT, Fault.REJECTED) and any(
-        word in str(error) for word in ("UID", "metadata.uid")
-    )

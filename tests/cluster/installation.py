@@ -49,6 +49,11 @@ class Installation:
         """Start one more worker."""
         return self.members.worker(threads=threads, url=url, settings={**self.configured(**changes), **(leases or {})})
 
+    def watcher(self) -> Member:
+        """Start a process that watches, though a worker does so too."""
+        here = {"PYTHONPATH": str(Path(__file__).parent)}
+        return self.members.other("watching_beside", ready="watching", settings=self.configured(), environment=here)
+
     def submit(self, line: str | None = None, *, timeout_seconds: int = 600, **fields: object) -> str:
         """A shell line to be run in a pod."""
         asked: Json = {"timeout_seconds": timeout_seconds} | fields

@@ -1,5 +1,7 @@
 """Parts of the cluster stop and come back while pods run: nothing is lost, and what is lost is told as such."""
 
+import time
+
 import pytest
 from admin import Admin
 from components import Components, components_or_skip
@@ -10,6 +12,8 @@ from watcher import Watcher
 from bandmaster.k8s.pods import Pods, Reason
 from bandmaster.scheduler.states import State
 from waiting import wait_until
+
+SEEN_AGAIN_SECONDS = 12
 
 pytestmark = pytest.mark.disturbs
 
@@ -37,6 +41,40 @@ def test_executions_end_and_begin_while_the_api_server_restarts(
     # One pod for each attempt that has one.
     names = [pod["metadata"]["name"] for pod in admin.pods(namespace)]
     assert len(names) == len(ids)
+    installation.wait_until_settled()
+
+
+def test_an_execution_that_ends_while_the_kubelet_is_stopped_holds_its_slot_until_that_is_back(
+    components: Components, installation: Installation
+) -> None:
+    installation.queue.controls.change_setting("max_concurrent_executions", 1)
+    installation.worker(leases=LONG_LEASES)
+    first, second = installation.submit("sleep 3; echo first"), installation.submit("echo second")
+    installation.wait_for_pod(first)
+    with components.stopped("kubelet"):
+        time.sleep(SEEN_AGAIN_SECONDS)  # the program is over by then, and the pod was looked at since
+        assert [installation.state(each) for each in (first, second)] == [State.POD, State.PENDING]
+    installation.wait_until_all([first, second])
+    assert [installation.result(each)["output_tail"] for each in (first, second)] == ["first\n", "second\n"]
+    assert [installation.meta(each)["attempt"] for each in (first, second)] == ["1", "1"]
+    installation.wait_until_settled()
+
+
+def test_an_execution_whose_node_is_lost_runs_again_when_there_is_one(
+    components: Components, installation: Installation
+) -> None:
+    installation.worker(leases=LONG_LEASES, node_lost_seconds=1)
+    execution_id = installation.submit("[ $EXECUTION_ATTEMPT = 2 ] && echo again && exit; sleep 1000")
+    installation.wait_for_pod(execution_id)
+    with components.stopped("kubelet"):
+        # 40 s until the node counts as lost.
+        wait_until(
+            lambda: installation.meta(execution_id)["attempt"] == "2", timeout_seconds=240, what="the second attempt"
+        )
+    installation.wait_until_all([execution_id])
+    assert installation.state(execution_id) is State.COMPLETED
+    assert installation.result(execution_id)["output_tail"] == "again\n"
+    assert installation.meta(execution_id)["infrastructure"] == "1"
     installation.wait_until_settled()
 
 

@@ -70,3 +70,24 @@ def test_every_kind_of_end_is_told_with_its_reason_its_exit_code_and_its_last_wo
     assert "no-such-program" in tails[7]
     assert [installation.meta(each)["attempt"] for each in ids] == ["1"] * len(ids)
     installation.wait_until_settled()
+
+
+def test_watchers_that_all_watch_at_once_end_each_execution_once(
+    installation: Installation, admin: Admin, namespace: str
+) -> None:
+    installation.worker()
+    installation.worker()
+    for _ in range(2):
+        installation.watcher()
+    by_hand = installation.submit("echo begun; " + FOREVER)
+    good = [installation.submit(f"sleep 1; echo {number}") for number in range(8)]
+    bad = [installation.submit(f"exit {number}") for number in range(1, 5)]
+    admin.delete(namespace, installation.wait_for_pod(by_hand))
+    ids = [by_hand, *good, *bad]
+    installation.wait_until_all(ids)  # and none was released twice
+    assert [installation.result(each)["output_tail"] for each in good] == [f"{number}\n" for number in range(8)]
+    assert [installation.result(each)["exit_code"] for each in bad] == [1, 2, 3, 4]
+    assert installation.result(by_hand)["reason"] == "Deleted"
+    assert {installation.meta(each)["attempt"] for each in ids} == {"1"}
+    assert installation.queue.action_statistics("pod").total_completed == len(ids)
+    installation.wait_until_settled()

@@ -1,7 +1,11 @@
 """Nothing of an end is lost before it is stored, and nothing is kept for ever after: finalizer, deletion, clean-up."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from admin import Admin
+from api_proxy import ApiProxy, Fault
 from making import Connect, MakeSpec
 from watcher import Watcher
 
@@ -80,6 +84,26 @@ def test_acknowledging_twice_is_as_good_as_once(pods: Pods, spec: MakeSpec) -> N
         watcher.end(created.name)
     assert pods.acknowledge(created.name, created.uid)
     assert pods.acknowledge(created.name, created.uid)
+
+
+def test_an_acknowledgement_that_comes_after_another_leaves_the_pod_let_go(
+    proxy: ApiProxy, connect_with: Connect, pods: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    through = connect_with(kubeconfig=str(proxy.kubeconfig))
+    created = pods.create(spec("true"))
+    with Watcher(pods) as watcher:
+        watcher.end(created.name)
+    first_is_there = threading.Event()
+    late = proxy.fail(Fault(r"^PATCH .*/pods", until=first_is_there, times=1))
+    with ThreadPoolExecutor(1) as other:
+        acknowledged = other.submit(through.acknowledge, created.name, created.uid)
+        wait_until(lambda: late.hits, what="the later acknowledgement, which has looked at the pod")
+        assert pods.acknowledge(created.name, created.uid)
+        first_is_there.set()
+        assert acknowledged.result(timeout=30)
+    pod = admin.pod(namespace, created.name)
+    assert pod is not None
+    assert "finalizers" not in pod["metadata"]
 
 
 def test_a_deletion_with_another_uid_changes_nothing(pods: Pods, spec: MakeSpec) -> None:
