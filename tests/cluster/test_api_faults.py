@@ -6,7 +6,7 @@ import time
 import pytest
 from admin import Admin
 from api_proxy import ApiProxy, Fault
-from making import Connect, MakeSpec
+from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec
 from watcher import Watcher
 
 from bandmaster.k8s.errors import PodsUnavailable
@@ -158,8 +158,8 @@ def test_an_old_version_leads_to_a_new_list_and_nothing_is_told_twice(
 
 
 def test_a_watch_gets_over_a_broken_busy_and_absent_server(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
-    created = through.create(spec("sleep 3; echo seen"))
-    with Watcher(through, window_seconds=12) as watcher:
+    created = through.create(spec(f"sleep {SEEN_RUNNING_SECONDS}; echo seen"))
+    with Watcher(through, window_seconds=30) as watcher:
         watcher.wait_running(created.name)
         proxy.fail(broken(WATCHING, times=2))
         proxy.fail(busy(LISTING, times=2))
@@ -172,9 +172,9 @@ def test_a_watch_gets_over_a_broken_busy_and_absent_server(proxy: ApiProxy, thro
 
 
 def test_a_half_open_watch_is_found_out_and_begun_again(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
-    created = through.create(spec("sleep 4; echo seen"))
+    created = through.create(spec(f"sleep {SEEN_RUNNING_SECONDS}; echo seen"))
     fault = proxy.fail(Fault(WATCHING, fall_silent=True, times=1))
-    with Watcher(through, window_seconds=25) as watcher:
+    with Watcher(through, window_seconds=40) as watcher:
         watcher.wait_running(created.name)
         proxy.silence.set()
         assert watcher.end(created.name).output_tail == "seen\n"
@@ -184,7 +184,7 @@ def test_a_half_open_watch_is_found_out_and_begun_again(proxy: ApiProxy, through
 def test_a_pod_that_ended_and_was_settled_while_the_watch_was_blind_is_not_told_as_deleted(
     proxy: ApiProxy, through: Pods, pods: Pods, spec: MakeSpec
 ) -> None:
-    created = through.create(spec("sleep 2"))
+    created = through.create(spec(f"sleep {SEEN_RUNNING_SECONDS}"))
     with Watcher(through, window_seconds=100) as blind:
         blind.wait_running(created.name)
         proxy.stop()

@@ -5,6 +5,7 @@ from collections import Counter
 from admin import Admin
 from api_proxy import ApiProxy, Fault
 from installation import FOREVER, LIMIT, LONG_LEASES, MINUTES, Installation
+from making import SEEN_RUNNING_SECONDS
 from observing import Observer
 
 from bandmaster.scheduler.states import State
@@ -94,7 +95,10 @@ def test_pods_that_end_or_are_deleted_while_nobody_watches_are_found_by_the_next
     installation: Installation, admin: Admin, namespace: str
 ) -> None:
     worker = installation.worker()
-    deleted, ending = installation.submit(FOREVER), installation.submit("sleep 8; echo alone; exit 4")
+    deleted, ending = (
+        installation.submit(FOREVER),
+        installation.submit(f"sleep {SEEN_RUNNING_SECONDS}; echo alone; exit 4"),
+    )
     ended_name = installation.wait_for_pod(ending)
     name = installation.wait_for_pod(deleted)
     worker.kill()

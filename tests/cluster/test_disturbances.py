@@ -6,14 +6,15 @@ import pytest
 from admin import Admin
 from components import Components, components_or_skip
 from installation import LIMIT, LONG_LEASES, Installation
-from making import Connect, MakeSpec
+from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec
 from watcher import Watcher
 
 from bandmaster.k8s.pods import Pods, Reason
 from bandmaster.scheduler.states import State
 from waiting import wait_until
 
-SEEN_AGAIN_SECONDS = 12
+WINDOW_SECONDS = 2.5
+"""Of a watch under LONG_LEASES."""
 
 pytestmark = pytest.mark.disturbs
 
@@ -49,10 +50,10 @@ def test_an_execution_that_ends_while_the_kubelet_is_stopped_holds_its_slot_unti
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 1)
     installation.worker(leases=LONG_LEASES)
-    first, second = installation.submit("sleep 3; echo first"), installation.submit("echo second")
+    first, second = installation.submit(f"sleep {SEEN_RUNNING_SECONDS}; echo first"), installation.submit("echo second")
     installation.wait_for_pod(first)
     with components.stopped("kubelet"):
-        time.sleep(SEEN_AGAIN_SECONDS)  # the program is over by then, and the pod was looked at since
+        time.sleep(SEEN_RUNNING_SECONDS + WINDOW_SECONDS)  # the program is over, and its pod was looked at since
         assert [installation.state(each) for each in (first, second)] == [State.POD, State.PENDING]
     installation.wait_until_all([first, second])
     assert [installation.result(each)["output_tail"] for each in (first, second)] == ["first\n", "second\n"]
@@ -81,7 +82,7 @@ def test_an_execution_whose_node_is_lost_runs_again_when_there_is_one(
 def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
     components: Components, pods: Pods, spec: MakeSpec
 ) -> None:
-    created = pods.create(spec("sleep 12; echo while it was away"))
+    created = pods.create(spec(f"sleep {SEEN_RUNNING_SECONDS}; echo while it was away"))
     with Watcher(pods) as watcher:
         watcher.wait_running(created.name)
         with components.stopped("kubelet"):
