@@ -107,6 +107,7 @@ def _try_again(event: ExecutionFailedEvent) -> None:
         # The first time at once and in its old place; if it goes on, later and later.
         delay_ms=0 if event.attempt == 1 else pause_ms(event.attempt - 1),
         reason=event.reason or "infrastructure",
+        result=result_json(event),
     )
     settled = read_settled(call.run())
     _said(event, settled.code, settled.state)

@@ -51,7 +51,7 @@ class Transitions:
         self._bury = scripts.script("bury", "id lane band action user gates timeout_ms due_ms event message reason")
         self._admit = scripts.script("admit", "lane count lease_ms max_active consumer")
         self._release = scripts.script("release", "id attempt state reason result only dead lane count lease_ms")
-        self._retry = scripts.script("retry", "id attempt kind delay_ms reason message lane count lease_ms")
+        self._retry = scripts.script("retry", "id attempt kind delay_ms reason message result lane count lease_ms")
         self._renew = scripts.script("renew", "lease_ms id attempt")
         self._hand_over = scripts.script("hand_over", "id attempt pod pod_uid")
         self._cancel = scripts.script("cancel", "id outcome reason attempt")
@@ -183,6 +183,7 @@ class Transitions:
         delay_ms: int = 0,
         reason: str = "",
         message: bytes = b"",
+        result: bytes = b"",
         following: Next = NOTHING_NEXT,
     ) -> Call:
         """A retry that may be run until it answers, and takes effect once; read it with `read_settled`.
@@ -194,6 +195,7 @@ class Transitions:
             delay_ms: Not before this long from now.
             reason: One word.
             message: In place of the stored message.
+            result: As JSON, kept if the execution ends here: it was cancelled, or the bound is reached.
             following: What to admit in the same call.
         """
         return self.scripts.prepare(
@@ -204,6 +206,7 @@ class Transitions:
             delay_ms,
             reason,
             message,
+            result,
             following.lane,
             following.count,
             following.lease_ms,

@@ -22,7 +22,7 @@ local function settle(id, attempt, state, reason, result, only, dead)
         state, reason, dead = m.cancel, m.cancel_reason, '0'
     end
     leave_slot(id, m)
-    if result ~= '' then call('SET', D.result(id), result, 'EX', setting('result_ttl_seconds')) end
+    keep_result(id, result)
     finish(id, m, 'release', state, reason, dead == '1')
     return 'OK', state
 end

@@ -95,11 +95,13 @@ def test_an_infrastructure_failure_is_tried_again_up_to_a_bound(lifecycle: Lifec
             lifecycle.ended(found)
         execution_failed(event(attempt, infrastructure=True, reason="NodeLost"))
         if attempt < 3:
+            assert lifecycle.queue.views.result("x") is None
             assert lifecycle.state() is (State.PENDING if attempt == 1 else State.SCHEDULED)
             wait_until(lambda: lifecycle.queue.maintenance.promote() or lifecycle.state() is State.PENDING, what="due")
             lifecycle.grant_again()
     assert lifecycle.state() is State.FAILED
     assert lifecycle.queue.views.dead() == ["x"]
+    assert json.loads(lifecycle.queue.views.result("x") or b"{}")["reason"] == "NodeLost"
 
 
 def test_an_infrastructure_failure_is_not_believed_while_the_pod_is_alive(lifecycle: Lifecycle) -> None:

@@ -40,5 +40,6 @@ def test_an_execution_whose_pods_are_always_evicted_fails_in_the_end(
     assert len(set(names)) == BOUND + 1
     assert installation.state(execution_id) is State.FAILED
     assert installation.meta(execution_id)["reason"] == "Evicted"
+    assert "low on resource" in installation.result(execution_id)["output_tail"]
     assert installation.queue.views.dead() == [execution_id]
     installation.wait_until_settled()

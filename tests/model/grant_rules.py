@@ -73,7 +73,7 @@ class GrantRules(ModelBase):
     def retry(self, pick: int, kind: str, delay_ms: int, message: str, follow: tuple[str, int], times: int) -> None:
         name, attempt = self.some_grant(pick)
         answer = self.engine.tell(
-            "retry", name, attempt, kind, delay_ms, "why", message, *follow, FOLLOWING_LEASE_MS, deliveries=times
+            "retry", name, attempt, kind, delay_ms, "why", message, b"", *follow, FOLLOWING_LEASE_MS, deliveries=times
         )
         expected = self.oracle.retry(name, attempt, kind, delay_ms, message=bool(message))
         self.observe()

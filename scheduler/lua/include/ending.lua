@@ -6,6 +6,10 @@ local function leave_slot(id, m)
     unhold(id, gates_of(m))
 end
 
+local function keep_result(id, result)
+    if result ~= '' then call('SET', D.result(id), result, 'EX', setting('result_ttl_seconds')) end
+end
+
 local function finish(id, m, verb, state, reason, dead)
     call('HSET', D.meta(id), 'state', state, 'reason', reason, 'ended_at', now)
     call('SREM', D.members(m.lane), id)
