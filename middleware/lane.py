@@ -46,7 +46,7 @@ class LaneConsumer(ListConsumer):
         self._list_next = False
         self._idle_rounds = 0
         self._token: bytes | None = None
-        self._rest_seconds: float | None = None
+        self._rests_until = 0.0
 
     @property
     def _is_lane(self) -> bool:
@@ -109,8 +109,9 @@ class LaneConsumer(ListConsumer):
 
     def _start_admitted(self) -> MessageProxy | None:
         budget, lane = self._process.budget, self.queue_name
-        rest_seconds, self._rest_seconds = self._rest_seconds, None
-        if rest_seconds is not None and not self._backlog.waiting:
+        rest_seconds, self._rests_until = self._rests_until - time.monotonic(), 0.0
+        # Not without a free thread: another process that has one shall get the token.
+        if rest_seconds >= SHORTEST_WAIT_SECONDS and budget.free > 0 and not self._backlog.waiting:
             self._token = self.broker.wait_for_wake(lane, rest_seconds)
             return None
         permits = budget.take(lane, max(1, budget.total), self._wait_seconds)
@@ -120,7 +121,7 @@ class LaneConsumer(ListConsumer):
         if len(messages) < permits and not (messages and wait_ms == 0):
             # Nothing more is eligible; whatever becomes so pushes a token.
             known = self._wait_seconds if wait_ms is None else max(SHORTEST_WAIT_SECONDS, wait_ms / 1000)
-            self._rest_seconds = min(self._wait_seconds, known)
+            self._rests_until = time.monotonic() + min(self._wait_seconds, known)
         self._ready.extend(messages)
         return self._ready.popleft() if messages else None
 

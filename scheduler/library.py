@@ -41,6 +41,12 @@ TOKEN_ARGUMENTS: Final = ("caller", "number")
 """The request token, first in the ARGV of every transition whose effect must not happen twice."""
 _ARGV: Final = re.compile(r"^-- ARGV:(.*)$", re.MULTILINE)
 _DIGEST_CHARS: Final = 12
+_REGISTERING: Final = """local given_keys, given_arguments, functions = KEYS, ARGV, {}
+local redis = {
+    call = redis.call,
+    register_function = function(given) functions[given.function_name] = given.callback end,
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,8 @@ class Script:
     arguments: tuple[str, ...]
     """The names in ARGV, without the request token."""
     takes_token: bool
+    needs_memory: bool
+    """Refused by a server at maxmemory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,12 @@ class Library:
     name: str
     text: str
     scripts: Mapping[str, Script]
+
+    def alone(self, script: Script) -> str:
+        """One script as a text for ``EVAL``, which a server takes that has no memory left for the library."""
+        flags = "" if script.needs_memory else " flags=allow-oom"
+        _, rest = self.text.split("\n", 1)
+        return f"#!lua{flags}\n{_REGISTERING}{rest}return functions.{script.function}(given_keys, given_arguments)\n"
 
 
 @cache
@@ -100,8 +114,11 @@ def _assembled(replaced_includes: tuple[tuple[str, str], ...]) -> Library:
 
 
 def _script(name: str, digest: str) -> Script:
-    argv = _ARGV.search(read_lua(f"{name}.lua"))
+    text = read_lua(f"{name}.lua")
+    argv = _ARGV.search(text)
     listed = re.split(r"[,()… ]+", argv.group(1)) if argv else []
     arguments = tuple(word for word in listed if re.fullmatch(r"[a-z_]+", word))
     takes_token = arguments[:2] == TOKEN_ARGUMENTS
-    return Script(name, f"{name}_{digest}", arguments[2:] if takes_token else arguments, takes_token)
+    return Script(
+        name, f"{name}_{digest}", arguments[2:] if takes_token else arguments, takes_token, "once_if_memory(" in text
+    )

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from .answering import answered
@@ -155,7 +156,12 @@ class Scripts:
                 ) from error
             if not str(error).startswith(_NOT_LOADED):
                 raise
-        self._load()
+        try:
+            self._load()
+        except OutOfMemoryError:
+            # The server would never drain without what may run at maxmemory; the library is loaded when it has.
+            fixed = self.keys.fixed
+            return self.client.eval(self._library.alone(script), len(fixed), *fixed, *arguments)
         return self._send(script, arguments)
 
     def _send(self, script: Script, arguments: tuple[Argument, ...]) -> Any:

@@ -15,6 +15,8 @@ from .scripts import Scripts
 from .states import State
 
 LISTED_A_PAGE: Final = 200
+LIVE_CONSUMER_MS: Final = 6000
+"""One asks each second, and that is noted when the last note is a second old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Views:
             raise UnknownExecution(execution_id=execution_id)
         position, lane, consumer_age_ms, reasons = rest
         sentences = [_sentence(reason.decode()) for reason in reasons]
-        if State(state.decode()) is State.PENDING and (consumer_age_ms < 0 or consumer_age_ms > 5000):
+        if State(state.decode()) is State.PENDING and (consumer_age_ms < 0 or consumer_age_ms > LIVE_CONSUMER_MS):
             ago = "yet" if consumer_age_ms < 0 else f"for {consumer_age_ms // 1000} s"
             sentences.append(f"no worker has asked for lane {lane.decode()} {ago}")
         return Explanation(State(state.decode()), position if position >= 0 else None, lane.decode(), sentences)

@@ -65,7 +65,7 @@ local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, eve
     if due > now then
         enter_scheduled(id, m, due, keep(id, m, event, message))
         m.score = ''
-        if due - now < 1000 then wake(lane) end -- sooner than an idle consumer asks again
+        if due - now < 1000 then due_soon[lane] = true end
     else
         m.score = exact(m.band * BAND_WIDTH_MS + next_time(now))
         enter_pending(id, m, keep(id, m, event, message))

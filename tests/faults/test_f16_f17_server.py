@@ -47,9 +47,12 @@ def full(redis_client: redis.Redis) -> Iterator[ExecutionQueueService]:
         redis_client.config_set("maxmemory", 0)
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
 def test_f17_nothing_is_accepted_and_no_part_of_it_is_kept(
-    full: ExecutionQueueService, redis_client: redis.Redis
+    forgotten: bool, full: ExecutionQueueService, redis_client: redis.Redis
 ) -> None:
+    if forgotten:
+        redis_client.function_flush()
     before = read_dump(redis_client, full.scripts.keys).contents()
     with pytest.raises(QueueUnavailable, match="memory"):
         full.enqueue(event("one-more"))
@@ -60,8 +63,13 @@ def test_f17_nothing_is_accepted_and_no_part_of_it_is_kept(
     assert full.enqueue(event("one-more")) == 3
 
 
-def test_f17_leases_are_renewed_and_the_queue_drains(full: ExecutionQueueService, redis_client: redis.Redis) -> None:
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_f17_leases_are_renewed_and_the_queue_drains(
+    forgotten: bool, full: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
     transitions = full.transitions
+    if forgotten:
+        redis_client.function_flush()  # and it cannot be loaded again
     assert transitions.renew([("held", 1)]) == [Renewal.RENEWED]
     assert full.update_priority("c", "HIGH")
     grants = transitions.admit(full.lane, 1, lease_ms=30_000, consumer=True).grants

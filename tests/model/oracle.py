@@ -8,7 +8,8 @@ from model.waiting_oracle import WaitingOracle
 
 REAPED_BY_ADMIT: Final = 5
 PROMOTED_BY_ADMIT: Final = 50
-LIVE_CONSUMER_MS: Final = 5_000
+LIVE_CONSUMER_MS: Final = 6_000
+NOTED_EACH_MS: Final = 1_000
 
 
 class Oracle(WaitingOracle):
@@ -171,6 +172,11 @@ class Oracle(WaitingOracle):
             self.leader = (leader_id, self.epoch)
             return 1, self.epoch
         return int(self.leader == (leader_id, epoch)), self.leader[1]
+
+    def note_consumer(self, lane: str) -> None:
+        """A consumer asks for this lane; noted if the last note is not of this second."""
+        if not 0 <= self.now - self.asked_at.get(lane, -NOTED_EACH_MS) < NOTED_EACH_MS:
+            self.asked_at[lane] = self.now
 
     def is_live(self, lane: str) -> bool:
         """Whether a consumer asked for this lane of late, and it is not paused."""

@@ -108,7 +108,7 @@ class QueueRules(ModelBase):
             "admit", lane, count, lease_ms, override, int(consumer), deliveries=times
         )
         if consumer:
-            self.oracle.asked_at[lane] = self.oracle.now
+            self.oracle.note_consumer(lane)
         self.oracle.promote(PROMOTED_BY_ADMIT)
         self.oracle.reap(REAPED_BY_ADMIT)
         self.observe()

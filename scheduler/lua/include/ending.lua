@@ -38,7 +38,7 @@ local function wait_again(id, m, verb, delay_ms, reason)
     count_user(m, 1)
     if delay_ms > 0 then
         enter_scheduled(id, m, now + delay_ms)
-        if delay_ms < 1000 then wake(m.lane) end -- sooner than an idle consumer asks again
+        if delay_ms < 1000 then due_soon[m.lane] = true end
     else
         enter_pending(id, m)
         touched[m.lane] = true -- what is admitted next looks at it

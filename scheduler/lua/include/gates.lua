@@ -3,10 +3,11 @@
 local touched -- lanes whose best candidate may have changed; include/lanes.lua settles them
 local offered -- lane → the best score among those that entered it here
 local freed -- lanes of which an execution gave its slot back
+local due_soon -- lanes of which something is due sooner than an idle consumer asks again
 local open_heads -- lane → its best open gate and that one's score, once read
 
 at_begin(function()
-    touched, offered, freed, open_heads = {}, {}, {}, {}
+    touched, offered, freed, due_soon, open_heads = {}, {}, {}, {}, {}
 end)
 
 local function gates_of(m)

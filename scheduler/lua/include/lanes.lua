@@ -1,7 +1,7 @@
 -- The lanes by their best candidate, and the wake tokens: one a free slot, pushed to a lane that has a candidate.
 -- A lost token costs a second, never more, since consumers wait no longer than that.
 local MAX_WAKE_TOKENS = 64
-local LIVE_CONSUMER_MS = 5000
+local LIVE_CONSUMER_MS = 6000 -- one asks each second, and that is noted when the last note is a second old
 
 local slots_taken -- counted once a call, and kept by what takes a slot or gives one back
 at_begin(function() slots_taken = nil end)
@@ -50,6 +50,7 @@ local function settle_lanes()
     for lane in pairs(freed) do
         if not touched[lane] and call('ZSCORE', K.lanes, lane) then wake(lane) end
     end
+    for lane in pairs(due_soon) do wake(lane) end -- last, for the tokens of an empty lane are dropped
 end
 
 -- Another lane than `own`: the one with the best candidate among those that have live consumers, and its score.
