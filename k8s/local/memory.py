@@ -60,16 +60,27 @@ class MemoryWatch:
                 break
             if done and time.monotonic() - began > _EXACT_SECONDS:
                 return used * len(processes) // done  # the rest is taken to be like those looked at
-            used += _proportional_bytes(process.pid, process.rss_bytes)
+            used += proportional_bytes(process.pid, process.rss_bytes)
         return used
 
 
-def _proportional_bytes(pid: int, otherwise: int) -> int:
+def proportional_bytes(pid: int, otherwise: int) -> int:
+    """What a process uses, pages that it shares divided by those who share them (``Pss`` of smaps_rollup, proc(5)).
+
+    Args:
+        pid: The process.
+        otherwise: The answer if the kernel does not tell.
+
+    Returns:
+        Bytes; 0 if it has ended meanwhile, for then nothing of it is used any more.
+    """
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             for line in file:
                 if line.startswith(b"Pss:"):
                     return int(line.split()[1]) * 1024
-    except OSError:  # gone, another user's, or an old kernel
-        return otherwise
+    except ProcessLookupError:
+        return 0
+    except OSError:  # gone too; or another user's, or an old kernel
+        return otherwise if os.path.exists(f"/proc/{pid}/stat") else 0
     return otherwise

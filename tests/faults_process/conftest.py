@@ -20,7 +20,9 @@ from waiting import wait_until
 @pytest.fixture
 def installation(redis_client: redis.Redis, redis_url: str, tmp_path: Path) -> Iterator[Installation]:
     """One server and one folder; no member runs yet."""
-    redis_client.function_load(assemble().text)  # else the reply that a test loses is that it is not known yet
+    redis_client.function_load(
+        assemble().text, replace=True
+    )  # else the reply that a test loses is that it is not known yet
     members = Members(redis_url, tmp_path)
     pods = LocalPods(tmp_path, LocalLimits(grace_seconds=0.2))
     yield Installation(redis_client, ExecutionQueueService(redis_client), pods, members, tmp_path)

@@ -1,6 +1,7 @@
 """Limits of local pods: time, memory, CPU, output. Nothing of a program outlives it."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from living_pods import ended, living_pods, outcome_of, processes_under, running, spec
 
 from bandmaster.k8s.local.launching import LocalLimits
+from bandmaster.k8s.local.memory import proportional_bytes
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import Reason
 from waiting import wait_until
@@ -109,6 +111,15 @@ print("shared")
 """
     outcome = outcome_of(pods, spec(python=program, memory_limit="100Mi"))
     assert (outcome.reason, outcome.output_tail) == (Reason.COMPLETED, "shared\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere shared pages are counted for each process")
+def test_a_process_that_has_ended_uses_no_memory() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        wait_until(lambda: "Z" in Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1], what="its end")
+        assert proportional_bytes(process.pid, 1 << 30) == 0, "though nobody has reaped it yet"
+    assert proportional_bytes(process.pid, 1 << 30) == 0
+    assert 0 < proportional_bytes(os.getpid(), 1 << 50) < 1 << 40
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the address space is not limited")
