@@ -1,0 +1,36 @@
+"""The permissions that the README names suffice, for a queue whose library is not loaded yet."""
+
+import re
+from pathlib import Path
+
+import pytest
+import redis
+from defects.contrast import event
+
+from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.grants import Code
+from bandmaster.scheduler.queue import ExecutionQueueService
+from faults_server.own_server import OwnServer
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def restricted(server: OwnServer, client: redis.Redis, rules: list[str]) -> ExecutionQueueService:
+    client.execute_command("ACL", "SETUSER", "app", "reset", "on", ">secret", *rules)
+    return ExecutionQueueService(redis.Redis.from_url(server.url, username="app", password="secret"))
+
+
+def test_the_permissions_of_the_readme_suffice(server: OwnServer, client: redis.Redis) -> None:
+    (rules,) = re.findall(r"An ACL user needs `([^`]+)`", README.read_text(encoding="utf-8"))
+    queue = restricted(server, client, rules.split())
+    queue.controls.set_limit("action:pod", 1)
+    assert queue.enqueue(event("x")) == 0
+    assert queue.try_schedule() is not None
+    assert queue.release("x", 1) is Code.OK
+    assert queue.views.status().queue_depth == 0
+
+
+def test_without_them_it_is_told_what_was_refused(server: OwnServer, client: redis.Redis) -> None:
+    queue = restricted(server, client, ["~exec_queue:*", "+@connection"])
+    with pytest.raises(QueueUnavailable, match="fcall"):
+        queue.enqueue(event("x"))
