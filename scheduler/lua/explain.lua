@@ -20,11 +20,12 @@ view('explain', function(id)
             if is_paused(name) then reasons[#reasons + 1] = 'paused:' .. name end
         end
         local gates = gates_of(m)
-        for i, limit in ipairs(call('HMGET', K.limits, unpack(gates))) do
-            if is_paused(gates[i]) then
-                reasons[#reasons + 1] = 'paused:' .. gates[i]
-            elseif not has_room(gates[i], limit) then
-                reasons[#reasons + 1] = 'gate:' .. gates[i] .. ':' .. call('SCARD', D.held(gates[i])) .. ':' .. limit
+        read_limits(gates)
+        for _, gate in ipairs(gates) do
+            if is_paused(gate) then
+                reasons[#reasons + 1] = 'paused:' .. gate
+            elseif not has_room(gate) then
+                reasons[#reasons + 1] = 'gate:' .. gate .. ':' .. call('SCARD', D.held(gate)) .. ':' .. limits[gate]
             end
         end
         if #reasons == 0 and free_slots() < 1 then

@@ -21,7 +21,7 @@ from bandmaster.scheduler.maintenance import Maintenance
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.scripts import Scripts
 from bandmaster.scheduler.transitions import Transitions
-from bandmaster.scheduler.views import Views
+from bandmaster.scheduler.views import LIVE_CONSUMER_MS, Views
 
 MAX_LINES = 90
 KEYS_LINE = "-- KEYS: all fixed keys, in the order of scheduler/keys.py"
@@ -214,6 +214,11 @@ def test_lua_names_the_fixed_keys_in_pythons_order() -> None:
     (listed,) = re.findall(r"local FIXED = \{(.*?)\}", read_lua("include/keys.lua"), re.DOTALL)
     in_order = re.findall(r"'(\w+)'", listed)
     assert ["lease:pods" if name == "pod_lease" else name for name in in_order] == list(FIXED)
+
+
+def test_a_consumer_counts_as_live_as_long_in_lua_as_in_python() -> None:
+    (in_lua,) = re.findall(r"^local LIVE_CONSUMER_MS = (\d+)", read_lua("include/lanes.lua"), re.MULTILINE)
+    assert int(in_lua) == LIVE_CONSUMER_MS
 
 
 def test_the_defaults_in_lua_are_those_of_the_settings() -> None:

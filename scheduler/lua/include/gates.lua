@@ -19,9 +19,10 @@ local function gates_of(m)
     return gates
 end
 
-local function has_room(gate, limit)
+local function has_room(gate)
     if is_paused(gate) then return false end
-    return not limit or call('SCARD', D.held(gate)) < tonumber(limit)
+    read_limits({gate})
+    return not limits[gate] or call('SCARD', D.held(gate)) < limits[gate]
 end
 
 -- The first of these gates that has no room; or nil, and how many more each gate with a limit lets through.
@@ -42,7 +43,7 @@ end
 local function reindex(gate, room)
     local lanes = call('SMEMBERS', D.gate_lanes(gate))
     if #lanes == 0 then return end
-    if room == nil then room = has_room(gate, call('HGET', K.limits, gate)) end
+    if room == nil then room = has_room(gate) end
     for _, lane in ipairs(lanes) do
         local best = call('ZRANGE', D.waiting(gate, lane), 0, 0, 'WITHSCORES')
         if #best == 0 then call('SREM', D.gate_lanes(gate), lane) end

@@ -12,14 +12,18 @@ local function has_payload(id)
     return payload[1] or payload[2]
 end
 
+local function is_granted(id, attempt)
+    local m = call('HMGET', D.meta(id), 'state', 'attempt')
+    return m[1] == 'RUNNING' and tonumber(m[2]) == attempt
+end
+
 -- A reply whose last part is grants, with these as the client takes them: id, attempt, lease in ms, event or '', message
 -- or ''. A repeated grant that was lost meanwhile is left out.
 local function with_payloads(reply)
     local full = {}
     for _, given in ipairs(reply[#reply]) do
         local id, attempt, lease = given[1], given[2], given[3]
-        local m = payloads[id] and true or call('HMGET', D.meta(id), 'state', 'attempt')
-        if m == true or (m[1] == 'RUNNING' and tonumber(m[2]) == attempt) then
+        if payloads[id] or is_granted(id, attempt) then
             local payload = payload_of(id)
             full[#full + 1] = {id, attempt, lease, payload[1] or '', payload[2] or ''}
         end
