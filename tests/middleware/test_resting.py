@@ -1,0 +1,43 @@
+"""A consumer that got less than it asked for waits to be woken: nothing more can be admitted until a token says so."""
+
+from typing import Any
+
+import dramatiq
+import pytest
+import redis
+
+from bandmaster import BandedRedisBroker
+
+RESTS_MS = 300
+
+
+@pytest.fixture
+def broker(redis_client: redis.Redis, redis_url: str) -> BandedRedisBroker:
+    return BandedRedisBroker(url=redis_url)
+
+
+def calls(client: redis.Redis, command: str) -> int:
+    statistics: Any = client.info("commandstats")
+    return statistics.get(f"cmdstat_{command}", {}).get("calls", 0)
+
+
+def test_it_does_not_ask_in_vain_and_is_woken(broker: BandedRedisBroker, redis_client: redis.Redis) -> None:
+    def body() -> None: ...
+
+    actor: Any = dramatiq.actor(body, broker=broker, band="HIGH")
+    consumer = broker.consume("default", prefetch=4, timeout=RESTS_MS)
+    try:
+        first = actor.send()
+        got = next(consumer)
+        assert got is not None
+        assert got.message_id == first.message_id
+        asked, waited = calls(redis_client, "fcall"), calls(redis_client, "blpop")
+        assert next(consumer) is None
+        assert (calls(redis_client, "fcall"), calls(redis_client, "blpop")) == (asked, waited + 1)
+        # What comes now is there at the next look: the token is kept until somebody waits.
+        second = actor.send()
+        found = next(found for found in (next(consumer) for _ in range(4)) if found is not None)
+        assert found.message_id == second.message_id
+    finally:
+        consumer.close()
+        broker.close()
