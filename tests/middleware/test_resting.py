@@ -22,9 +22,9 @@ def calls(client: redis.Redis, command: str) -> int:
 
 
 def test_it_does_not_ask_in_vain_and_is_woken(broker: BandedRedisBroker, redis_client: redis.Redis) -> None:
-    def body() -> None: ...
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def actor() -> None: ...
 
-    actor: Any = dramatiq.actor(body, broker=broker, band="HIGH")
     consumer = broker.consume("default", prefetch=4, timeout=RESTS_MS)
     try:
         first = actor.send()
