@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -243,10 +242,11 @@ def test_a_root_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
 
 
 def test_a_root_that_somebody_removes_makes_pods_unavailable_to_a_watch(pods: LocalPods, root: Path) -> None:
+    outcome_of(pods, spec("true"))
+    wait_until(lambda: not processes_under(root), what="the end of all that could still write there")
     watch = pods.watch(30)
-    pods.list()
-    (root / "pods" / "exec-blocks-1").mkdir()
-    threading.Timer(0.2, shutil.rmtree, [root]).start()
+    next(watch)
+    shutil.rmtree(root)
     with pytest.raises(PodsUnavailable):
         next(watch)
 
