@@ -142,16 +142,41 @@ class LaneProcess(Middleware):
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        started: list[GrantedMessage] = []
         try:
             admitted = self._admissions.admit(broker, lane, permits)
-            for message in admitted.messages[:permits]:
-                message.entry.has_permit = True
-                started.append(message)
-        finally:
-            self.budget.give(lane, permits - len(started))
-        self.hand_back_messages(admitted.messages[permits:])
+        except BaseException:
+            self.budget.give(lane, permits)
+            raise
+        started = self._permitted(admitted.messages, permits)
+        self.budget.give(lane, permits - len(started))
         return started, admitted.wait_ms
+
+    def admit_when_woken(
+        self, broker: Broker, lane: str, seconds: float
+    ) -> tuple[bytes | None, list[GrantedMessage], int | None]:
+        """Wait for a lane's wake token, for so long at most, and admit for this lane's share of the free threads.
+
+        No permit is held meanwhile, so that the other lanes may use the threads: what then finds none is handed back.
+
+        Returns:
+            The token, None if none came; the messages; and in how many ms to ask again at the latest: 0 for at once,
+            None if it is not known.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+        """
+        lanes = len(self._bands.lanes & self._worker.consumers.keys()) if self._worker else 1
+        share = max(1, self.budget.free // max(1, lanes))
+        token, admitted = self._admissions.admit_when_woken(broker, lane, share, seconds)
+        messages = admitted.messages
+        permits = self.budget.take(lane, len(messages), 0) if messages else 0
+        return token, self._permitted(messages, permits), 0 if len(messages) == share else admitted.wait_ms
+
+    def _permitted(self, messages: list[GrantedMessage], permits: int) -> list[GrantedMessage]:
+        for message in messages[:permits]:
+            message.entry.has_permit = True
+        self.hand_back_messages(messages[permits:])
+        return messages[:permits]
 
     def settle(self, broker: Broker, message: GrantedMessage) -> None:
         """Give the slot of a message that ended back, and hand what is admitted next to this worker's threads.
