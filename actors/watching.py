@@ -33,8 +33,6 @@ from ..scheduler.states import HOLDING, State
 from .outcome import absent_event, event_of
 
 log = structlog.get_logger(__name__)
-RENEWED_A_CALL: Final = 500
-"""Leases renewed by one script call; more would keep the server from others for too long."""
 HOLDERS_MAX: Final = 100_000
 
 Report = Callable[[ExecutionEndedEvent], None]
@@ -136,9 +134,7 @@ class Watch:
         ids = list(dict.fromkeys([pod.execution_id for pod in alive.values()] + holders))
         metas = dict(zip(ids, self._queue.views.metas(ids), strict=True))
         held = [pod for pod in alive.values() if self._is_held(pod, metas[pod.execution_id])]
-        for start in range(0, len(held), RENEWED_A_CALL):
-            page = held[start : start + RENEWED_A_CALL]
-            self._queue.transitions.renew([(pod.execution_id, pod.attempt) for pod in page])
+        self._queue.transitions.renew([(pod.execution_id, pod.attempt) for pod in held])
         for execution_id in holders:
             meta = metas[execution_id]
             if "pod" in meta and meta["pod"] not in alive and meta["pod"] not in self._ended:

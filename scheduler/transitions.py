@@ -28,6 +28,8 @@ from .scripts import Call, Scripts
 from .states import State
 
 RetryKind = Literal["retry", "hand_back", "infrastructure"]
+RENEWED_A_CALL: Final = 500
+"""Leases renewed by one script call; more would keep the server from others for too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +215,19 @@ class Transitions:
         )
 
     def renew(self, grants: Sequence[Grant | tuple[str, int]], *, lease_ms: int = 0) -> list[Renewal]:
-        """Prolong leases; a result each, in order.
+        """Prolong leases, some hundreds a call; a result each, in order.
 
         Args:
             grants: Whose.
             lease_ms: From now, for those that a worker's thread holds: what that worker counts on. 0: the setting.
         """
         pairs = [(g.execution_id, g.attempt) if isinstance(g, Grant) else g for g in grants]
-        if not pairs:
-            return []
-        raw = self.scripts.call(self._renew, lease_ms, *(part for pair in pairs for part in pair))
-        return [Renewal(code.decode()) for code in raw]
+        renewals: list[Renewal] = []
+        for start in range(0, len(pairs), RENEWED_A_CALL):
+            page = pairs[start : start + RENEWED_A_CALL]
+            raw = self.scripts.call(self._renew, lease_ms, *(part for pair in page for part in pair))
+            renewals += [Renewal(code.decode()) for code in raw]
+        return renewals
 
     def hand_over(self, execution_id: str, attempt: int, pod: str, pod_uid: str) -> tuple[Code, State | None]:
         """Pass the grant to a pod that was created. OK with CANCELLING means: delete the pod."""
