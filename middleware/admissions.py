@@ -17,7 +17,7 @@ from dramatiq.errors import ActorNotFound
 
 from ..scheduler.errors import InvalidRequest, QueueUnavailable
 from ..scheduler.grants import Grant, read_admission
-from ..scheduler.scripts import Call
+from ..scheduler.scripts import Call, StaleCall
 from ..scheduler.states import State
 from ..scheduler.transitions import Transitions
 from ..scheduler.waking import when_woken
@@ -26,7 +26,8 @@ from .grant_message import message_of
 from .held import GrantedMessage, Held
 
 log = structlog.get_logger(__name__)
-LONGEST_SHARE_OF_LEASE: Final = 1 / 3
+LONGEST_WAIT_IN_LEASES: Final = 1 / 3
+"""Nobody knows when the server began a call that it held back, so the leases it gives count from before the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class Admissions:
             answer = call.run()
         return self._admitted(broker, lane, answer, sent)
 
-    def admit_when_woken(self, broker: Broker, lane: str, count: int, seconds: float) -> tuple[bytes | None, Admitted]:
-        """Wait for a lane's wake token, for so long at most, and admit up to `count` that moment.
+    def admit_when_woken(self, broker: Broker, lane: str, seconds: float) -> tuple[bytes | None, Admitted]:
+        """Wait for a lane's wake token, for so long at most, and admit the one that it stands for.
 
         Returns:
             The token, None if none came; and what was admitted.
@@ -69,9 +70,8 @@ class Admissions:
         Raises:
             QueueUnavailable: If Redis did not answer; the call is kept, so that what it was granted is not lost.
         """
-        # Nobody knows when the server began the call, so its leases count from before the wait: that is kept short.
-        seconds = min(seconds, self._lease_ttl_ms / 1000 * LONGEST_SHARE_OF_LEASE)
-        call, sent = self._prepare(lane, count), time.monotonic()
+        seconds = min(seconds, self._lease_ttl_ms / 1000 * LONGEST_WAIT_IN_LEASES)
+        call, sent = self._prepare(lane, 1), time.monotonic()
         with self._kept(lane, call, sent):
             token, answer = when_woken(self._transitions.scripts, lane, seconds, call)
         return token, self._admitted(broker, lane, answer, sent)
@@ -80,6 +80,8 @@ class Admissions:
     def _kept(self, lane: str, call: Call, sent: float) -> Generator[None]:
         try:
             yield
+        except StaleCall:
+            raise  # it is refused for ever
         except QueueUnavailable:
             with self._lock:
                 self._unanswered.setdefault(lane, []).append((call, sent))

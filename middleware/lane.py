@@ -1,9 +1,10 @@
 """The consumer of one queue in a worker process that has lanes: pulls its lane, and shares the threads with the rest.
 
 In the flow: asks for as many executions as there are free threads, then sits on the lane's wake list, for a second at
-most, so that a lost token costs no more; what it asks for when it is woken is sent along. A queue may also hold ungated
-actors and messages that plain producers pushed: its Dramatiq list is looked at too, in turn. If the process dies here,
-what it was granted is reaped, and what it fetched from the list is requeued by Dramatiq's own heartbeat.
+most, so that a lost token costs no more; the wait is sent with an admission of one behind it, which is made when it is
+over. A queue may also hold ungated actors and messages that plain producers pushed: its Dramatiq list is looked at too,
+in turn. If the process dies here, what it was granted is reaped, and what it fetched from the list is requeued by
+Dramatiq's own heartbeat.
 """
 
 import time

@@ -154,23 +154,21 @@ class LaneProcess(Middleware):
     def admit_when_woken(
         self, broker: Broker, lane: str, seconds: float
     ) -> tuple[bytes | None, list[GrantedMessage], int | None]:
-        """Wait for a lane's wake token, for so long at most, and admit for this lane's share of the free threads.
+        """Wait for a lane's wake token, for so long at most, and admit the one that it stands for.
 
-        No permit is held meanwhile, so that the other lanes may use the threads: what then finds none is handed back.
+        No permit is held meanwhile, so that other lanes may use the threads: if none is free then, it is handed back.
 
         Returns:
-            The token, None if none came; the messages; and in how many ms to ask again at the latest: 0 for at once,
-            None if it is not known.
+            The token, None if none came; the message, if one was admitted; and in how many ms to ask again at the
+            latest: 0 for at once, since there may be more, None if it is not known.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        lanes = len(self._bands.lanes & self._worker.consumers.keys()) if self._worker else 1
-        share = max(1, self.budget.free // max(1, lanes))
-        token, admitted = self._admissions.admit_when_woken(broker, lane, share, seconds)
+        token, admitted = self._admissions.admit_when_woken(broker, lane, seconds)
         messages = admitted.messages
         permits = self.budget.take(lane, len(messages), 0) if messages else 0
-        return token, self._permitted(messages, permits), 0 if len(messages) == share else admitted.wait_ms
+        return token, self._permitted(messages, permits), 0 if messages else admitted.wait_ms
 
     def _permitted(self, messages: list[GrantedMessage], permits: int) -> list[GrantedMessage]:
         for message in messages[:permits]:

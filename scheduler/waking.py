@@ -2,9 +2,10 @@
 
 In the flow: a consumer with free threads and nothing to do rests here, with its next admission. Both commands go out
 together, and the server begins the second when the first is answered, so no round trip lies between a token and what
-it stands for. When no token comes, the call is made all the same. If the process dies while it waits, the server drops
-both with the connection; if the machine vanishes and the server cannot tell, what it admits runs out of its lease. If
-an answer is lost, the caller makes the call again, with its token, and gets what was admitted.
+it stands for. When no token comes in time, the call is made all the same. If a connection or an answer is lost, the
+call is made again, with its token, and gives what was admitted. If the process dies while it waits, the server drops
+both with the connection; if it cannot tell (the process sleeps or left a child behind, the machine vanished), what is
+admitted runs out of its lease: so a consumer asks for no more than the one slot that a token stands for.
 """
 
 from typing import Any, Final
@@ -13,7 +14,7 @@ import redis
 
 from .answering import answered
 from .scripts import Call, Scripts
-from .wire import packed
+from .wire import packed_command
 
 SOCKET_TIMEOUT_SECONDS: Final = 5.0
 """Of a client that names none."""
@@ -26,7 +27,13 @@ def bounded(client: Any, seconds: float) -> float:
 
 
 def when_woken(scripts: Scripts, lane: str, seconds: float, call: Call) -> tuple[bytes | None, Any]:
-    """Wait for a lane's wake token, for so long at most, and make a call.
+    """Wait for a lane's wake token and make a call.
+
+    Args:
+        scripts: On whose server.
+        lane: Whose token.
+        seconds: At most so long, nor longer than half the client's socket timeout.
+        call: Made when the token comes, or the time is over.
 
     Returns:
         The token, None if none came; and the call's answer.
@@ -35,17 +42,22 @@ def when_woken(scripts: Scripts, lane: str, seconds: float, call: Call) -> tuple
         QueueUnavailable: If Redis did not answer; `call.run` finds out what became of the call.
     """
     wait = ("BLPOP", scripts.keys.wake(lane), bounded(scripts.client, seconds))
+    if not scripts.wire.is_direct:
+        with answered():
+            popped = scripts.client.execute_command(*wait)
+        return _token(popped), call.run()
+    try:
+        both = packed_command(wait), scripts.packed(call.script, call.arguments)
+        popped, answer = scripts.wire.ask_in_turn(*both)
+    except (redis.ConnectionError, redis.TimeoutError):
+        return None, call.run()  # which is repeated, while what waits may have lain idle for long
     with answered():
-        if scripts.wire.is_direct:
-            popped, answer = scripts.wire.ask_in_turn(_command(wait), scripts.packed(call.script, call.arguments))
-        else:
-            popped, answer = scripts.client.execute_command(*wait), None
         if isinstance(popped, redis.ResponseError):
             raise popped
-    if answer is None or isinstance(answer, redis.ResponseError):
+    if isinstance(answer, redis.ResponseError):
         answer = call.run()  # the server may have forgotten the script: this knows what to do
-    return popped[1] if popped else None, scripts.checked(answer)
+    return _token(popped), scripts.checked(answer)
 
 
-def _command(arguments: tuple[str | float, ...]) -> bytes:
-    return b"*%d\r\n%b" % (len(arguments), packed(arguments))
+def _token(popped: list[bytes] | None) -> bytes | None:
+    return popped[1] if popped else None

@@ -33,6 +33,11 @@ def packed(arguments: tuple[Argument, ...]) -> bytes:
     return b"".join(parts)
 
 
+def packed_command(arguments: tuple[Argument, ...]) -> bytes:
+    """A command as it goes over the wire."""
+    return b"*%d\r\n%b" % (len(arguments), packed(arguments))
+
+
 def _answer(connection: ConnectionInterface) -> Any:
     try:
         return connection.read_response()

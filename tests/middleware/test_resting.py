@@ -8,8 +8,11 @@ import dramatiq
 import pytest
 import redis
 from blocked import wait_until_somebody_waits
+from proxy import proxy_before
 
 from bandmaster import BandedRedisBroker
+from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.errors import QueueUnavailable
 from bandmaster.scheduler.states import State
 
 RESTS_MS = 300
@@ -88,3 +91,57 @@ def test_what_is_admitted_while_the_worker_is_told_to_stop_is_handed_back(
     assert broker.queue.views.meta("late")["state"] == State.PENDING
     assert broker.process.budget.held("default") == 0
     consumer.close()
+
+
+def test_a_token_for_the_list_has_it_looked_at(broker: BandedRedisBroker) -> None:
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def gated() -> None: ...
+
+    @dramatiq.actor(broker=broker)
+    def plain() -> None: ...
+
+    consumer = broker.consume("default", prefetch=4, timeout=RESTS_MS)
+    assert next(consumer) is None  # now its list is not due again for a second
+    sent = plain.send()
+    assert next(consumer) is None
+    got = next(consumer)
+    assert got is not None
+    assert got.message_id == sent.message_id
+    consumer.ack(got)
+    consumer.close()
+
+
+def test_leases_are_young_however_long_it_was_to_wait(redis_client: redis.Redis, redis_url: str) -> None:
+    broker = BandedRedisBroker(url=redis_url, lease_ttl_ms=900)
+
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def actor() -> None: ...
+
+    sent = actor.send()
+    redis_client.delete(broker.queue.scripts.keys.wake("default"))  # the token is lost
+    broker.process.budget.open(1)
+    _, messages, _ = broker.process.admit_when_woken(broker, "default", 60)
+    assert [message.message_id for message in messages] == [sent.message_id]
+    assert messages[0].entry.is_valid()
+    broker.close()
+
+
+def test_what_was_admitted_for_a_consumer_that_heard_nothing_comes_with_its_next_call(
+    redis_client: redis.Redis, redis_url: str
+) -> None:
+    with proxy_before(redis_url) as proxy:
+        broker = BandedRedisBroker(client=client_of(proxy.url, retries=0))
+
+        @dramatiq.actor(broker=broker, band="HIGH")
+        def actor() -> None: ...
+
+        sent = actor.send()
+        broker.process.budget.open(2)
+        proxy.lose_reply(lambda command: command[0] == b"FCALL")
+        with pytest.raises(QueueUnavailable):
+            broker.process.admit_when_woken(broker, "default", 0.1)
+        assert broker.queue.views.meta(sent.message_id)["state"] == State.RUNNING
+        proxy.lose_reply(lambda _: False)
+        messages, _ = broker.process.admit(broker, "default", broker.process.budget.take("default", 1, 0))
+        assert [(each.message_id, each.entry.grant.attempt) for each in messages] == [(sent.message_id, 1)]
+        broker.close()

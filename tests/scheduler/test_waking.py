@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import redis
-from blocked import wait_until_somebody_waits
+from blocked import blocked_clients, wait_until_somebody_waits
 from defects.contrast import event
 from proxy import proxy_before
 
@@ -97,14 +97,53 @@ def test_a_client_of_another_kind_waits_too(redis_url: str, redis_client: redis.
     other.join()
 
 
-def test_a_spoilt_wake_list_is_reported_and_loses_no_grant(
+def test_a_wait_that_the_server_refuses_is_reported_and_loses_no_grant(
     queue: ExecutionQueueService, redis_client: redis.Redis
 ) -> None:
     queue.enqueue(event("x"))
-    redis_client.set(queue.scripts.keys.wake(DEFAULT_LANE), "not a list")
-    call = admission(queue)
-    with pytest.raises(QueueUnavailable, match="WRONGTYPE"):
-        when_woken(queue.scripts, DEFAULT_LANE, LONG_SECONDS, call)
     redis_client.delete(queue.scripts.keys.wake(DEFAULT_LANE))
+    call = admission(queue)
+
+    def refuse() -> None:
+        for waiting in blocked_clients(redis_client):
+            redis_client.client_unblock(waiting, error=True)
+
+    other = when_somebody_waits(redis_client, refuse)
+    with pytest.raises(QueueUnavailable, match="UNBLOCKED"):
+        when_woken(queue.scripts, DEFAULT_LANE, LONG_SECONDS, call)
+    other.join()
     assert [grant.execution_id for grant in read_admission(call.run()).grants] == ["x"]
     assert queue.get_queue_status()["active_count"] == 1
+
+
+def test_a_connection_that_is_lost_while_it_waits_is_no_failure(
+    queue: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
+    def enqueue_and_cut() -> None:
+        waiting = blocked_clients(redis_client)
+        queue.enqueue(event("x"))
+        for each in waiting:
+            redis_client.client_kill_filter(_id=str(each))
+
+    other = when_somebody_waits(redis_client, enqueue_and_cut)
+    token, answer = when_woken(queue.scripts, "another", LONG_SECONDS, admission(queue))
+    other.join()
+    assert token is None
+    assert [grant.execution_id for grant in read_admission(answer).grants] == ["x"]
+
+
+def test_a_connection_that_the_server_closed_before_is_no_failure(
+    queue: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
+    queue.enqueue(event("x"))  # leaves a connection for the next call
+    redis_client.client_kill_filter(skipme=True)
+    assert woken(queue, admission(queue), LONG_SECONDS)[1] == ["x"]
+
+
+def test_only_its_own_tokens_leave_a_lane_that_became_empty(
+    queue: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
+    queue.enqueue(event("x"))
+    redis_client.rpush(queue.scripts.keys.wake(DEFAULT_LANE), "list", "list")
+    assert woken(queue, admission(queue), LONG_SECONDS) == (b"1", ["x"])
+    assert redis_client.lrange(queue.scripts.keys.wake(DEFAULT_LANE), 0, -1) == [b"list", b"list"]
