@@ -59,10 +59,11 @@ class LocalPods:
             existing = observe(folder)
             if existing is not None:
                 return _adopt(existing, spec)
-            launch(spec, folder, self._limits)
+            if launch(spec, folder, self._limits):
+                break  # never a second one, if this process slept and others have seen the pod to its end meanwhile
         created = observe(folder)
         if created is None:
-            raise PodConflict(spec.name, "something that is no pod has its name, or it was deleted at once")
+            raise PodConflict(spec.name, "something that is no pod has its name, or it was deleted meanwhile")
         return _adopt(created, spec)
 
     @_reporting_unavailable()

@@ -15,9 +15,10 @@ from living_pods import CREATE, ended, gone, living_pods, outcome_of, processes_
 
 from bandmaster.k8s.backend import connect
 from bandmaster.k8s.errors import PodConflict, PodNotFound, PodsUnavailable
-from bandmaster.k8s.local.launching import LocalLimits
+from bandmaster.k8s.local.launching import LocalLimits, launch
 from bandmaster.k8s.local.pods import LocalPods
-from bandmaster.k8s.pods import PodPhase, PodScript, Reason
+from bandmaster.k8s.local.records import Folder
+from bandmaster.k8s.pods import PodPhase, PodScript, PodSpec, Reason
 from waiting import wait_until
 
 
@@ -229,6 +230,24 @@ def test_a_name_that_no_pod_has_is_answered_and_touches_nothing(pods: LocalPods,
     assert not pods.acknowledge(name, "uid")
     with pytest.raises(PodNotFound):
         pods.logs(name)
+
+
+def test_a_creator_that_slept_until_its_pod_was_gone_makes_no_second_one(
+    pods: LocalPods, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def launch_and_sleep(wanted: PodSpec, folder: Folder, limits: LocalLimits) -> bool:
+        launched = launch(wanted, folder, limits)
+        # Meanwhile another worker waits for its end and deletes it.
+        other = LocalPods(root)
+        ended(other, wanted.name)
+        other.delete(wanted.name)
+        gone(other, wanted.name)
+        return launched
+
+    monkeypatch.setattr("bandmaster.k8s.local.pods.launch", launch_and_sleep)
+    with pytest.raises(PodConflict, match="deleted meanwhile"):
+        pods.create(spec(f"echo ran >> {tmp_path}/runs"))
+    assert (tmp_path / "runs").read_text() == "ran\n"
 
 
 def test_a_root_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
