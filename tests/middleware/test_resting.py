@@ -93,6 +93,20 @@ def test_what_is_admitted_while_the_worker_is_told_to_stop_is_handed_back(
     consumer.close()
 
 
+def test_a_token_brings_one_and_the_rest_is_asked_for_at_once(broker: BandedRedisBroker) -> None:
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def actor() -> None: ...
+
+    sent = [actor.send().message_id for _ in range(3)]
+    broker.process.budget.open(4)
+    _, messages, wait_ms = broker.process.admit_when_woken(broker, "default", 0.1)
+    assert ([message.message_id for message in messages], wait_ms) == (sent[:1], 0)
+    assert broker.queue.get_queue_status() == {"queue_depth": 2, "active_count": 1}
+    rest, _ = broker.process.admit(broker, "default", broker.process.budget.take("default", 4, 0))
+    assert [message.message_id for message in rest] == sent[1:]
+    assert broker.process.budget.free == 1
+
+
 def test_a_token_for_the_list_has_it_looked_at(broker: BandedRedisBroker) -> None:
     @dramatiq.actor(broker=broker, band="HIGH")
     def gated() -> None: ...
