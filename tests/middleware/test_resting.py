@@ -143,8 +143,8 @@ def test_leases_are_young_however_long_it_was_to_wait(redis_client: redis.Redis,
 def test_what_was_admitted_for_a_consumer_that_heard_nothing_comes_with_its_next_call(
     redis_client: redis.Redis, redis_url: str
 ) -> None:
-    with proxy_before(redis_url) as proxy:
-        broker = BandedRedisBroker(client=client_of(proxy.url, retries=0))
+    with proxy_before(redis_url) as proxy, client_of(proxy.url, retries=0) as client:
+        broker = BandedRedisBroker(client=client)
 
         @dramatiq.actor(broker=broker, band="HIGH")
         def actor() -> None: ...

@@ -61,8 +61,8 @@ def test_both_commands_are_on_their_way_before_a_token_comes(redis_url: str, red
         near.enqueue(event("x"))
 
     near = ExecutionQueueService(redis_client)
-    with proxy_before(redis_url) as proxy:
-        far = ExecutionQueueService(redis.Redis.from_url(proxy.url))
+    with proxy_before(redis_url) as proxy, redis.Redis.from_url(proxy.url) as client:
+        far = ExecutionQueueService(client)
         proxy.lose_reply(note)
         other = threading.Thread(target=enqueue_when_both_came)
         other.start()
@@ -89,12 +89,12 @@ def test_a_server_that_forgot_the_scripts_meanwhile_is_told_them_again(
 
 
 def test_a_client_of_another_kind_waits_too(redis_url: str, redis_client: redis.Redis) -> None:
-    pool = redis.BlockingConnectionPool.from_url(redis_url)
-    queue = ExecutionQueueService(redis.Redis(connection_pool=pool))
-    assert not queue.scripts.wire.is_direct
-    other = when_somebody_waits(redis_client, lambda: queue.enqueue(event("x")))
-    assert woken(queue, admission(queue), LONG_SECONDS) == (b"1", ["x"])
-    other.join()
+    with redis.Redis.from_pool(redis.BlockingConnectionPool.from_url(redis_url)) as client:
+        queue = ExecutionQueueService(client)
+        assert not queue.scripts.wire.is_direct
+        other = when_somebody_waits(redis_client, lambda: queue.enqueue(event("x")))
+        assert woken(queue, admission(queue), LONG_SECONDS) == (b"1", ["x"])
+        other.join()
 
 
 def test_a_wait_that_the_server_refuses_is_reported_and_loses_no_grant(
