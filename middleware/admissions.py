@@ -6,10 +6,8 @@ release admitted. What is granted enters the held table at once. If the process 
 
 import threading
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
 import structlog
 from dramatiq import Broker
@@ -17,17 +15,14 @@ from dramatiq.errors import ActorNotFound
 
 from ..scheduler.errors import InvalidRequest, QueueUnavailable
 from ..scheduler.grants import Grant, read_admission
-from ..scheduler.scripts import Call, StaleCall
+from ..scheduler.scripts import Call
 from ..scheduler.states import State
 from ..scheduler.transitions import Transitions
-from ..scheduler.waking import when_woken
 from .bands import PriorityBands
 from .grant_message import message_of
 from .held import GrantedMessage, Held
 
 log = structlog.get_logger(__name__)
-LONGEST_WAIT_IN_LEASES: Final = 1 / 3
-"""Nobody knows when the server began a call that it held back, so the leases it gives count from before the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +52,12 @@ class Admissions:
             QueueUnavailable: If Redis did not answer; the call is kept, so that what it was granted is not lost.
         """
         call, sent = self._take_unanswered(lane) or (self._prepare(lane, count), time.monotonic())
-        with self._kept(lane, call, sent):
-            answer = call.run()
-        return self._admitted(broker, lane, answer, sent)
-
-    def admit_when_woken(self, broker: Broker, lane: str, seconds: float) -> tuple[bytes | None, Admitted]:
-        """Wait for a lane's wake token, for so long at most, and admit the one that it stands for.
-
-        Returns:
-            The token, None if none came; and what was admitted.
-
-        Raises:
-            QueueUnavailable: If Redis did not answer; the call is kept, so that what it was granted is not lost.
-        """
-        seconds = min(seconds, self._lease_ttl_ms / 1000 * LONGEST_WAIT_IN_LEASES)
-        call, sent = self._prepare(lane, 1), time.monotonic()
-        with self._kept(lane, call, sent):
-            token, answer = when_woken(self._transitions.scripts, lane, seconds, call)
-        return token, self._admitted(broker, lane, answer, sent)
-
-    @contextmanager
-    def _kept(self, lane: str, call: Call, sent: float) -> Generator[None]:
         try:
-            yield
-        except StaleCall:
-            raise  # it is refused for ever
+            admission = read_admission(call.run())
         except QueueUnavailable:
             with self._lock:
                 self._unanswered.setdefault(lane, []).append((call, sent))
             raise
-
-    def _admitted(self, broker: Broker, lane: str, answer: list[Any], sent: float) -> Admitted:
-        admission = read_admission(answer)
         messages = self.open(broker, lane, admission.grants, sent)
         again = admission.more or len(messages) < len(admission.grants)
         return Admitted(messages, 0 if again else admission.wait_ms)

@@ -21,7 +21,6 @@ from dramatiq.middleware import Middleware, MiddlewareError, default_middleware
 from ..scheduler.errors import QueueRejected
 from ..scheduler.queue import ExecutionQueueService
 from ..scheduler.scripts import readable
-from ..scheduler.waking import bounded
 from .bands import PriorityBands
 from .current import current_entry, is_settling
 from .delivery import copied
@@ -33,6 +32,7 @@ from .process import LaneProcess
 
 log = structlog.get_logger(__name__)
 MAX_LIST_TOKENS: Final = 64
+SOCKET_TIMEOUT_SECONDS: Final = 5.0
 
 
 class BandedRedisBroker(RedisBroker):
@@ -205,10 +205,23 @@ class BandedRedisBroker(RedisBroker):
                 self.emit_after("enqueue", result, delay)
         return results
 
+    def wait_for_wake(self, lane: str, seconds: float) -> bytes | None:
+        """Sit on a lane's wake list until a token comes, for so long at most.
+
+        Returns:
+            The token; None if none came.
+        """
+        popped = self.plain_client.blpop([self.queue.scripts.keys.wake(lane)], timeout=self._bounded(seconds))
+        return popped[1] if popped else None
+
     def wait_for_list(self, queue_name: str, seconds: float) -> None:
         """Wait until a Dramatiq list is not empty, for so long at most, and take nothing from it."""
         key = f"{self.namespace}:{queue_name}"
-        self.plain_client.blmove(key, key, bounded(self.plain_client, seconds), "LEFT", "LEFT")
+        self.plain_client.blmove(key, key, self._bounded(seconds), "LEFT", "LEFT")
+
+    def _bounded(self, seconds: float) -> float:
+        timeout: float | None = self.plain_client.connection_pool.connection_kwargs.get("socket_timeout")
+        return min(seconds, (timeout or SOCKET_TIMEOUT_SECONDS) / 2)
 
     def command(self, name: str, queue_name: str, *arguments: str | int) -> Any:
         """Have Dramatiq's own script do something with a list."""

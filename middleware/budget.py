@@ -2,9 +2,8 @@
 
 In the flow: a party (a lane, or a queue's list) takes as many permits as it may start messages, and gives back those it
 did not use; whoever ends a message gives its permit back, or passes it to the next execution that its release admitted.
-So a grant exists only while a thread stands behind it; but for the one that a wake token brings, which is handed back
-if no thread is free by then. A permit that comes free goes to the waiting party that holds the fewest, so that no
-saturated one starves another. Permits live in memory: if the process dies, so do its threads.
+So a grant exists only while a thread stands behind it. A permit that comes free goes to the waiting party that holds
+the fewest, so that no saturated one starves another. Permits live in memory: if the process dies, so do its threads.
 """
 
 import threading

@@ -1,10 +1,9 @@
 """The consumer of one queue in a worker process that has lanes: pulls its lane, and shares the threads with the rest.
 
 In the flow: asks for as many executions as there are free threads, then sits on the lane's wake list, for a second at
-most, so that a lost token costs no more; the wait is sent with an admission of one behind it, which is made when it is
-over. A queue may also hold ungated actors and messages that plain producers pushed: its Dramatiq list is looked at too,
-in turn. If the process dies here, what it was granted is reaped, and what it fetched from the list is requeued by
-Dramatiq's own heartbeat.
+most, so that a lost token costs no more. A queue may also hold ungated actors and messages that plain producers pushed:
+its Dramatiq list is looked at too, in turn. If the process dies here, what it was granted is reaped, and what it
+fetched from the list is requeued by Dramatiq's own heartbeat.
 """
 
 import time
@@ -46,6 +45,7 @@ class LaneConsumer(ListConsumer):
         self._list_due = 0.0
         self._list_next = False
         self._idle_rounds = 0
+        self._token: bytes | None = None
         self._rests_until = 0.0
 
     @property
@@ -74,6 +74,11 @@ class LaneConsumer(ListConsumer):
         if self._ready:
             return self._ready.popleft()
         self._process.look_after(self.prefetch)
+        token, self._token = self._token, None
+        if token not in (None, LIST_TOKEN) and time.monotonic() < self._list_due:
+            return self._start_admitted()  # what it points to comes first, the list right after
+        if token == LIST_TOKEN:
+            self._list_due = 0.0
         self._look_at_list()
         # In turn, so that neither a full list nor a full lane starves the other.
         self._list_next = not self._list_next
@@ -107,30 +112,18 @@ class LaneConsumer(ListConsumer):
         rest_seconds, self._rests_until = self._rests_until - time.monotonic(), 0.0
         # Not without a free thread: another process that has one shall get the token.
         if rest_seconds >= SHORTEST_WAIT_SECONDS and budget.free > 0 and not self._backlog.waiting:
-            return self._rest(rest_seconds)
+            self._token = self.broker.wait_for_wake(lane, rest_seconds)
+            return None
         permits = budget.take(lane, max(1, budget.total), self._wait_seconds)
         if not permits:
             return None
         messages, wait_ms = self._process.admit(self.broker, lane, permits)
         if len(messages) < permits and not (messages and wait_ms == 0):
-            self._rest_from_now(wait_ms)
+            # Nothing more is eligible; whatever becomes so pushes a token.
+            known = self._wait_seconds if wait_ms is None else max(SHORTEST_WAIT_SECONDS, wait_ms / 1000)
+            self._rests_until = time.monotonic() + min(self._wait_seconds, known)
         self._ready.extend(messages)
         return self._ready.popleft() if messages else None
-
-    def _rest(self, seconds: float) -> MessageProxy | None:
-        token, messages, wait_ms = self._process.admit_when_woken(self.broker, self.queue_name, seconds)
-        if token == LIST_TOKEN:
-            self._list_due = 0.0
-        if wait_ms != 0:
-            self._rest_from_now(wait_ms)
-        self._ready.extend(messages)
-        # From the beginning: the worker may have been told to stop or to pause meanwhile.
-        return self._next() if messages else None
-
-    def _rest_from_now(self, wait_ms: int | None) -> None:
-        # Nothing more is eligible; whatever becomes so pushes a token.
-        known = self._wait_seconds if wait_ms is None else max(SHORTEST_WAIT_SECONDS, wait_ms / 1000)
-        self._rests_until = time.monotonic() + min(self._wait_seconds, known)
 
     def _idle(self) -> None:
         if len(self._backlog.outstanding) < self.prefetch:

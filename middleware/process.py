@@ -142,39 +142,16 @@ class LaneProcess(Middleware):
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
+        started: list[GrantedMessage] = []
         try:
             admitted = self._admissions.admit(broker, lane, permits)
-        except BaseException:
-            self.budget.give(lane, permits)
-            raise
-        started = self._permitted(admitted.messages, permits)
-        self.budget.give(lane, permits - len(started))
+            for message in admitted.messages[:permits]:
+                message.entry.has_permit = True
+                started.append(message)
+        finally:
+            self.budget.give(lane, permits - len(started))
+        self.hand_back_messages(admitted.messages[permits:])
         return started, admitted.wait_ms
-
-    def admit_when_woken(
-        self, broker: Broker, lane: str, seconds: float
-    ) -> tuple[bytes | None, list[GrantedMessage], int | None]:
-        """Wait for a lane's wake token, for so long at most, and admit the one that it stands for.
-
-        No permit is held meanwhile, so that other lanes may use the threads: if none is free then, it is handed back.
-
-        Returns:
-            The token, None if none came; the message, if one was admitted; and in how many ms to ask again at the
-            latest: 0 for at once, since there may be more, None if it is not known.
-
-        Raises:
-            QueueUnavailable: If Redis did not answer.
-        """
-        token, admitted = self._admissions.admit_when_woken(broker, lane, seconds)
-        messages = admitted.messages
-        permits = self.budget.take(lane, len(messages), 0) if messages else 0
-        return token, self._permitted(messages, permits), 0 if messages else admitted.wait_ms
-
-    def _permitted(self, messages: list[GrantedMessage], permits: int) -> list[GrantedMessage]:
-        for message in messages[:permits]:
-            message.entry.has_permit = True
-        self.hand_back_messages(messages[permits:])
-        return messages[:permits]
 
     def settle(self, broker: Broker, message: GrantedMessage) -> None:
         """Give the slot of a message that ended back, and hand what is admitted next to this worker's threads.

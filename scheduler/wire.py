@@ -33,18 +33,6 @@ def packed(arguments: tuple[Argument, ...]) -> bytes:
     return b"".join(parts)
 
 
-def packed_command(arguments: tuple[Argument, ...]) -> bytes:
-    """A command as it goes over the wire."""
-    return b"*%d\r\n%b" % (len(arguments), packed(arguments))
-
-
-def _answer(connection: ConnectionInterface) -> Any:
-    try:
-        return connection.read_response()
-    except redis.ResponseError as error:
-        return error
-
-
 class _Idle:
     """Connections that are kept between calls, with the process that opened them."""
 
@@ -95,22 +83,6 @@ class Wire:
             raise
         self.keep(connection)
         return answer
-
-    def ask_in_turn(self, *commands: bytes) -> list[Any]:
-        """Send packed commands in one go and answer what the server answers to each, be it an error.
-
-        Raises:
-            redis.RedisError: If an answer did not come.
-        """
-        connection = self.take()
-        try:
-            connection.send_packed_command((b"".join(commands),))
-            answers = [_answer(connection) for _ in commands]
-        except BaseException:
-            self.drop(connection)
-            raise
-        self.keep(connection)
-        return answers
 
     def take(self) -> ConnectionInterface:
         """A connection to send on; it must be kept or dropped."""

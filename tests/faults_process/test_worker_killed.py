@@ -3,20 +3,16 @@
 Whatever the step, the slot comes back, the execution ends once, and no attempt has two pods.
 """
 
-import threading
-
 import pytest
-from proxy import Command, Proxy
+from proxy import Proxy
 
 from bandmaster.configs.children import Replaced
-from bandmaster.scheduler.queue import DEFAULT_LANE
 from bandmaster.scheduler.states import State
 from faults_process.installation import Installation
 from faults_process.moments import Moment, reads_meta, script
 from waiting import wait_until
 
 EXECUTION = "the-one"
-LANE = DEFAULT_LANE.encode()
 ENDED = b'"exit_code"'
 """Only the report of a pod's end has a result."""
 
@@ -35,45 +31,17 @@ def killed(
     moment.kill(worker)
 
 
-def completes_once_elsewhere(installation: Installation) -> None:
-    installation.members.worker()
-    installation.wait_until_settled([EXECUTION])
-    assert installation.state(EXECUTION) is State.COMPLETED
-    assert len(installation.runs(EXECUTION)) == 1
-
-
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_f1_a_worker_killed_at_its_admission_leaves_no_slot_taken(
     after: bool, installation: Installation, proxy: Proxy
 ) -> None:
-    installation.submit("echo done", execution_id=EXECUTION)
-    moment = Moment(proxy, script("admit", LANE), after)
-    moment.arm()
-    moment.kill(installation.members.worker(url=installation.through(proxy)))
-    assert installation.state(EXECUTION) is (State.RUNNING if after else State.PENDING)
-    completes_once_elsewhere(installation)
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_f1_a_worker_killed_at_an_admission_that_waits_for_its_token_leaves_no_slot_taken(
-    after: bool, installation: Installation, proxy: Proxy
-) -> None:
-    admit = script("admit", LANE)
-    rests = threading.Event()
-
-    def is_sent_ahead(command: Command) -> bool:
-        if command[0] == b"BLPOP" and command[1].endswith(b":wake:" + LANE):
-            rests.set()
-        # The token comes between the two that are sent together.
-        here = rests.is_set() and admit(command)
-        return here and bool(installation.submit("echo done", execution_id=EXECUTION))
-
-    worker = installation.members.worker(url=installation.through(proxy))
-    moment = Moment(proxy, is_sent_ahead, after)
-    moment.arm()
-    moment.kill(worker)
-    assert installation.state(EXECUTION) is (State.RUNNING if after else State.PENDING)
-    completes_once_elsewhere(installation)
+    admit = script("admit")
+    moment = Moment(proxy, lambda command: admit(command) and installation.waiting() > 0, after)
+    killed(installation, proxy, moment)
+    installation.members.worker()
+    installation.wait_until_settled([EXECUTION])
+    assert installation.state(EXECUTION) is State.COMPLETED
+    assert len(installation.runs(EXECUTION)) == 1
 
 
 def test_f2_a_worker_killed_before_the_creation_leaves_no_pod(installation: Installation, proxy: Proxy) -> None:

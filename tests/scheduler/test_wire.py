@@ -8,7 +8,7 @@ from defects.contrast import event
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.scripts import Scripts
-from bandmaster.scheduler.wire import Wire, packed_command
+from bandmaster.scheduler.wire import Wire, packed
 
 QUEUES = 150
 """More than a pool has connections by default."""
@@ -37,7 +37,7 @@ def test_a_call_that_redis_refuses_leaves_its_connection_usable(redis_client: re
     wire = Wire(redis_client)
     with pytest.raises(redis.ResponseError):
         wire.ask(b"*1\r\n$8\r\nNONSENSE\r\n")
-    assert wire.ask(packed_command(("ECHO", "still here"))) == b"still here"
+    assert wire.ask(b"*2\r\n" + packed(("ECHO", "still here"))) == b"still here"
 
 
 def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Redis) -> None:
@@ -55,5 +55,5 @@ def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Re
 
 @pytest.mark.parametrize("argument", ["text", "ümlaut", b"\r\n\x00bytes", "", 0, -7, 2**60, 0.5])
 def test_arguments_arrive_as_redis_py_sends_them(redis_client: redis.Redis, argument: str | bytes | float) -> None:
-    sent = Wire(redis_client).ask(packed_command(("ECHO", argument)))
+    sent = Wire(redis_client).ask(b"*2\r\n" + packed(("ECHO", argument)))
     assert sent == redis_client.execute_command("ECHO", argument)
