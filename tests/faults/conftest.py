@@ -8,8 +8,7 @@ from proxy import Proxy, proxy_before
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-SOCKET_TIMEOUT_SECONDS = 1.0
-"""A reply that is lost without a word costs so much; one that a busy machine is slow to give may take so long."""
+SOCKET_TIMEOUT_SECONDS = 0.25
 
 
 @pytest.fixture
