@@ -102,7 +102,7 @@ class Pods(Protocol):
         """Create the pod of an attempt, or adopt it if it exists: however often it is called, exactly one results.
 
         Raises:
-            PodConflict: The name is taken by something else, or its pod is being deleted.
+            PodConflict: The name is taken by something else, or its pod is being deleted, or is gone already.
             PodRejected: The specification can never run.
             PodsUnavailable: Try again; the pod may exist already.
         """

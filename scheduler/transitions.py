@@ -215,7 +215,7 @@ class Transitions:
         )
 
     def renew(self, grants: Sequence[Grant | tuple[str, int]], *, lease_ms: int = 0) -> list[Renewal]:
-        """Prolong leases, some hundreds a call; a result each, in order.
+        """Prolong leases, some hundreds a call; a result each, in order. If one call fails, all may be repeated.
 
         Args:
             grants: Whose.

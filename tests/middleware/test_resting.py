@@ -7,6 +7,7 @@ import pytest
 import redis
 
 from bandmaster import BandedRedisBroker
+from bandmaster.middleware.lane import LIST_TOKEN
 
 RESTS_MS = 300
 
@@ -38,6 +39,31 @@ def test_it_does_not_ask_in_vain_and_is_woken(broker: BandedRedisBroker, redis_c
         second = actor.send()
         found = next(found for found in (next(consumer) for _ in range(4)) if found is not None)
         assert found.message_id == second.message_id
+    finally:
+        consumer.close()
+        broker.close()
+
+
+def test_what_points_to_the_list_outlives_a_lane_that_became_empty(
+    broker: BandedRedisBroker, redis_client: redis.Redis
+) -> None:
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def gated() -> None: ...
+
+    @dramatiq.actor(broker=broker)
+    def plain() -> None: ...
+
+    consumer = broker.consume("default", prefetch=1, timeout=RESTS_MS)
+    try:
+        gated.send()
+        first = next(consumer)
+        assert first is not None
+        sent = plain.send()
+        consumer.ack(first)
+        assert redis_client.lrange(broker.queue.scripts.keys.wake("default"), 0, -1) == [LIST_TOKEN]
+        found = next(found for found in (next(consumer) for _ in range(4)) if found is not None)
+        assert found.message_id == sent.message_id
+        consumer.ack(found)
     finally:
         consumer.close()
         broker.close()

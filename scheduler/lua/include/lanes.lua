@@ -1,6 +1,7 @@
 -- The lanes by their best candidate, and the wake tokens: one a free slot, pushed to a lane that has a candidate.
 -- A lost token costs a second, never more, since consumers wait no longer than that.
 local MAX_WAKE_TOKENS = 64
+local WAKE_TOKEN = '1'
 local LIVE_CONSUMER_MS = 6000 -- one asks each second, and that is noted when the last note is a second old
 
 local slots_taken -- counted once a call, and kept by what takes a slot or gives one back
@@ -15,7 +16,7 @@ end
 local function wake(lane)
     if is_paused('lane:' .. lane) then return end
     local key, wanted = D.wake(lane), math.min(free_slots(), MAX_WAKE_TOKENS)
-    if wanted > 0 and call('LLEN', key) < wanted then call('RPUSH', key, '1') end
+    if wanted > 0 and call('LLEN', key) < wanted then call('RPUSH', key, WAKE_TOKEN) end
 end
 
 -- Returns whether the lane has a candidate.
@@ -25,7 +26,7 @@ local function index_lane(lane)
         call('ZADD', K.lanes, score, lane)
     else
         call('ZREM', K.lanes, lane)
-        call('DEL', D.wake(lane))
+        call('LREM', D.wake(lane), 0, WAKE_TOKEN) -- those that point to its Dramatiq list stay
     end
     return id ~= nil
 end
