@@ -8,13 +8,16 @@ LAYOUT := build/layout/bandmaster
 PYTEST_ARGS ?= -n auto --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
 CLUSTER_ARGS ?= -n 4 --dist loadfile
+# The program of another server, on which the engine is tested too: if it is given, and by `make test-redis` anyway.
+REDIS_SERVER ?=
+OTHER_SERVER = $(or $(REDIS_SERVER),redis-server)
 
 # pyright is run at its pinned version, offline: without a look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-cluster check lint types layers layout format bench bench-quick lock clean
+.PHONY: help install demo test test-redis test-cluster check lint types layers layout format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -36,13 +39,19 @@ $(VENV)/installed: requirements.lock pyproject.toml
 demo: install ## Run the main job on real programs: needs no Redis, no cluster, no root
 	$(BIN)/bandmaster demo
 
-test: install ## Run the tests, with those of a cluster if KUBECONFIG names one (choose with PYTEST_ARGS="-k ...")
+test: install ## Run the tests, test-redis too if REDIS_SERVER is given, test-cluster too if KUBECONFIG (PYTEST_ARGS="-k ...")
 	@status=0; \
 	$(BIN)/pytest -m "not cluster" $(PYTEST_ARGS) || status=$$?; \
+	if [ -n "$(REDIS_SERVER)" ]; then $(MAKE) --no-print-directory test-redis || status=$$?; fi; \
 	if [ -n "$$KUBECONFIG" ] || [ "$$BANDMASTER_REQUIRE_CLUSTER" = 1 ]; then \
 		$(MAKE) --no-print-directory test-cluster || status=$$?; \
 	fi; \
 	exit $$status
+
+test-redis: install ## Run the tests of engine and broker on redis-server, or on the program that REDIS_SERVER names
+	@$(OTHER_SERVER) --version || { \
+		echo "$(OTHER_SERVER) does not run: install it first (Debian, Ubuntu: apt-get install redis-server)" >&2; exit 1; }
+	BANDMASTER_TEST_SERVER=$(OTHER_SERVER) $(BIN)/pytest $(PYTEST_ARGS) tests/scheduler tests/model tests/middleware
 
 # Apart from the others, which fill the machine. A test that disturbs the whole cluster waits until it has it for itself.
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
@@ -68,7 +77,7 @@ layout:
 	@for path in $(filter-out %/__pycache__,$(wildcard bandmaster/*)); do ln -sfn ../../../$$path build/layout/$$path; done
 	@for link in $(LAYOUT)/*; do test -e $$link || rm $$link; done
 
-bench: install ## Measure beside bare Dramatiq and the seed's script, and draw docs/benchmarks.svg: half an hour, alone
+bench: install ## Measure beside bare Dramatiq and the seed's script, and draw docs/benchmarks.svg: a quarter of an hour, alone
 	$(BIN)/python -m benchmarks --chart docs/benchmarks.svg --markdown build/bench/results.md
 
 bench-quick: install ## The same in under a minute, with figures that say little

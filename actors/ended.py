@@ -10,8 +10,8 @@ alive the slot is held, whatever is reported: the execution is asked to end, and
 from typing import Any
 
 import dramatiq
-import structlog
 
+from ..configs.logger import Logger
 from ..k8s.pods import PodStatus, pod_name
 from ..scheduler.errors import InvalidRequest
 from ..scheduler.events import (
@@ -21,14 +21,15 @@ from ..scheduler.events import (
     ExecutionFailedEvent,
     ExecutionTimeoutEvent,
 )
-from ..scheduler.grants import Code, read_settled
+from ..scheduler.grants import Code, pod_holder, read_settled
+from ..scheduler.operators import NO_OPERATOR
 from ..scheduler.states import State
 from .event_actor import CancelledActor, CompletedActor, FailedActor, Given, TimeoutActor
 from .outcome import result_json
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue
 from .saga import pause_ms
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 OPTIONS: dict[str, Any] = {
     "broker": broker,
     "queue_name": LIFECYCLE_QUEUE,
@@ -78,7 +79,12 @@ def _end(event: ExecutionEndedEvent, state: State) -> None:
         _end_pod(event, state, pod)
         return
     settled = queue.transitions.release(
-        event.execution_id, event.attempt, state, reason=event.reason or "", result=result_json(event)
+        event.execution_id,
+        event.attempt,
+        state,
+        holder=_holder(event),
+        reason=event.reason or "",
+        result=result_json(event),
     )
     _said(event, settled.code, settled.state)
     _acknowledge(pod)
@@ -87,7 +93,7 @@ def _end(event: ExecutionEndedEvent, state: State) -> None:
 def _end_pod(event: ExecutionEndedEvent, state: State, pod: PodStatus) -> None:
     """Reported by somebody else than its pod, which is alive: ask it to end so, and hold the slot until it is gone."""
     found = queue.transitions.cancel(
-        event.execution_id, outcome=state, reason=event.reason or state.lower(), attempt=event.attempt
+        event.execution_id, outcome=state, reason=event.reason or state.lower(), attempt=event.attempt, by=NO_OPERATOR
     )
     _said(event, found.code, found.state)
     if found.code is Code.OK and found.state is State.CANCELLING:
@@ -104,6 +110,7 @@ def _try_again(event: ExecutionFailedEvent) -> None:
         event.execution_id,
         event.attempt,
         "infrastructure",
+        holder=_holder(event),
         # The first time at once and in its old place; if it goes on, later and later.
         delay_ms=0 if event.attempt == 1 else pause_ms(event.attempt - 1),
         reason=event.reason or "infrastructure",
@@ -112,6 +119,10 @@ def _try_again(event: ExecutionFailedEvent) -> None:
     settled = read_settled(call.run())
     _said(event, settled.code, settled.state)
     _acknowledge(pod)
+
+
+def _holder(event: ExecutionEndedEvent) -> str:
+    return "" if event.pod_uid is None else pod_holder(event.pod_uid)
 
 
 def _pod_of(event: ExecutionEndedEvent) -> PodStatus | None:

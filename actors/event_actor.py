@@ -7,8 +7,9 @@ InvalidRequest in the caller, and nothing was queued; what is sent is JSON of a 
 from datetime import timedelta
 from typing import Any, ClassVar, Final, cast
 
-from dramatiq import Actor, Message
+from dramatiq import Message
 
+from ..middleware import Actor
 from ..scheduler.connection import server_advice
 from ..scheduler.errors import InvalidRequest, QueueUnavailable, shown
 from ..scheduler.events import (

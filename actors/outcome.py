@@ -33,6 +33,7 @@ def event_of(pod: PodStatus) -> ExecutionEndedEvent:
     facts: dict[str, Any] = {
         "execution_id": pod.execution_id,
         "attempt": pod.attempt,
+        "pod_uid": pod.uid,
         "at": int(outcome.ended_at * 1000),
         "exit_code": outcome.exit_code if outcome.signal is None else 128 + outcome.signal,
         "reason": outcome.reason,
@@ -47,12 +48,14 @@ def event_of(pod: PodStatus) -> ExecutionEndedEvent:
     return ExecutionFailedEvent.from_any(facts | {"infrastructure": outcome.reason.infrastructure})
 
 
-def absent_event(execution_id: str, attempt: int) -> ExecutionFailedEvent:
+def absent_event(execution_id: str, attempt: int, pod_uid: str) -> ExecutionFailedEvent:
     """The event of a pod that is not there, though it should be: how it ended, nobody saw.
 
     That is no fault of the execution's: it is tried again, or, if it was cancelled, ends.
     """
-    return ExecutionFailedEvent(execution_id=execution_id, attempt=attempt, reason=ABSENT, infrastructure=True)
+    return ExecutionFailedEvent(
+        execution_id=execution_id, attempt=attempt, pod_uid=pod_uid, reason=ABSENT, infrastructure=True
+    )
 
 
 def result_json(event: ExecutionEndedEvent) -> bytes:

@@ -1,22 +1,20 @@
 """``try_schedule``: the periodic fallback, sent by the scheduler process every 10 seconds, by name.
 
 In the flow: everything is event-driven first; this repairs what a crash or a lost wake-up left: promote what is due,
-reap what was left, sweep what is stale, refresh TTLs, push wake tokens, revive the watch. It carries its leader's epoch
+reap what was left, sweep what is stale, push wake tokens, revive the watch. It carries its leader's epoch
 and stops when another was elected (D28). Repeating any of it does no harm; if it dies halfway, the next tick is near.
 """
 
 import dramatiq
 import redis
-import structlog
 
+from ..configs.logger import Logger
 from ..scheduler.errors import NotLeader, QueueUnavailable
 from ..scheduler.maintenance import Maintenance
 from .runtime import LIFECYCLE_QUEUE, broker, queue
 from .watch import WATCHER, watch_completions
 
-log = structlog.get_logger(__name__)
-REFRESHES_A_TTL = 4
-"""Three of them may be missed before an event could be lost (D4)."""
+log = Logger(__name__)
 
 
 @dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=0)
@@ -51,8 +49,4 @@ def _repair(maintenance: Maintenance) -> None:
         "expired": maintenance.sweep(),
         "lanes_woken": maintenance.wake(),
     }
-    every_seconds = max(1, int(queue.views.status().settings["event_ttl_seconds"]) // REFRESHES_A_TTL)
-    client: redis.Redis = queue.scripts.client
-    if client.set(queue.scripts.keys.lock("refresh"), "1", nx=True, ex=every_seconds):
-        done["refreshed"] = maintenance.refresh()
     log.debug("tick_done", **done)

@@ -6,8 +6,8 @@ is checked first, so a stale message creates nothing. If the process dies here, 
 """
 
 import dramatiq
-import structlog
 
+from ..configs.logger import Logger
 from ..scheduler.errors import InvalidRequest
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.states import State
@@ -15,7 +15,7 @@ from .event_actor import Given
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
 from .saga import Saga
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 
 @dramatiq.actor(
@@ -26,25 +26,27 @@ log = structlog.get_logger(__name__)
     max_backoff=30_000,
     throws=InvalidRequest,
 )
-def create_pod(event: Given, attempt: int) -> None:
+def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
     """Create the pod of an attempt and hand the grant over to it.
 
     Args:
         event: The ExecutionRequestedEvent.
         attempt: The grant.
+        nonce: The grant's own; empty: whichever has this attempt.
     """
     requested = ExecutionRequestedEvent.from_any(event)
     execution_id = requested.execution_id
     meta = queue.views.meta(execution_id)
-    if meta.get("state") != State.RUNNING or meta.get("attempt") != str(attempt):
+    is_another = nonce not in ("", meta.get("nonce"))
+    if meta.get("state") != State.RUNNING or meta.get("attempt") != str(attempt) or is_another:
         log.info("grant_is_stale", execution_id=execution_id, attempt=attempt, state=meta.get("state"))
         return
     saga = Saga(queue.transitions, pods(), settings.k8s)
     if "cancel" in meta:
         # Before its body began: what was never created need not be deleted.
-        saga.give_up(execution_id, attempt)
+        saga.give_up(execution_id, attempt, nonce)
     else:
-        saga.run(requested, attempt)
+        saga.run(requested, attempt, nonce)
 
 
 @dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=10, min_backoff=500, max_backoff=30_000)

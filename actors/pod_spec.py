@@ -3,12 +3,9 @@
 In the flow: the first step of the saga; what is refused here never had a pod.
 """
 
-from fnmatch import fnmatchcase
-
 from ..configs.areas import KubernetesSettings
-from ..k8s.errors import PodRejected
+from ..k8s.images import check_image
 from ..k8s.pods import PodScript, PodSpec
-from ..scheduler.errors import shown
 from ..scheduler.events import ExecutionRequestedEvent
 
 
@@ -19,9 +16,7 @@ def pod_spec(event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesS
         PodRejected: If it can never run; the message names the field.
     """
     image = event.image or defaults.default_image
-    allowed = defaults.allowed_images
-    if allowed and not any(fnmatchcase(image, pattern) for pattern in allowed):
-        raise PodRejected(f"image {shown(image)} is not on the list of allowed images: {', '.join(allowed)}")
+    check_image(image, defaults.allowed_images)
     return PodSpec(
         execution_id=event.execution_id,
         attempt=attempt,

@@ -8,7 +8,7 @@ import dramatiq
 
 from ..middleware import current_grant
 from ..scheduler.errors import InvalidRequest
-from ..scheduler.queue import DEFAULT_LANE
+from ..scheduler.keys import DEFAULT_LANE
 from .event_actor import Given, RequestActor
 from .pod_actors import create_pod
 from .runtime import broker
@@ -33,4 +33,4 @@ def execution_requested(event: Given) -> None:
     grant = current_grant()
     if grant is None:
         raise RuntimeError("execution_requested runs under a grant only: send it, do not call it")
-    create_pod(event, grant.attempt)
+    create_pod(event, grant.attempt, grant.nonce)

@@ -1,21 +1,21 @@
 """A worker's own rounds: while no scheduler process leads, some worker sends `try_schedule` in its place.
 
 In the flow: a thread of each worker process looks every interval; a lock lets one of them send. So an application of
-workers alone misses nothing: the sweep, the refresh and the revival of the watch come too. If the thread's process
+workers alone misses nothing: the sweep and the revival of the watch come too. If the thread's process
 dies, another worker's round is next; if all schedulers die, their leadership runs out and the workers take over.
 """
 
 import threading
 
 import redis
-import structlog
 from dramatiq import Broker, Worker
 from dramatiq.middleware import Middleware
 
+from ..configs.logger import Logger
 from ..scheduler.errors import QueueUnavailable
 from ..scheduler.queue import ExecutionQueueService
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 LOCK = "round"
 LOCK_SHARE = 0.9
 """Of the interval: the lock ends before the same worker looks again."""

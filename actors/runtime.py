@@ -10,23 +10,24 @@ from functools import cache
 from typing import Final
 
 import dramatiq
-import structlog
 from dramatiq import Broker, Worker
 from dramatiq.broker import global_broker
 from dramatiq.middleware import Middleware
 
+from ..configs.logger import Logger
 from ..configs.logging import configure_logging
-from ..configs.settings import load_settings
+from ..configs.settings import load_settings, sections
+from ..configs.unread import warn_of_unknown
 from ..k8s.backend import connect as connect_pods
 from ..k8s.errors import BackendNotAvailable
 from ..k8s.pods import Pods
 from ..middleware import BandedRedisBroker
 from ..middleware.pulse import WorkerPulse
 from ..scheduler.connection import client_of, connect, redis_url
-from ..scheduler.errors import InvalidRequest, QueueUnavailable
+from ..scheduler.errors import QueueUnavailable
 from .rounds import Rounds
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 LIFECYCLE_QUEUE: Final = "lifecycle"
 """The plain queue of the lifecycle actors, so that they never wait behind work."""
 MAINTENANCE_CHANCE: Final = 100_000
@@ -37,13 +38,7 @@ PING_SECONDS: Final = 2.0
 
 settings = load_settings()
 
-broker = BandedRedisBroker(
-    client=client_of(
-        redis_url(settings), socket_timeout_seconds=settings.redis.socket_timeout_seconds, name="bandmaster-actors"
-    ),
-    namespace=settings.redis.dramatiq_namespace,
-    prefix=settings.redis.prefix,
-    lease_ttl_ms=settings.leases.lease_ttl_ms,
+broker = BandedRedisBroker.from_settings(
     # Dramatiq's own lease on the messages of plain queues, here on those that end and cancel executions.
     heartbeat_timeout=settings.leases.lease_ttl_ms,
     maintenance_chance=MAINTENANCE_CHANCE,
@@ -62,21 +57,21 @@ def pods() -> Pods:
 
 
 class WorkerStart(Middleware):
-    """A worker process waits for the server, and gives it the configured values to start from."""
+    """A worker process waits for the server, before its broker gives it the configured values to start from."""
 
     def after_process_boot(self, broker: Broker) -> None:
-        """Wait, bounded, saying so; then seed the runtime settings that nobody has set yet.
+        """Wait, bounded, saying so.
 
         Raises:
             SystemExit: If there is no server, or no such backend: a hook's other exceptions would be swallowed, and
                 the worker would run without what was configured.
         """
         configure_logging(settings.logging)
+        warn_of_unknown(sections())
         try:
             connect(settings, name="bandmaster-worker").close()
-            seed_settings()
             pods()
-        except (QueueUnavailable, InvalidRequest, BackendNotAvailable) as error:
+        except (QueueUnavailable, BackendNotAvailable) as error:
             log.error("worker_not_started", error=str(error))
             sys.exit(1)
 
@@ -85,26 +80,11 @@ class WorkerStart(Middleware):
         broker.get_actor("watch_completions").send()
 
 
-def seed_settings() -> None:
-    """Give Redis the values that were configured; what an operator, or an earlier start, has set stays (D14).
-
-    Raises:
-        QueueUnavailable: If Redis did not answer.
-        InvalidRequest: If a configured value is not one that the queue takes.
-    """
-    for area in (settings.limits, settings.leases, settings.retention):
-        for name in area.model_fields_set & queue.views.status().settings.keys():
-            configured: int = getattr(area, name)
-            in_force = queue.controls.change_setting(name, configured, only_if_unset=True)
-            if in_force != configured:
-                log.warning("setting_differs", name=name, configured=configured, in_force=in_force)
-
-
 broker.add_middleware(WorkerStart())
 broker.add_middleware(
     WorkerPulse(
         broker.process,
-        client_of(redis_url(settings), socket_timeout_seconds=PING_SECONDS, name="bandmaster-pulse", retries=0),
+        client_of(redis_url(settings), socket_timeout_seconds=PING_SECONDS, name="bandmaster-pulse"),
         settings.paths.pulse_dir,
     )
 )

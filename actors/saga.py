@@ -20,12 +20,12 @@ by an interrupt          the step is finished first: a pod half created would ru
 import time
 from typing import Final
 
-import structlog
 from dramatiq.middleware import Interrupt
 
 from ..configs.areas import KubernetesSettings
+from ..configs.logger import Logger
 from ..k8s.errors import PodConflict, PodRejected, PodsUnavailable
-from ..k8s.pods import Pods, PodSpec, PodStatus, pod_name
+from ..k8s.pods import Pods, PodSpec, PodStatus
 from ..middleware import ExecutionCancelled
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.grants import Code
@@ -34,7 +34,7 @@ from ..scheduler.transitions import Transitions
 from .outcome import rejection_json
 from .pod_spec import pod_spec
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 PAUSE_MS: Final = 1_000
 LONGEST_PAUSE_MS: Final = 60_000
 GONE_WITHIN_SECONDS: Final = 15.0
@@ -54,12 +54,13 @@ class Saga:
         self._pods = pods
         self._defaults = defaults
 
-    def run(self, event: ExecutionRequestedEvent, attempt: int) -> PodStatus | None:
+    def run(self, event: ExecutionRequestedEvent, attempt: int, nonce: str = "") -> PodStatus | None:
         """Create the pod of an attempt and hand the grant over to it.
 
         Args:
             event: The request.
             attempt: The grant.
+            nonce: The grant's own; empty: whichever has this attempt.
 
         Returns:
             The pod; None if there is none that may go on: the request can never run, has to be tried again, was
@@ -70,38 +71,48 @@ class Saga:
         """
         execution_id = event.execution_id
         try:
-            return self._steps(event, attempt)
+            return self._steps(event, attempt, nonce)
         except PodRejected as error:
             log.warning("pod_rejected", execution_id=execution_id, attempt=attempt, error=str(error))
             self._transitions.release(
-                execution_id, attempt, State.FAILED, reason="PodRejected", result=rejection_json(error)
+                execution_id,
+                attempt,
+                State.FAILED,
+                holder=nonce,
+                reason="PodRejected",
+                result=rejection_json(error),
             )
         except (PodsUnavailable, PodConflict) as error:
             # Not bounded: while the backend is away nothing is lost, and nothing is the execution's fault. Only from
             # RUNNING: if the watch has found the pod meanwhile, and handed over, the attempt goes on.
             log.warning("pod_not_created", execution_id=execution_id, attempt=attempt, error=str(error))
             self._transitions.prepare_retry(
-                execution_id, attempt, "retry", delay_ms=pause_ms(attempt), reason=type(error).__name__
+                execution_id,
+                attempt,
+                "retry",
+                holder=nonce,
+                delay_ms=pause_ms(attempt),
+                reason=type(error).__name__,
             ).run()
         return None
 
-    def give_up(self, execution_id: str, attempt: int) -> None:
+    def give_up(self, execution_id: str, attempt: int, nonce: str = "") -> None:
         """End an execution that was cancelled before its pod was created; earlier attempts' pods have to be gone.
 
         Raises:
             PodsUnavailable: If one of those is not gone yet.
         """
         self._clear_earlier(execution_id, attempt)
-        settled = self._transitions.release(execution_id, attempt, State.CANCELLED, reason="cancelled")
+        settled = self._transitions.release(execution_id, attempt, State.CANCELLED, holder=nonce, reason="cancelled")
         log.info("cancelled_before_its_pod", execution_id=execution_id, attempt=attempt, state=settled.state)
 
-    def _steps(self, event: ExecutionRequestedEvent, attempt: int) -> PodStatus | None:
+    def _steps(self, event: ExecutionRequestedEvent, attempt: int, nonce: str) -> PodStatus | None:
         spec = pod_spec(event, attempt, self._defaults)
         creating = False
         try:
             self._clear_earlier(event.execution_id, attempt)
             creating = True
-            return self._create(spec)
+            return self._create(spec, nonce)
         except Interrupt as interrupt:
             # Raised from another thread, once, wherever this one just was: a cancellation, or the time limit.
             log.info(
@@ -112,14 +123,14 @@ class Saga:
                 interrupt=type(interrupt).__name__,
             )
             if creating:
-                return self._create(spec)
+                return self._create(spec, nonce)
             if not isinstance(interrupt, ExecutionCancelled):
                 raise
-            self.give_up(event.execution_id, attempt)
+            self.give_up(event.execution_id, attempt, nonce)
             return None
 
-    def _create(self, spec: PodSpec) -> PodStatus | None:
-        return self._hand_over(spec.execution_id, spec.attempt, self._created(spec))
+    def _create(self, spec: PodSpec, nonce: str) -> PodStatus | None:
+        return self._hand_over(spec.execution_id, spec.attempt, nonce, self._created(spec))
 
     def _created(self, spec: PodSpec) -> PodStatus:
         """The pod of an attempt. A slot is not given back while a pod may run in it, however long that takes.
@@ -158,14 +169,18 @@ class Saga:
     def _say_doubtful(spec: PodSpec, error: Exception) -> None:
         log.info("pod_doubtful", execution_id=spec.execution_id, attempt=spec.attempt, error=str(error))
 
-    def _hand_over(self, execution_id: str, attempt: int, pod: PodStatus) -> PodStatus | None:
-        code, state = self._transitions.hand_over(execution_id, attempt, pod.name, pod.uid)
-        if code is Code.OK and state is State.POD:
+    def _hand_over(self, execution_id: str, attempt: int, nonce: str, pod: PodStatus) -> PodStatus | None:
+        handed = self._transitions.hand_over(execution_id, attempt, pod.name, pod.uid, holder=nonce)
+        if handed.code is Code.OK and handed.state is State.POD:
             log.info("pod_created", execution_id=execution_id, attempt=attempt, pod=pod.name)
             return pod
+        log.info(
+            "pod_not_handed_over", execution_id=execution_id, attempt=attempt, code=handed.code, state=handed.state
+        )
+        if handed.is_wanted:
+            return None  # the server has forgotten this grant and given its attempt again (F14): the pod is the other's
         # Cancelled meanwhile, or overtaken by a later attempt (D10): this pod must not run on. Or it has ended and was
         # settled before this call: it stays, with its log.
-        log.info("pod_not_handed_over", execution_id=execution_id, attempt=attempt, code=code, state=state)
         found = self._pods.get(pod.name)
         if found is not None and found.uid == pod.uid and not found.phase.ended:
             self._pods.delete(pod.name, uid=pod.uid)
@@ -177,13 +192,18 @@ class Saga:
         Raises:
             PodsUnavailable: If one is not gone yet.
         """
+        if attempt == 1:
+            return
         deadline = time.monotonic() + GONE_WITHIN_SECONDS
-        for earlier in range(1, attempt):
-            name = pod_name(execution_id, earlier)
-            while (left := self._pods.get(name)) is not None and not left.phase.ended:
-                if not left.deleting:
-                    log.info("earlier_pod_deleted", execution_id=execution_id, attempt=attempt, pod=name)
-                    self._pods.delete(name, uid=left.uid)
-                if time.monotonic() >= deadline:
-                    raise PodsUnavailable(f"pod {name} of an earlier attempt is not gone yet", pod_may_exist=False)
-                time.sleep(0.05)
+        while left := self._running_before(execution_id, attempt):
+            for pod in left:
+                if not pod.deleting:
+                    log.info("earlier_pod_deleted", execution_id=execution_id, attempt=attempt, pod=pod.name)
+                    self._pods.delete(pod.name, uid=pod.uid)
+            if time.monotonic() >= deadline:
+                raise PodsUnavailable(f"pod {left[0].name} of an earlier attempt is not gone yet", pod_may_exist=False)
+            time.sleep(0.05)
+
+    def _running_before(self, execution_id: str, attempt: int) -> list[PodStatus]:
+        pods = self._pods.attempts(execution_id)
+        return [pod for pod in pods if pod.attempt < attempt and not pod.phase.ended]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import dramatiq
 import redis
-import structlog
 from dramatiq.middleware import Shutdown
 from redis.exceptions import LockError
 
+from ..configs.logger import Logger
 from ..scheduler.errors import BandmasterError
 from ..scheduler.events import (
     ExecutionCompletedEvent,
@@ -31,7 +31,7 @@ from .watching import Watch
 if TYPE_CHECKING:
     from redis.lock import Lock
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 WATCHER: Final = "watch_completions"
 LEASE_SECONDS: Final = settings.leases.pod_lease_ttl_ms / 1000
 WINDOW_SECONDS: Final = LEASE_SECONDS / 12

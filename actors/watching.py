@@ -10,29 +10,28 @@ the execution is …              and its pod …
 RUNNING, this attempt           is alive: its creator may have died, so the grant is handed over to the pod here
 POD, this attempt               is alive: its lease is renewed
 CANCELLING, this attempt        is alive: renewed, and deleted if it is not yet
-any of these                    has ended: reported, until it is acknowledged
+any of these                    has ended: reported, until it is acknowledged and the slot given back
 any of these                    is gone, its end unseen: reported as absent (F23)
 waiting, ended, or further on   is alive: an orphan, deleted (D8, D10)
 not known                       is alive: left alone, since Redis may have lost it; its own timeout bounds it
+not known, but holds a slot     is not there: its record is lost, and the slot is given back
 ==============================  ========================================================================================
 """
 
-import math
 import time
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
+from ..configs.logger import Logger
 from ..k8s.pods import ChangeKind, PodChange, Pods, PodStatus
 from ..scheduler.errors import BandmasterError
 from ..scheduler.events import ExecutionEndedEvent
-from ..scheduler.grants import Code
+from ..scheduler.grants import Code, pod_holder
 from ..scheduler.queue import ExecutionQueueService
 from ..scheduler.states import HOLDING, State
 from .outcome import absent_event, event_of
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 HOLDERS_MAX: Final = 100_000
 
 Report = Callable[[ExecutionEndedEvent], None]
@@ -129,15 +128,19 @@ class Watch:
     def _tend(self) -> None:
         """Compare what is alive with what Redis holds, both ways."""
         alive = {pod.name: pod for pod in self._alive.values()}
-        holders = self._queue.views.lapsed_pods(math.inf, HOLDERS_MAX)  # by whatever time: all in POD or CANCELLING
+        holders = self._queue.views.pod_leases(HOLDERS_MAX)
         self._unknown &= self._alive.keys()
-        ids = list(dict.fromkeys([pod.execution_id for pod in alive.values()] + holders))
+        ids = list(dict.fromkeys([pod.execution_id for pod in alive.values()] + list(holders)))
         metas = dict(zip(ids, self._queue.views.metas(ids), strict=True))
         held = [pod for pod in alive.values() if self._is_held(pod, metas[pod.execution_id])]
-        self._queue.transitions.renew([(pod.execution_id, pod.attempt) for pod in held])
-        for execution_id in holders:
+        self._queue.transitions.renew([(pod.execution_id, pod.attempt, pod_holder(pod.uid)) for pod in held])
+        known = {pod.execution_id for pod in alive.values()}
+        for execution_id, lease in holders.items():
             meta = metas[execution_id]
-            if "pod" in meta and meta["pod"] not in alive and meta["pod"] not in self._ended:
+            if not meta and execution_id not in known:
+                log.warning("record_lost", execution_id=execution_id)
+                self._queue.transitions.forget(lease)  # nothing runs in its slot any more
+            elif "pod" in meta and meta["pod"] not in alive and not self._has_reported(meta["pod_uid"]):
                 self._look_for(execution_id, meta)
 
     def _is_held(self, pod: PodStatus, meta: dict[str, str]) -> bool:
@@ -153,9 +156,9 @@ class Watch:
             self._delete(pod)
             return False
         if state == State.RUNNING:
-            code, handed = self._queue.transitions.hand_over(pod.execution_id, pod.attempt, pod.name, pod.uid)
-            log.info("pod_adopted", execution_id=pod.execution_id, attempt=pod.attempt, code=code, state=handed)
-            state = handed if code is Code.OK else None
+            handed = self._queue.transitions.hand_over(pod.execution_id, pod.attempt, pod.name, pod.uid)
+            log.info("pod_adopted", execution_id=pod.execution_id, attempt=pod.attempt, code=handed.code)
+            state = handed.state if handed.code is Code.OK else None
         if state == State.CANCELLING:
             self._delete(pod)
         return state is not None
@@ -165,16 +168,18 @@ class Watch:
             self._pods.delete(pod.name, uid=pod.uid)
 
     def _look_for(self, execution_id: str, meta: dict[str, str]) -> None:
-        """A pod that should be there and was not seen: gone while nobody watched, or created just now."""
+        """The pod of one that holds a slot was not seen alive: it was created just now, or has ended, or is gone.
+
+        An end that was acknowledged before is reported again: the server came back with older data (F32).
+        """
         pod = self._pods.get(meta["pod"])
-        if pod is not None:
-            if pod.outcome is not None and not pod.acknowledged:
-                self._report(pod, event_of)
-        elif not self._has_reported(meta["pod_uid"]):
+        if pod is None or pod.uid != meta["pod_uid"]:
             log.warning("pod_absent", execution_id=execution_id, attempt=meta["attempt"], pod=meta["pod"])
-            self._send(absent_event(execution_id, int(meta["attempt"])))
+            self._send(absent_event(execution_id, int(meta["attempt"]), meta["pod_uid"]))
             self._reported[meta["pod_uid"]] = time.monotonic()
+        elif pod.outcome is not None:
+            self._report(pod, event_of)
 
 
 def _absent(pod: PodStatus) -> ExecutionEndedEvent:
-    return absent_event(pod.execution_id, pod.attempt)
+    return absent_event(pod.execution_id, pod.attempt, pod.uid)

@@ -2,30 +2,42 @@
 
 The public names. Everything else is one package deeper: ``bandmaster.actors`` (the lifecycle), ``bandmaster.scheduler``
 (the engine), ``bandmaster.middleware`` (Dramatiq's side), ``bandmaster.k8s`` (pods), ``bandmaster.configs`` (settings).
+
+A name is imported when it is asked for: this module is the first that any process of ours runs; none needs them all.
 """
 
-from bandmaster.middleware import (
-    BandedRedisBroker,
-    ConcurrencyGate,
-    ExecutionCancelled,
-    PriorityBands,
-    current_grant,
-)
-from bandmaster.scheduler.errors import (
-    BandmasterError,
-    DuplicateExecution,
-    InvalidRequest,
-    QueueFull,
-    QueueRejected,
-    QueueUnavailable,
-    UserLimitExceeded,
-)
-from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.priority import Priority
-from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from bandmaster.middleware import (
+        Actor,
+        ActorOptions,
+        BandedRedisBroker,
+        ConcurrencyGate,
+        ExecutionCancelled,
+        MessageOptions,
+        PriorityBands,
+        actor,
+        current_grant,
+    )
+    from bandmaster.scheduler.errors import (
+        BandmasterError,
+        DuplicateExecution,
+        InvalidRequest,
+        QueueFull,
+        QueueRejected,
+        QueueUnavailable,
+        UserLimitExceeded,
+    )
+    from bandmaster.scheduler.events import ExecutionRequestedEvent
+    from bandmaster.scheduler.priority import Priority
+    from bandmaster.scheduler.queue import ExecutionQueueService
+    from bandmaster.scheduler.states import State
 
 __all__ = [
+    "Actor",
+    "ActorOptions",
     "BandedRedisBroker",
     "BandmasterError",
     "ConcurrencyGate",
@@ -34,6 +46,7 @@ __all__ = [
     "ExecutionQueueService",
     "ExecutionRequestedEvent",
     "InvalidRequest",
+    "MessageOptions",
     "Priority",
     "PriorityBands",
     "QueueFull",
@@ -41,5 +54,46 @@ __all__ = [
     "QueueUnavailable",
     "State",
     "UserLimitExceeded",
+    "actor",
     "current_grant",
 ]
+
+_MODULES: Final = {
+    "middleware": (
+        "Actor",
+        "ActorOptions",
+        "BandedRedisBroker",
+        "ConcurrencyGate",
+        "ExecutionCancelled",
+        "MessageOptions",
+        "PriorityBands",
+        "actor",
+        "current_grant",
+    ),
+    "scheduler.errors": (
+        "BandmasterError",
+        "DuplicateExecution",
+        "InvalidRequest",
+        "QueueFull",
+        "QueueRejected",
+        "QueueUnavailable",
+        "UserLimitExceeded",
+    ),
+    "scheduler.events": ("ExecutionRequestedEvent",),
+    "scheduler.priority": ("Priority",),
+    "scheduler.queue": ("ExecutionQueueService",),
+    "scheduler.states": ("State",),
+}
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,7 +18,7 @@ def prepare(rig: Rig) -> None:
     for gate in range(gates):
         engine.controls.set_limit(f"closed:{gate}", 0)
     engine.fill(gates * BEHIND_EACH, lambda number: (f"closed:{number % gates}",))
-    while engine.transitions.admit("default", 1, lease_ms=1000).more:
+    while engine.transitions.admit(("default",), 1, lease_ms=1000).more:
         pass
 
 

@@ -25,7 +25,7 @@ PAGE: Final = 10_000
 
 
 class Engine:
-    """One queue under its own prefix, limits out of the way."""
+    """One queue under its own prefix, and an application's lane of it, which has no bounds."""
 
     def __init__(self, client: "redis.Redis", prefix: str = "exec_queue") -> None:
         self.keys = Keys(prefix)
@@ -33,8 +33,6 @@ class Engine:
         self.transitions = Transitions(scripts)
         self.controls = Controls(scripts)
         self._numbers = count()
-        for name in ("max_concurrent_executions", "max_queue_size", "max_executions_per_user"):
-            self.controls.change_setting(name, 10**8)
 
     def candidate(self, *gates: str, band: int = NORMAL, action: str = "count") -> Candidate:
         """A message of an actor of two arguments, with a new id."""
@@ -62,7 +60,7 @@ class Engine:
 
     def admit(self, most: int = 1) -> list[Grant]:
         """Admit up to so many in one call."""
-        return self.transitions.admit(LANE, most, lease_ms=LEASE_MS, consumer=True).grants
+        return self.transitions.admit((LANE,), most, lease_ms=LEASE_MS, consumer=True).grants
 
     def release(self, grant: Grant, following: int = 0) -> list[Grant]:
         """Release one, and admit up to `following` in the same call."""
@@ -71,7 +69,7 @@ class Engine:
             grant.attempt,
             State.COMPLETED,
             only=State.RUNNING,
-            following=Next(LANE, following, LEASE_MS),
+            following=Next((LANE,), following, LEASE_MS),
         )
         return call.grants
 

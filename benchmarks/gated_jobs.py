@@ -28,8 +28,8 @@ class GatedJobs(Jobs):
 
     @property
     def controls(self) -> Controls:
-        """Limits and settings."""
-        return self.banded.queue.controls
+        """Limits and settings, and the bounds of the jobs' lane."""
+        return self.banded.queue.on(self.nap.queue_name).controls
 
     def declare(self, body: Callable[..., None], name: str, **options: Any) -> Job:
         """Declare a body as a gated actor of this broker."""

@@ -1,7 +1,8 @@
 """The jobs that are measured: the same bodies on bare Dramatiq (`bare_jobs.py`) and on Bandmaster (`gated_jobs.py`).
 
 In the flow: a worker's app declares them to run them, the rig to send to them. A body counts in Redis (one INCR) or
-sleeps 5 ms, and leaves a record. Nothing of Bandmaster is imported here, so that the bare side pays for none of it.
+sleeps 5 or 20 ms, and leaves a record. Nothing of Bandmaster is imported here, so that the bare side pays for none of
+it.
 """
 
 import time
@@ -16,6 +17,9 @@ from dramatiq.brokers.redis import RedisBroker
 from .records import Recorder
 
 NAP_SECONDS: Final = 0.005
+LONG_NAP_SECONDS: Final = 0.02
+LANES: Final = tuple(f"lane-{number}" for number in range(30))
+"""The queues of `Jobs.declare_lanes`."""
 LIMIT: Final = 10
 """Of the actors that are limited."""
 
@@ -41,7 +45,13 @@ class Jobs:
             time.sleep(NAP_SECONDS)
             recorder.write(number, sent_ns, started_ns)
 
+        def long_nap(number: int, sent_ns: int) -> None:
+            started_ns = time.monotonic_ns()
+            time.sleep(LONG_NAP_SECONDS)
+            recorder.write(number, sent_ns, started_ns)
+
         self.nap_body = nap
+        self._long_nap_body = long_nap
         self.count = self.declare(count, "count")
         self.nap = self.declare(nap, "nap")
 
@@ -49,6 +59,10 @@ class Jobs:
         """Declare a body as an actor of this broker."""
         declare = cast("Callable[..., Job]", dramatiq.actor)  # its overloads know no options as a whole
         return declare(body, broker=self.broker, actor_name=name, **options)
+
+    def declare_lanes(self) -> list[Job]:
+        """An actor in each of many queues, which naps for longer; only questions about many queues need them."""
+        return [self.declare(self._long_nap_body, f"in_{lane}", queue_name=lane) for lane in LANES]
 
     def fill(self, messages: Iterable["Message[Any]"]) -> None:
         """Send many messages, as fast as the broker can."""

@@ -55,7 +55,7 @@ def _fill_gated(jobs: GatedJobs, side: str, count: int) -> None:
         )
         return
     if side.endswith(OVER_EVERYTHING):
-        jobs.controls.change_setting("max_concurrent_executions", LIMIT)
+        jobs.controls.change_setting("max_concurrent", LIMIT)
     else:
         jobs.controls.set_limit("action:nap", LIMIT)
     jobs.fill(jobs.nap.message(number, 0) for number in range(count))

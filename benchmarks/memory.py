@@ -29,7 +29,7 @@ def measure(rig: Rig, side: str) -> Measured:
         client.delete(*(keys.message(execution_id) for execution_id in ids[start : start + DELETED_A_CALL]))
     bare = _used(client)
     sets = {
-        "pending": keys.named("pending"),
+        "pending": keys.pending(LANE),
         "ready": keys.ready(LANE),
         "action's pending": keys.action_pending("count"),
         "lane's members": keys.members(LANE),
@@ -40,7 +40,7 @@ def measure(rig: Rig, side: str) -> Measured:
         "meta": _mean_usage(client, [keys.meta(execution_id) for execution_id in ids]),
         **{name: _usage(client, key) / count for name, key in sets.items()},
         "journal entry": journal / entries,
-        "meta once ended": _ended(client, Engine(rig.client, "ended"), min(count, SAMPLED)),
+        "once ended": _ended(client, Engine(rig.client, "ended"), min(count, SAMPLED)),
     }
 
 
@@ -49,7 +49,7 @@ def _ended(client: Any, engine: Engine, count: int) -> float:
     for _ in range(count):
         for grant in engine.admit():
             engine.release(grant)
-    return _mean_usage(client, [engine.keys.meta(execution_id) for execution_id in ids])
+    return _mean_usage(client, [engine.keys.ended(execution_id) for execution_id in ids])
 
 
 def _mean_usage(client: Any, keys: list[str]) -> float:
@@ -80,7 +80,7 @@ QUESTION = Question(
             "action's pending",
             "lane's members",
             "journal entry",
-            "meta once ended",
+            "once ended",
         )
     ),
     measure=measure,

@@ -31,7 +31,7 @@ class _Watched:
         """Admit one, or find out that none may run."""
         while True:
             before, began = self._behind_left(), time.perf_counter()
-            admission = self._engine.transitions.admit(LANE, 1, lease_ms=LEASE_MS, consumer=True)
+            admission = self._engine.transitions.admit((LANE,), 1, lease_ms=LEASE_MS, consumer=True)
             self.longest_ms = max(self.longest_ms, (time.perf_counter() - began) * 1000)
             self.most_moves = max(self.most_moves, abs(self._behind_left() - before))
             if admission.grants or not admission.more:

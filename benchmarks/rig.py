@@ -21,7 +21,7 @@ from bandmaster.scheduler.valkey import end_with_parent
 
 from .bare_jobs import BareJobs
 from .gated_jobs import GatedJobs
-from .jobs import Jobs
+from .jobs import LANES, Jobs
 from .question import BARE
 from .records import FOLDER_VARIABLE, SERVER_VARIABLE, Record, count_records, read_records
 
@@ -67,20 +67,27 @@ class Rig:
             os.truncate(path, 0)
 
     def jobs(self, side: str) -> Jobs:
-        """The actors of a side, to send to; a limit over everything is out of the way."""
+        """The actors of a side, to send to."""
         if side.startswith(BARE):
             return BareJobs(self.url)
-        jobs = GatedJobs(self.url)
-        for name in ("max_concurrent_executions", "max_queue_size", "max_executions_per_user"):
-            jobs.controls.change_setting(name, 10**8)
-        return jobs
+        return GatedJobs(self.url)
 
     @contextmanager
     def workers(
-        self, side: str, *, processes: int = 1, threads: int = 8, queues: tuple[str, ...] = (QUEUE,)
+        self, side: str, *, processes: int = 1, threads: int = 8, queues: tuple[str, ...] = (QUEUE,), lanes: int = 0
     ) -> Generator[None]:
-        """Worker processes of a side while the block runs; they boot while it begins."""
+        """Worker processes of a side while the block runs; they boot while it begins.
+
+        Args:
+            side: Whose.
+            processes: How many.
+            threads: Of each.
+            queues: What they consume.
+            lanes: So many of the many queues (`Jobs.declare_lanes`) in place of these.
+        """
         app = "bare" if side.startswith(BARE) else "gated"
+        if lanes:
+            app, queues = f"{app}_lanes", LANES[:lanes]
         of_dramatiq = ("dramatiq", f"benchmarks.apps.{app}:broker", "--processes", str(processes))
         with self.process(*of_dramatiq, "--threads", str(threads), "--queues", *queues):
             yield

@@ -8,13 +8,19 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator, model_validator
 
+from .errors import SettingsError
+from .prefix import NAMESPACE, PREFIX, prefix_of
 from .redaction import redacted_url
 
-_URL_FORMS: Final = "it must be a URL like redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/redis.sock"
+_URL_FORMS: Final = (
+    "it must be a URL like redis://host:6379/0, rediss://host:6379/0, unix:///path/to/redis.sock or "
+    "redis+sentinel://host:26379,host2:26379/service/0"
+)
+_SENTINEL_SCHEMES: Final = ("redis+sentinel", "rediss+sentinel")
 
 
 class Area(BaseModel, frozen=True):
@@ -33,19 +39,37 @@ class Area(BaseModel, frozen=True):
         return value
 
 
+def _names_sentinels(parts: SplitResult) -> bool:
+    hosts = [urlsplit(f"//{host}") for host in parts.netloc.rpartition("@")[2].split(",")]
+    service, _, database = parts.path.strip("/").partition("/")
+    return all(host.hostname and host.port != 0 for host in hosts) and bool(service) and (database or "0").isdecimal()
+
+
 class RedisSettings(Area, frozen=True):
     """The server that holds the truth about what waits and what runs."""
 
     url: str | None = None
-    """redis://, rediss:// or unix:// URL; none: the embedded server, found through its socket under `paths.var_dir`."""
-    prefix: str = Field(default="exec_queue", pattern=r"^[!-z{|}~]{1,64}$")
-    """Before every key; `{exec_queue}` puts every key in one cluster slot."""
-    dramatiq_namespace: str = Field(default="dramatiq", pattern=r"^[!-z{|}~]{1,64}$")
+    """redis://, rediss://, unix:// or redis+sentinel:// URL; none: the embedded server, found through its socket under
+    `paths.var_dir`."""
+    prefix: str = Field(default=PREFIX, pattern=r"^[!-z{|}~]{1,80}$")
+    """Before every key; `{exec_queue}` puts every key in one cluster slot; not set: it follows `dramatiq_namespace`."""
+    dramatiq_namespace: str = Field(default=NAMESPACE, pattern=r"^[!-z{|}~]{1,64}$")
     """Before every key of Dramatiq's own, for actors without gates."""
     socket_timeout_seconds: float = Field(default=5, gt=0)
     """How long one answer may take; blocking commands wait less than this."""
+    deadline_seconds: float = Field(default=5, gt=0, le=20)
+    """How long a call of the queue may take in all, retries included; less than a probe takes for a standstill."""
+    max_message_bytes: int = Field(default=1_048_576, ge=1_024)
+    """A longer message of a gated actor is refused."""
     connect_wait_seconds: float = Field(default=30, ge=0)
     """How long a starting process waits for the server."""
+
+    @model_validator(mode="after")
+    def _prefix_follows_namespace(self) -> "RedisSettings":
+        if "prefix" not in self.model_fields_set:
+            # Frozen, and it stays one that was not set.
+            object.__setattr__(self, "prefix", prefix_of(self.dramatiq_namespace))
+        return self
 
     @field_validator("url")
     @classmethod
@@ -54,15 +78,24 @@ class RedisSettings(Area, frozen=True):
             return None
         try:
             parts = urlsplit(value)
-            usable = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname) and parts.port != 0
+            if parts.scheme in _SENTINEL_SCHEMES:
+                usable = _names_sentinels(parts)
+            else:
+                usable = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname) and parts.port != 0
         except ValueError:
             # Python's message would show what it took for the port: a part of a password that is not encoded.
             raise ValueError(
                 f"it is not a URL; special characters in a password are written as %XX; {_URL_FORMS}"
             ) from None
-        if not value.startswith(("redis://", "rediss://", "unix:///")) or not usable:
+        known = ("redis://", "rediss://", "unix:///", *(f"{scheme}://" for scheme in _SENTINEL_SCHEMES))
+        if not value.startswith(known) or not usable:
             raise ValueError(_URL_FORMS)
         return value
+
+    @property
+    def command_timeout_seconds(self) -> float:
+        """How long one command of Dramatiq's may take: each is sent once, and takes no longer than a call."""
+        return min(self.socket_timeout_seconds, self.deadline_seconds)
 
     @field_serializer("url")
     def _without_password(self, value: str | None) -> str | None:
@@ -74,10 +107,13 @@ class RedisSettings(Area, frozen=True):
 
 
 class LimitSettings(Area, frozen=True):
-    """How much may wait and run; the runtime settings in Redis start from these."""
+    """How much of lane `executions` may wait and run, and how much may run at all; the runtime settings in Redis start
+    from these."""
 
+    max_concurrent: int | None = Field(default=None, ge=1)
+    """Executions that hold a slot at the same time, in all lanes together; none: no limit over everything."""
     max_concurrent_executions: int = Field(default=10, ge=1)
-    """Executions that hold a slot at the same time, over everything."""
+    """Executions that hold a slot at the same time."""
     max_queue_size: int = Field(default=10_000, ge=1)
     """Executions that wait; one more is refused (QueueFull)."""
     max_executions_per_user: int = Field(default=100, ge=1)
@@ -123,14 +159,19 @@ class SchedulerSettings(Area, frozen=True):
 class RetentionSettings(Area, frozen=True):
     """How long Redis remembers."""
 
-    event_ttl_seconds: int = Field(default=86_400, ge=60)
-    """Events and messages; set again while the execution lives."""
     meta_ttl_seconds: int = Field(default=86_400, ge=60)
     """What is known of an ended execution; as long, its id is recognised as a duplicate."""
+    direct_ttl_seconds: int = Field(default=600, ge=60)
+    """The same, of what was sent directly to `BandedRedisBroker` under an id that Dramatiq made up; longer than its
+    sender goes on trying."""
     result_ttl_seconds: int = Field(default=86_400, ge=60)
     """Exit code, reason and output's tail."""
     reply_ttl_seconds: int = Field(default=600, ge=60)
     """The last answer to each caller; longer than the longest retry."""
+    dead_message_ttl_seconds: int = Field(default=604_800, ge=60)
+    """Dead letters, with all that is known of them; ends that no worker has told whoever sent them, likewise."""
+    max_dead_messages: int = Field(default=10_000, ge=1)
+    """Dead letters that are kept, and such ends of each lane; one more, and the oldest is forgotten."""
     journal_max_entries: int = Field(default=100_000, ge=1_000)
     """Transitions kept while nobody consumes the journal."""
 
@@ -151,7 +192,8 @@ class KubernetesSettings(Area, frozen=True):
     """Bytes, as a Kubernetes quantity."""
     memory_limit: str = Field(default="512Mi", min_length=1)
     allowed_images: tuple[str, ...] = ()
-    """Images an execution may name, `*` being a wildcard; none: any. As an environment variable: `one,two`."""
+    """Images an execution may name, as patterns of repository, tag and digest (`k8s/images.py`); none: any. As an
+    environment variable: `one,two`."""
     image_pull_policy: Literal["IfNotPresent", "Always", "Never"] = "IfNotPresent"
     """When a node fetches an image. `Always` keeps users from running each other's private images off a node."""
     image_pull_secrets: tuple[str, ...] = ()
@@ -175,8 +217,8 @@ class KubernetesSettings(Area, frozen=True):
     """Of the pods, which get no token of it; empty: the namespace's default."""
     runtime_class: str = Field(default="", pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$")
     """A sandbox for untrusted programs, such as `gvisor`; empty: the cluster's default."""
-    user_namespaces: bool = True
-    """Whether pods get a user namespace of their own where the cluster has them (`hostUsers: false`)."""
+    user_namespaces: bool = False
+    """Whether pods get a user namespace of their own (`hostUsers: false`), which not all nodes can give."""
     run_as_user: int = Field(default=65_532, ge=1, lt=2**31)
     """User and group of every program; never root."""
     tmp_size: str = Field(default="64Mi", min_length=1)
@@ -202,8 +244,18 @@ class PathSettings(Area, frozen=True):
 
     @property
     def absolute(self) -> Path:
-        """`var_dir` without regard to the current folder, and without following links: every process gets the same."""
-        return Path(os.path.abspath(self.var_dir.expanduser()))
+        """`var_dir` without regard to the current folder, and without following links: every process gets the same.
+
+        Raises:
+            SettingsError: If it is relative to a current folder that was deleted.
+        """
+        try:
+            return Path(os.path.abspath(self.var_dir.expanduser()))
+        except FileNotFoundError:
+            raise SettingsError(
+                f"the current folder was deleted, and {str(self.var_dir)!r} (BANDMASTER_PATHS__VAR_DIR) is relative to "
+                "it: change to another folder"
+            ) from None
 
 
 class LoggingSettings(Area, frozen=True):

@@ -1,9 +1,9 @@
-"""Logs: structlog and the standard library (dramatiq, apscheduler) through one formatter, for people or as JSON lines.
+"""How our own processes show logs: ours, Dramatiq's and APScheduler's in one form, for people or as JSON lines.
 
-Only a process's entry point calls `configure_logging`; a library user's logging is never touched. Events are constant
-names with key-value context, never payloads: Dramatiq names a message by its arguments, so its records are rewritten,
-tracebacks come without local variables, and control characters are escaped, so that no value can forge a line or a
-colour (F27).
+Only the entry point of a process of ours (command, scheduler, server, the workers of ``bandmaster.actors``) calls
+`configure_logging`; what an application has configured is never touched. Payloads stay out: Dramatiq names a message by
+its arguments, so its records are rewritten, tracebacks come without local variables, and control characters are
+escaped, so that no value can forge a line or a colour (F27).
 """
 
 import logging
@@ -16,19 +16,25 @@ from dramatiq import Message
 from dramatiq.broker import MessageProxy
 
 from .areas import LoggingSettings
+from .logger import RECORD_ATTRIBUTE
 
 _KEPT_AS_THEY_ARE: Final = frozenset({"exception", "stack", "timestamp", "level", "logger"})
+
+_CALL_LINE: Final = "Received args=%r kwargs=%r."
+"""What an actor of Dramatiq's says at DEBUG."""
 
 # Chatty at INFO without being of use: what they say is in our own events.
 _QUIETER: Final = ("apscheduler",)
 
 
 class WithoutPayloads(logging.Filter):
-    """Replaces Dramatiq messages in a record's arguments by actor and id: their own text form shows the arguments."""
+    """Leaves arguments of actors out of Dramatiq's lines; a message, whose text form shows them, is named by its id."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Keep every record."""
-        if isinstance(record.args, tuple):
+        if record.msg == _CALL_LINE:
+            record.msg, record.args = "Received.", ()
+        elif isinstance(record.args, tuple):
             record.args = tuple(_named(argument) for argument in record.args)
         return True
 
@@ -41,25 +47,16 @@ def configure_logging(settings: LoggingSettings, *, stream: TextIO | None = None
         stream: None: standard error.
     """
     target = sys.stderr if stream is None else stream
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.StackInfoRenderer(),
-    ]
-    structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        # Not cached: a module's logger made before this call must follow it.
-        cache_logger_on_first_use=False,
-    )
     handler = logging.StreamHandler(target)
     handler.addFilter(WithoutPayloads())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[
+                _with_context,
+                structlog.stdlib.add_log_level,
+                structlog.stdlib.add_logger_name,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+            ],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(settings, target)],
         )
     )
@@ -82,6 +79,11 @@ def _rendering(settings: LoggingSettings, stream: TextIO) -> list[structlog.typi
     # The default would show every local variable of a traceback: payloads.
     plain = structlog.dev.plain_traceback
     return [_escaped, structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain, pad_event_to=32)]
+
+
+def _with_context(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    event.update(getattr(event["_record"], RECORD_ATTRIBUTE, {}))
+    return event
 
 
 def _escaped(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 REDACTED: Final = "***"
 UNREADABLE: Final = "<unreadable URL>"
 
-_SECRET_PARAMETERS: Final = frozenset({"password", "ssl_password"})
+_SECRET_PARAMETERS: Final = frozenset({"password", "sentinel_password", "ssl_password"})
 
 
 def redacted_url(url: str) -> str:

@@ -17,7 +17,7 @@ PREFIX: Final = "BANDMASTER_"
 CONFIG_VARIABLE: Final = "BANDMASTER_CONFIG"
 DEFAULT_FILE: Final = Path("bandmaster.toml")
 
-_SEPARATOR: Final = "__"
+SEPARATOR: Final = "__"
 
 Sections = Mapping[str, frozenset[str]]
 """Section → the names in it."""
@@ -25,7 +25,7 @@ Sections = Mapping[str, frozenset[str]]
 
 def variable_of(section: str, name: str) -> str:
     """The environment variable that sets a setting."""
-    return f"{PREFIX}{section}{_SEPARATOR}{name}".upper()
+    return f"{PREFIX}{section}{SEPARATOR}{name}".upper()
 
 
 def from_environment(sections: Sections, environment: Mapping[str, str] | None = None) -> dict[str, dict[str, str]]:
@@ -36,11 +36,11 @@ def from_environment(sections: Sections, environment: Mapping[str, str] | None =
     """
     values: dict[str, dict[str, str]] = {}
     for variable, text in (os.environ if environment is None else environment).items():
-        if not variable.startswith(PREFIX) or _SEPARATOR not in variable:
+        if not variable.startswith(PREFIX) or SEPARATOR not in variable:
             continue
-        section, _, name = variable.removeprefix(PREFIX).lower().partition(_SEPARATOR)
+        section, _, name = variable.removeprefix(PREFIX).lower().partition(SEPARATOR)
         if section not in sections:
-            allowed = ", ".join(f"{PREFIX}{known.upper()}{_SEPARATOR}…" for known in sections)
+            allowed = ", ".join(f"{PREFIX}{known.upper()}{SEPARATOR}…" for known in sections)
             raise SettingsError(f"environment variable {variable}: there is no section {section!r}; allowed: {allowed}")
         if name not in sections[section]:
             allowed = ", ".join(variable_of(section, known) for known in sorted(sections[section]))

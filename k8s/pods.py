@@ -6,6 +6,7 @@ the calling process, so whoever dies, the next one finds all pods again, with th
 its result is stored and acknowledged (the analogue of a finalizer), and every call may simply be repeated.
 """
 
+import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -110,6 +111,10 @@ class Pods(Protocol):
 
     def get(self, name: str) -> PodStatus | None:
         """Look at one pod. None: it does not exist, and nothing of it runs any more."""
+        ...
+
+    def attempts(self, execution_id: str) -> builtins.list[PodStatus]:
+        """Look at all pods of one execution, in one call."""
         ...
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:

@@ -25,6 +25,11 @@ _PREFIX_LENGTH = 24
 _HASH_LENGTH = 16
 
 
+def pod_prefix(execution_id: str) -> str:
+    """What the names of all pods of an execution begin with; a number follows, and no other execution's do."""
+    return pod_name(execution_id, 1)[:-1]
+
+
 def pod_name(execution_id: str, attempt: int) -> str:
     """Name the pod of an attempt: ``exec-{short id}-{attempt}``, DNS-1123 and at most 63 characters.
 

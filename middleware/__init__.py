@@ -1,9 +1,21 @@
 """Dramatiq's side: the broker whose lanes are pulled, and the two middleware that also work on any other broker."""
 
+from .actor import Actor, actor
 from .bands import PriorityBands
 from .broker import BandedRedisBroker
 from .current import current_grant
 from .gate import ConcurrencyGate
 from .interrupts import ExecutionCancelled
+from .options import ActorOptions, MessageOptions
 
-__all__ = ["BandedRedisBroker", "ConcurrencyGate", "ExecutionCancelled", "PriorityBands", "current_grant"]
+__all__ = [
+    "Actor",
+    "ActorOptions",
+    "BandedRedisBroker",
+    "ConcurrencyGate",
+    "ExecutionCancelled",
+    "MessageOptions",
+    "PriorityBands",
+    "actor",
+    "current_grant",
+]

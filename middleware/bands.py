@@ -8,68 +8,125 @@ open. If the process dies before the park, nothing was kept and `send()` never r
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import redis
-import structlog
 from dramatiq import Actor, Broker, Message, Worker
-from dramatiq.middleware import Middleware, MiddlewareError
+from dramatiq.common import q_name
+from dramatiq.middleware import Middleware
 from dramatiq.worker import ConsumerThread
 
+from ..configs.logger import Logger
+from ..configs.prefix import NAMESPACE, PREFIX, prefix_of
+from ..scheduler.controls import Controls
 from ..scheduler.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable
+from ..scheduler.identifiers import new_execution_id
 from ..scheduler.keys import Keys
 from ..scheduler.parking import Candidate, Parking
-from ..scheduler.scripts import Scripts
+from ..scheduler.scripts import DEADLINE_SECONDS, Scripts
 from ..scheduler.transitions import Transitions
 from ..scheduler.views import Views
-from .current import current_entry, is_settling
+from .actor import let_await
+from .current import current_entry, current_origin, is_settling
+from .declared_limits import by_lane, check_agreement, refuse_limits
 from .delivery import HINT, as_sent
 from .errors import LostGrant, MiddlewareMissing
+from .execution_ids import delivery_of, derived_id, digest
+from .failing import failing_closed
 from .gated_actor import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
-from .requests import check_ungated, execution_id_of, read_message, refused_candidate
-from .resending import is_retry
+from .held import Entry
+from .misspelt import check_options
+from .requests import MAX_MESSAGE_BYTES, has_made_up_id, read_message, refused_candidate
+from .resending import is_own, is_retry
+from .unsure import Unsure
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 
 class PriorityBands(Middleware):
     """Parks messages of actors that have a band, an action or gates."""
 
     def __init__(
-        self, redis_client: "redis.Redis | None" = None, *, prefix: str = "exec_queue", scripts: Scripts | None = None
+        self,
+        redis_client: "redis.Redis | None" = None,
+        *,
+        prefix: str | None = None,
+        scripts: Scripts | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
         """Needs a client and nothing else.
 
         Args:
             redis_client: Of the server that holds the queue.
-            prefix: What its keys begin with.
-            scripts: In place of both, when they are shared.
+            prefix: What its keys begin with; without it, it follows the namespace of a `RedisBroker`.
+            scripts: In place of these and the deadline, when they are shared.
+            deadline_seconds: How long a call of the queue may take in all, retries included.
+            max_message_bytes: A longer message of a gated actor is refused.
         """
         if scripts is None:
-            scripts = Scripts(redis_client or redis.Redis(), Keys(prefix))
-        self.transitions = Transitions(scripts)
+            client = redis_client or redis.Redis()
+            scripts = Scripts(client, Keys(prefix or PREFIX), deadline_seconds=deadline_seconds)
+            self._follows = prefix is None
+        else:
+            client, self._follows = scripts.client, False
+        self._client = client
+        self._use(scripts)
         self.gated: dict[str, GatedActor] = {}
-        self._views = Views(scripts)
+        self._has_declared = False
         self._lanes: frozenset[str] = frozenset()
+        self._left_over: frozenset[str] = frozenset()
         self._bulk = threading.local()
+        self.unsure = Unsure()
+        """What may have been accepted while Redis did not answer."""
+        self._max_message_bytes = max_message_bytes
+
+    def _use(self, scripts: Scripts) -> None:
+        self.transitions = Transitions(scripts)
+        self._views = Views(scripts)
+        self._controls = Controls(scripts)
+
+    def _follow(self, broker: Broker) -> None:
+        # Two namespaces on one server must have no lane in common.
+        scripts = self.transitions.scripts
+        keys = Keys(prefix_of(getattr(broker, "namespace", NAMESPACE)))
+        if self._follows and keys != scripts.keys:
+            self._use(Scripts(self._client, keys, deadline_seconds=scripts.deadline_seconds))
 
     @property
     def actor_options(self) -> set[str]:
-        """``band``, ``action``, ``gates``."""
+        """``band``, ``action``, ``gates``, ``limits``, ``keep_unrun``."""
         return set(ACTOR_OPTIONS)
 
     @property
     def lanes(self) -> frozenset[str]:
-        """The queues that have a gated actor."""
+        """The queues that have a gated actor, and those that had one."""
         return self._lanes
+
+    def takes(self, message: "Message[Any]") -> bool:
+        """Whether a message is this middleware's business: its actor is gated, or it runs in this thread under a grant
+        (its actor was gated when it was sent) and comes once more. Any other is left as it is, whatever its options.
+        """
+        return message.actor_name in self.gated or _held_again(message) is not None
 
     def before_declare_actor(self, broker: Broker, actor: "Actor[..., Any]") -> None:
         """Check a gated actor's options; a wrong one stops the declaration."""
+        let_await(actor)
         if is_gated(actor):
-            self.gated[actor.actor_name] = read_actor(actor)
+            self._follow(broker)
+            gated = read_actor(actor)
+            check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self.gated.items()})
+            self.gated[actor.actor_name], self._has_declared = gated, False
         else:
+            refuse_limits(actor, [each for each in broker.middleware if each is not self])
             self.gated.pop(actor.actor_name, None)  # declared anew under this name
-        self._lanes = frozenset(gated.lane for gated in self.gated.values())
+        self._lanes = self._left_over.union(gated.lane for gated in self.gated.values())
+
+    def adopt(self, queue_name: str) -> None:
+        """Take a queue for a lane that has no gated actor any more, since it has executions, or ends to be told."""
+        self._left_over |= {queue_name}
+        self._lanes |= {queue_name}
 
     def after_declare_actor(self, broker: Broker, actor: "Actor[..., Any]") -> None:
         """Actors declared before this middleware was added are checked when it is."""
@@ -84,6 +141,19 @@ class PriorityBands(Middleware):
         """
         if not any(getattr(each, "is_concurrency_gate", False) for each in broker.middleware):
             raise MiddlewareMissing("PriorityBands", "ConcurrencyGate")
+        self._has_declared = False
+
+    def declare_limits(self, broker: Broker) -> None:
+        """Tell the server the limits that the actors here declare, if it was not told since the worker's boot.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+        """
+        if self._has_declared:
+            return
+        actors = [(gated.lane, gated.limits) for gated in self.gated.values()]
+        self._controls.declare_limits(by_lane(broker.get_declared_queues(), actors))
+        self._has_declared = True
 
     def before_enqueue(self, broker: Broker, message: "Message[Any]", delay: int | None) -> None:
         """Park the message, or note it as the retry of what this thread runs.
@@ -93,7 +163,7 @@ class PriorityBands(Middleware):
             QueueUnavailable: If Redis did not answer.
             LostGrant: If a hook sends on what came of a grant that was lost.
         """
-        with _failing_closed(message):
+        with failing_closed(message):
             self._before_enqueue(broker, message, delay)
 
     def _before_enqueue(self, broker: Broker, message: "Message[Any]", delay: float | None) -> None:
@@ -103,28 +173,24 @@ class PriorityBands(Middleware):
         if HINT in message.options:
             return  # it carries no truth of its own
         gated = self.gated.get(message.actor_name)
-        if gated is None:
-            if not is_settling():
-                check_ungated(broker, message)
+        held = _held_again(message)
+        if gated is None and held is None:
             return
         sent = as_sent(message)
-        if (
-            entry is not None
-            and entry.message is not None
-            and entry.grant.execution_id == execution_id_of(sent)
-            and is_retry(gated, sent, entry.message)
-        ):
-            entry.retry = (sent, int(delay or 0))
+        if held is not None and (gated is None or is_retry(gated, sent, held[1])):
+            held[0].retry = (sent, int(delay or 0))
             return
-        candidate = self._read(gated, sent, delay)
-        message.options["execution_id"] = candidate.execution_id
+        assert gated is not None
+        candidate = self._read(broker, gated, sent, delay)
         if "scheduled_at" in sent.options:
             message.options["scheduled_at"] = sent.options["scheduled_at"]
-        bulk: Parking | None = getattr(self._bulk, "parking", None)
+        bulk: Parking | list[Candidate] | None = getattr(self._bulk, "parking", None)
         if bulk is not None:
+            self._bulk.ids.append(candidate.execution_id)
             bulk.append(candidate)
         else:
-            self._park(candidate)
+            candidate = self._park(sent, candidate)
+        message.options["execution_id"] = candidate.execution_id
 
     def park_listed(self, message: "Message[Any]", delay_ms: float | None) -> None:
         """Park a message that a plain producer put into a Dramatiq list. One that is parked already is none the worse.
@@ -135,38 +201,113 @@ class PriorityBands(Middleware):
         """
         if HINT in message.options:
             return
-        with _failing_closed(message):
-            candidate = read_message(self.gated[message.actor_name], as_sent(message), delay_ms, self._now_ms(delay_ms))
+        with failing_closed(message):
+            candidate = read_message(
+                self.gated[message.actor_name],
+                as_sent(message),
+                delay_ms,
+                self._now_ms(delay_ms),
+                origin=delivery_of(message),
+                is_delivered=True,
+                max_bytes=self._max_message_bytes,
+            )
             try:
                 self.transitions.park(candidate)
-            except DuplicateExecution:
-                log.debug("hint_dropped", execution_id=candidate.execution_id)
+            except DuplicateExecution as duplicate:
+                self._bury_unless_repeated(message, candidate, duplicate)
 
     def _now_ms(self, delay_ms: float | None) -> int:
         # The server's, not this host's: a caller whose clock is off would be due too early or too late (F18).
         return self._views.server_time_ms() if delay_ms else 0
 
-    def _read(self, gated: GatedActor, sent: "Message[Any]", delay: float | None) -> Candidate:
+    def _read(self, broker: Broker, gated: GatedActor, sent: "Message[Any]", delay: float | None) -> Candidate:
+        origin = current_origin() if is_settling() else ""
+        entry = current_entry() if is_settling() else None
+        parent = "" if entry is None else entry.grant.execution_id
+        is_direct = bool(getattr(broker, "pulls_lanes", False)) and not is_settling()
         try:
-            return read_message(gated, sent, delay, self._now_ms(delay))
+            check_options(broker, sent)
+            return read_message(
+                gated,
+                sent,
+                delay,
+                self._now_ms(delay),
+                is_direct=is_direct,
+                parent=parent,
+                origin=origin,
+                is_delivered=not is_settling(),
+                max_bytes=self._max_message_bytes,
+            )
         except InvalidRequest as rejection:
             if is_settling():
-                self._bury(refused_candidate(gated, sent), rejection)
+                self._bury(refused_candidate(gated, sent, parent, origin), rejection)
             raise
 
-    def _park(self, candidate: Candidate) -> None:
+    def _park(self, sent: "Message[Any]", candidate: Candidate) -> Candidate:
         try:
             self.transitions.park(candidate)
-        except DuplicateExecution:
-            # A plain broker's delay queue re-enqueues a hint when it is due; an attempt that died after its hooks had
-            # run sends the next step once more. Neither is a new request.
-            if not isinstance(threading.current_thread(), ConsumerThread) and not is_settling():
-                raise
-            log.debug("sent_before", execution_id=candidate.execution_id)
+        except DuplicateExecution as duplicate:
+            return self._sent_again(sent, candidate, duplicate)
+        except QueueUnavailable:
+            self.unsure.add([candidate.execution_id])
+            raise
         except QueueRejected as rejection:
             if is_settling():
                 self._bury(candidate, rejection)
             raise
+        return candidate
+
+    def _sent_again(self, sent: "Message[Any]", candidate: Candidate, duplicate: DuplicateExecution) -> Candidate:
+        if _comes_from_delay_queue():
+            return candidate  # the hint of what was parked when it was sent
+        if is_settling():
+            self._bury_unless_repeated(sent, candidate, duplicate)
+            return candidate
+        if "execution_id" in sent.options or not has_made_up_id(sent) or candidate.execution_id in self.unsure:
+            raise duplicate  # it names what was sent before, or may be that
+        again = replace(candidate, execution_id=derived_id(sent.message_id, new_execution_id()))
+        self.transitions.park(again)
+        return again
+
+    def send_again(
+        self,
+        broker: Broker,
+        message: "Message[Any]",
+        delay: int | None,
+        duplicate: DuplicateExecution,
+        *,
+        is_named: bool,
+    ) -> "Message[Any] | QueueRejected":
+        """What was sent in bulk, under an id that is known: another execution, unless it named that (`is_named`).
+
+        Returns:
+            The message, or why it was refused.
+        """
+        sent = as_sent(message)
+        if not is_named:
+            del sent.options["execution_id"]
+        try:
+            with failing_closed(message):
+                gated = self.gated[message.actor_name]
+                candidate = self._sent_again(sent, self._read(broker, gated, sent, delay), duplicate)
+        except QueueRejected as rejection:
+            return rejection
+        message.options["execution_id"] = candidate.execution_id
+        return message
+
+    def _bury_unless_repeated(self, sent: "Message[Any]", candidate: Candidate, duplicate: DuplicateExecution) -> None:
+        # An id that its sender did not name tells the sending by itself.
+        if not candidate.origin or duplicate.origin in (candidate.origin, digest(sent.message_id)):
+            log.debug("sent_before", execution_id=candidate.execution_id)
+            return
+        refused = replace(candidate, execution_id=derived_id(candidate.execution_id, candidate.origin))
+        if self.transitions.bury(refused, duplicate.code):
+            log.warning(
+                "duplicate_rejected",
+                execution_id=candidate.execution_id,
+                state=duplicate.state,
+                kept_as=refused.execution_id,
+            )
 
     def _bury(self, candidate: Candidate, rejection: QueueRejected) -> None:
         # Raised inside an after-hook (a pipeline's next step, a callback), Dramatiq would swallow it.
@@ -177,22 +318,36 @@ class PriorityBands(Middleware):
     def bulk(self) -> Generator[Parking]:
         """Within it, this thread's messages are checked, and parked together, many a call."""
         with self.transitions.parking() as parking:
-            self._bulk.parking = parking
+            ids: list[str] = []
+            self._bulk.parking, self._bulk.ids = parking, ids
             try:
                 yield parking
+            except QueueUnavailable:
+                self.unsure.add(ids)
+                raise
             finally:
-                del self._bulk.parking
+                del self._bulk.parking, self._bulk.ids
+
+    @contextmanager
+    def gathering(self) -> Generator[list[Candidate]]:
+        """Within it, this thread's messages are checked, and none is parked."""
+        gathered: list[Candidate] = []
+        self._bulk.parking, self._bulk.ids = gathered, []
+        try:
+            yield gathered
+        finally:
+            del self._bulk.parking, self._bulk.ids
 
 
-@contextmanager
-def _failing_closed(message: "Message[Any]") -> Generator[None]:
-    """Let nothing out but `MiddlewareError`s: any other is logged by Dramatiq, and the message taken for sent."""
-    try:
-        yield
-    except MiddlewareError:
-        raise
-    except redis.RedisError as error:
-        raise QueueUnavailable(f"Redis refused: {error}") from error
-    except Exception as error:
-        log.exception("message_not_parked", message_id=message.message_id, actor=message.actor_name)
-        raise InvalidRequest("message", f"it could not be parked: {type(error).__name__}") from error
+def _held_again(message: "Message[Any]") -> "tuple[Entry, Message[Any]] | None":
+    entry = current_entry()
+    held = None if entry is None else entry.message
+    if entry is None or held is None or message.actor_name != held.actor_name:
+        return None
+    is_same = is_own(message, entry.grant.execution_id, held) and q_name(message.queue_name) == held.queue_name
+    return (entry, held) if is_same else None
+
+
+def _comes_from_delay_queue() -> bool:
+    # Where a plain broker's consumer enqueues what is due.
+    return isinstance(threading.current_thread(), ConsumerThread)

@@ -6,33 +6,45 @@ action or gates behave exactly as on `RedisBroker`. What a process holds and has
 if it dies, its leases run out.
 """
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Final, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import redis
-import structlog
 from dramatiq import Message
 from dramatiq.broker import Consumer
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.common import q_name
 from dramatiq.errors import BrokerConnectionError
-from dramatiq.middleware import Middleware, MiddlewareError, default_middleware
+from dramatiq.middleware import Middleware, MiddlewareError
 
-from ..scheduler.errors import QueueRejected
+from ..configs.logger import Logger
+from ..configs.prefix import prefix_of
+from ..configs.unread import warn_of_unread
+from ..scheduler.errors import DuplicateExecution, QueueRejected
 from ..scheduler.queue import ExecutionQueueService
-from ..scheduler.scripts import readable
+from ..scheduler.scripts import DEADLINE_SECONDS
+from ..scheduler.sentinel import is_sentinel_url, sentinel_pool
+from ..scheduler.wire import check_client, readable
 from .bands import PriorityBands
 from .current import current_entry, is_settling
 from .delivery import copied
+from .dramatiq_lists import DramatiqLists
 from .errors import UNAVAILABLE
 from .gate import ConcurrencyGate
-from .lane import LIST_TOKEN, LaneConsumer
+from .groups import Groups
+from .lane import LaneConsumer
+from .lane_bounds import LaneBounds
 from .lists import DelayConsumer
+from .off_loop import off_loop
 from .process import LaneProcess
+from .requests import MAX_MESSAGE_BYTES
+from .seeding import Seeding
+from .wake_list import WakeLists
 
-log = structlog.get_logger(__name__)
-MAX_LIST_TOKENS: Final = 64
-SOCKET_TIMEOUT_SECONDS: Final = 5.0
+if TYPE_CHECKING:
+    from ..configs.settings import Settings
+
+log = Logger(__name__)
 
 
 class BandedRedisBroker(RedisBroker):
@@ -45,32 +57,93 @@ class BandedRedisBroker(RedisBroker):
         *,
         url: str | None = None,
         middleware: list[Middleware] | None = None,
-        prefix: str = "exec_queue",
+        prefix: str | None = None,
         lease_ttl_ms: int = 30_000,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        settings: "Settings | None" = None,
+        lanes: Mapping[str, Mapping[str, int]] | None = None,
+        max_concurrent_executions: int | None = None,
+        max_queue_size: int | None = None,
+        max_executions_per_user: int | None = None,
+        stale_timeout_seconds: int | None = None,
         **parameters: Any,
     ) -> None:
         """Takes what `RedisBroker` takes, and brings both middleware.
 
         Args:
-            url: Of the Redis or Valkey server.
+            url: Of the Redis or Valkey server, or of its sentinels: redis+sentinel://host,host/service/0.
             middleware: In place of Dramatiq's default list; both of ours are added to it.
-            prefix: What the queue's keys begin with.
+            prefix: What the queue's keys begin with; without it, it follows ``namespace=``, so that two namespaces on
+                one server have no lane in common: ``exec_queue``, or ``staging:exec_queue``.
             lease_ttl_ms: How long a grant lasts without renewal; a third of it is the heartbeat.
+            deadline_seconds: How long a call of the queue may take in all, retries included, whatever the server does.
+            max_message_bytes: A longer message of a gated actor is refused.
+            settings: Given by `from_settings`; workers set what they say of limits where Redis has nothing set yet.
+            lanes: Bounds by lane, such as ``{"emails": {"max_queue_size": 5_000}}``, set where nobody has set any.
+            max_concurrent_executions: How many hold a slot at once, in each lane but `executions` that `lanes` gives no
+                such bound; likewise the next three.
+            max_queue_size: How many wait; one more is refused (QueueFull).
+            max_executions_per_user: How many of one user wait; one more is refused (UserLimitExceeded).
+            stale_timeout_seconds: What waits longer ends as EXPIRED.
             **parameters: As for `RedisBroker`.
+
+        Raises:
+            InvalidRequest: If a lane's name, a bound or its value is not allowed.
         """
-        super().__init__(url=url, middleware=[], **parameters)
+        if settings is None:
+            warn_of_unread("BandedRedisBroker()", instead="BandedRedisBroker.from_settings()")
+        if parameters.get("client") is not None:
+            check_client(parameters["client"])
+        if url is not None and is_sentinel_url(url):
+            url, parameters["client"] = None, redis.Redis(connection_pool=sentinel_pool(url))
+        # Whoever patches `Broker.__init__` (Sentry, say) adds middleware there, before anything of ours exists.
+        self._brought: tuple[Middleware, ...] = ()
+        super().__init__(url=url, middleware=middleware, **parameters)
         self._use(cast("redis.Redis", self.client))
-        self.queue = ExecutionQueueService(self.plain_client, prefix=prefix)
-        scripts = self.queue.scripts
-        self.bands = PriorityBands(scripts=scripts)
-        self.gate = ConcurrencyGate(scripts=scripts, lease_ttl_ms=lease_ttl_ms)
-        self.process = LaneProcess(
-            self.queue.transitions, self.bands, self.gate.held, lease_ttl_ms, enqueue=self._enqueue
+        self.queue = ExecutionQueueService(
+            self.plain_client,
+            prefix=prefix_of(self.namespace) if prefix is None else prefix,
+            deadline_seconds=deadline_seconds,
         )
-        if middleware is None:
-            middleware = [each() for each in default_middleware]
-        for each in (*middleware, self.process, self.bands, self.gate):
+        every = {
+            "max_concurrent_executions": max_concurrent_executions,
+            "max_queue_size": max_queue_size,
+            "max_executions_per_user": max_executions_per_user,
+            "stale_timeout_seconds": stale_timeout_seconds,
+        }
+        self.bounds = LaneBounds(self.queue.controls, lanes or {}, every)
+        scripts = self.queue.scripts
+        self.bands = PriorityBands(scripts=scripts, max_message_bytes=max_message_bytes)
+        self.gate = ConcurrencyGate(scripts=scripts, lease_ttl_ms=lease_ttl_ms)
+        self._wake_lists = WakeLists(scripts)
+        self.groups = Groups(self)
+        self.lists = DramatiqLists(self.plain_client, self.namespace)
+        self.process = LaneProcess(
+            self.queue.transitions,
+            self.bands,
+            self.gate.held,
+            self._wake_lists,
+            lease_ttl_ms,
+            enqueue=self._enqueue,
+            bounds=self.bounds,
+        )
+        self._brought = (self.bands, self.gate)
+        seeding = [] if settings is None else [Seeding(self.queue, settings)]
+        for each in (*seeding, self.process, *self._brought):
             self.add_middleware(each)
+
+    @classmethod
+    def from_settings(cls, **arguments: Any) -> Self:
+        """A broker as ``BANDMASTER_…`` variables and the TOML file say it; arguments, as the constructor's, go before.
+
+        Raises:
+            SettingsError: If a setting is wrong or unknown.
+            QueueUnavailable: If the server's URL cannot be used.
+        """
+        from .configured import arguments_of_settings  # noqa: PLC0415  # who needs no settings does not pay for them
+
+        return cls(**arguments_of_settings(arguments))
 
     def _use(self, client: "redis.Redis") -> None:
         # Messages are bytes: a client that decodes its replies is replaced by one to the same server that does not.
@@ -93,10 +166,10 @@ class BandedRedisBroker(RedisBroker):
         Raises:
             ValueError: If it is one of ours: this broker brings both.
         """
-        if isinstance(middleware, PriorityBands | ConcurrencyGate) and middleware not in (self.bands, self.gate):
+        if isinstance(middleware, PriorityBands | ConcurrencyGate) and middleware not in self._brought:
             raise ValueError(f"BandedRedisBroker brings {type(middleware).__name__} itself: do not add another")
         super().add_middleware(middleware, before=before, after=after)
-        ours = [each for each in (self.bands, self.gate) if each in self.middleware]
+        ours = [each for each in self._brought if each in self.middleware]
         self.middleware = [each for each in self.middleware if each not in ours] + ours
 
     def emit_before(self, signal: str, *args: Any, **kwargs: Any) -> None:
@@ -136,6 +209,8 @@ class BandedRedisBroker(RedisBroker):
             QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
             QueueUnavailable: If Redis did not answer.
         """
+        if self.groups.take(message, delay):
+            return message
         try:
             return self._enqueue(message, delay)
         except UNAVAILABLE as error:
@@ -148,25 +223,16 @@ class BandedRedisBroker(RedisBroker):
             return message
 
     def _enqueue(self, message: "Message[Any]", delay: int | None) -> "Message[Any]":
-        if message.actor_name not in self.bands.gated:
+        if not self.bands.takes(message):
             listed: Message[Any] = cast("Any", super()).enqueue(message, delay=delay)
             if delay is None and message.queue_name in self.bands.lanes:
-                self._point_to_list(message.queue_name)
+                self._wake_lists.point_to_list(message.queue_name)
             return listed
+        self.bounds.put_down((message.queue_name,))
         parked = copied(message)
         self.emit_before("enqueue", parked, delay)
         self.emit_after("enqueue", parked, delay)
         return parked
-
-    def _point_to_list(self, lane: str) -> None:
-        wake = self.queue.scripts.keys.wake(lane)
-        try:
-            # No script pops tokens that nobody waits for, so their number is bounded here.
-            self.plain_client.pipeline(transaction=False).rpush(wake, LIST_TOKEN).ltrim(
-                wake, 0, MAX_LIST_TOKENS - 1
-            ).execute()
-        except redis.RedisError as error:
-            log.debug("list_token_lost", lane=lane, error=str(error))  # it costs a second; the message is sent
 
     def send_many(
         self, messages: Iterable["Message[Any]"], *, delay: int | None = None
@@ -182,10 +248,11 @@ class BandedRedisBroker(RedisBroker):
         results: list[Message[Any] | QueueRejected] = []
         parked: dict[int, int] = {}
         messages = list(messages)  # what making them raises comes before anything is sent
+        self.bounds.put_down({each.queue_name for each in messages if each.actor_name in self.bands.gated})
         with self.bands.bulk() as parking:
             for message in messages:
                 try:
-                    if message.actor_name in self.bands.gated:
+                    if self.bands.takes(message):
                         sent, known = copied(message), len(parking)
                         self.emit_before("enqueue", sent, delay)
                         # A hook may have sent others before it; the retry of the current message is no candidate.
@@ -199,45 +266,48 @@ class BandedRedisBroker(RedisBroker):
             outcomes = parking.finish()
         for index, result in enumerate(results):
             outcome = outcomes[parked[index]] if index in parked else None
+            if isinstance(outcome, DuplicateExecution):
+                sent, is_named = cast("Message[Any]", result), "execution_id" in messages[index].options
+                outcome = self.bands.send_again(self, sent, delay, outcome, is_named=is_named)
             if isinstance(outcome, QueueRejected):
                 results[index] = outcome
             elif outcome is not None:
                 self.emit_after("enqueue", result, delay)
         return results
 
-    def wait_for_wake(self, lane: str, seconds: float) -> bytes | None:
-        """Sit on a lane's wake list until a token comes, for so long at most.
+    async def asend_many(
+        self, messages: Iterable["Message[Any]"], *, delay: int | None = None
+    ) -> "list[Message[Any] | QueueRejected]":
+        """`send_many`, while the event loop goes on."""
+        listed = list(messages)
+        return await off_loop(lambda: self.send_many(listed, delay=delay))
 
-        Returns:
-            The token; None if none came.
-        """
-        popped = self.plain_client.blpop([self.queue.scripts.keys.wake(lane)], timeout=self._bounded(seconds))
-        return popped[1] if popped else None
+    def _dispatch(self, command: str) -> Callable[..., Any]:
+        dispatch: Callable[..., Any] = cast("Any", super())._dispatch(command)
 
-    def wait_for_list(self, queue_name: str, seconds: float) -> None:
-        """Wait until a Dramatiq list is not empty, for so long at most, and take nothing from it."""
-        key = f"{self.namespace}:{queue_name}"
-        self.plain_client.blmove(key, key, self._bounded(seconds), "LEFT", "LEFT")
+        def fetch(*arguments: str | int) -> Any:
+            with self.lists.turn() as has_turn:
+                return dispatch(*arguments) if has_turn else []
 
-    def _bounded(self, seconds: float) -> float:
-        timeout: float | None = self.plain_client.connection_pool.connection_kwargs.get("socket_timeout")
-        return min(seconds, (timeout or SOCKET_TIMEOUT_SECONDS) / 2)
+        return fetch if command == "fetch" else dispatch
 
     def command(self, name: str, queue_name: str, *arguments: str | int) -> Any:
         """Have Dramatiq's own script do something with a list."""
-        return cast("Any", self)._dispatch(name)(queue_name, *arguments)
+        return self._dispatch(name)(queue_name, *arguments)
 
     def do_qsize(self, queue_name: str) -> int:
         """How many messages a queue has: its list, its delay queue and its lane."""
         return int(self.command("qsize", queue_name)) + self.queue.views.lane_size(q_name(queue_name))
 
     def flush(self, queue_name: str) -> None:
-        """Drop all messages of a queue, and cancel all executions of its lane."""
+        """Drop all messages of a queue, and cancel all executions of its lane; nobody is told of an end."""
         super().flush(queue_name)
         for execution_id in self.queue.views.members(queue_name):
-            self.queue.remove(execution_id)
+            self.queue.transitions.remove(execution_id, silent=True)
+        self.queue.outbox.empty(queue_name)
 
     def close(self) -> None:
-        """Stop what this broker runs in the background."""
+        """Stop what this broker runs in the background, and close the queue's connections."""
         self.process.close()
+        self.queue.close()
         super().close()

@@ -1,14 +1,19 @@
 """The free threads of one worker process, shared by its lanes and its plain queues.
 
-In the flow: a party (a lane, or a queue's list) takes as many permits as it may start messages, and gives back those it
-did not use; whoever ends a message gives its permit back, or passes it to the next execution that its release admitted.
-So a grant exists only while a thread stands behind it. A permit that comes free goes to the waiting party that holds
-the fewest, so that no saturated one starves another. Permits live in memory: if the process dies, so do its threads.
+In the flow: a party takes as many permits as it may start messages, and gives back those it did not use; whoever ends a
+message gives its permit back, or passes it to the next execution that its release admitted. All lanes together are one
+party, all Dramatiq lists the other. So a grant exists only while a thread stands behind it. A permit that comes free
+goes to the waiting party that holds the fewest, so that no saturated one starves another. Permits live in memory: if
+the process dies, so do its threads.
 """
 
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Final
+
+LANES: Final = "lanes"
+LISTS: Final = "lists"
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +28,7 @@ class Budget:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._left_over = threading.Condition(self._lock)
         self._total = 0
         self._held: Counter[str] = Counter()
         self._waiters: list[_Waiter] = []
@@ -57,14 +63,33 @@ class Budget:
             # A permit that comes free goes to a waiter, so free permits mean that nobody waits.
             if self.free > 0:
                 return self._take(party, min(most, self.free))
+            if timeout_seconds <= 0:
+                return 0
             waiter = _Waiter(party)
             self._waiters.append(waiter)
-        waiter.turn.wait(timeout_seconds)
+        try:
+            waiter.turn.wait(timeout_seconds)
+        except BaseException:
+            # The thread dies: a permit that is given to who waits no more would be lost for good.
+            self._withdraw(waiter)
+            raise
         with self._lock:
             if waiter.given:
                 return 1 + self._take(party, max(0, min(most - 1, self.free)))
             self._waiters.remove(waiter)
             return 0
+
+    def _withdraw(self, waiter: _Waiter) -> None:
+        with self._lock:
+            if not waiter.given:
+                self._waiters.remove(waiter)
+                return
+        self.give(waiter.party)
+
+    def wait_until_free(self, timeout_seconds: float) -> bool:
+        """Wait until there is a permit that no party waits for, and leave it; False if there was none in time."""
+        with self._left_over:
+            return self._left_over.wait_for(lambda: self.free > 0, timeout_seconds)
 
     def give(self, party: str, count: int = 1) -> None:
         """Give permits back: each to the waiting party that holds the fewest, if one waits."""
@@ -77,6 +102,8 @@ class Budget:
                     self._take(waiter.party, 1)
                     waiter.given = True
                     waiter.turn.set()
+            if self.free > 0:
+                self._left_over.notify()
 
     def passes_on(self, party: str) -> bool:
         """Whether a permit that this party frees goes to another, which waits and holds fewer."""

@@ -1,4 +1,4 @@
-"""What the calling code works on: the entry whose body runs, and whether the body is over and its hooks run.
+"""What the calling code works on: the message, the entry whose body runs, and whether it is over and its hooks run.
 
 Context variables, so that the body of an `async` actor, which runs on the event loop's thread, sees its own grant.
 Nothing here outlives the process.
@@ -6,16 +6,21 @@ Nothing here outlives the process.
 
 from contextvars import ContextVar
 
+from dramatiq import MessageProxy
+
 from ..scheduler.grants import Grant
+from .execution_ids import DELIVERY_ID
 from .held import Entry
 
 _entry: ContextVar[Entry | None] = ContextVar("bandmaster_entry", default=None)
+_message: ContextVar[MessageProxy | None] = ContextVar("bandmaster_message", default=None)
 _settling: ContextVar[bool] = ContextVar("bandmaster_settling", default=False)
 
 
-def enter(entry: Entry | None) -> None:
+def enter(entry: Entry | None, message: MessageProxy | None = None) -> None:
     """This thread now works on a message, under this entry or under none."""
     _entry.set(entry)
+    _message.set(message)
     _settling.set(False)
 
 
@@ -37,6 +42,14 @@ def current_entry() -> Entry | None:
 def is_settling() -> bool:
     """Whether hooks run after a body, in this thread."""
     return _settling.get()
+
+
+def current_origin() -> str:
+    """What names the work whose hooks run: its execution, or, if it is not gated, the delivery of its message."""
+    entry, message = _entry.get(), _message.get()
+    if entry is not None:
+        return entry.grant.execution_id
+    return "" if message is None else f"{message.message_id}/{message.options.get(DELIVERY_ID) or ''}"
 
 
 def current_grant() -> Grant | None:

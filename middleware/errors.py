@@ -3,14 +3,16 @@
 ::
 
     BandmasterError
+    ├── ExecutionExpired       what `get_result` tells of one that waited too long
+    ├── ExecutionFailed        likewise of one that was given up without a result
     ├── MiddlewareMissing      a worker cannot boot: one middleware needs another
     ├── StaleGrant
     │   └── LostGrant          a hook would send on what came of a grant that was lost
     └── QueueUnavailable
         └── SettlementPending  also Dramatiq's ConnectionClosed: it acknowledges again in a while
 
-All are `MiddlewareError`s: any other exception in a hook would be logged and ignored. `UNAVAILABLE` are those that mean
-that Redis cannot be reached or cannot write now, whichever layer says so.
+Those that a hook raises are `MiddlewareError`s: any other exception there would be logged and ignored. `UNAVAILABLE`
+are those that mean that Redis cannot be reached or cannot write now, whichever layer says so.
 """
 
 from typing import Final
@@ -20,7 +22,7 @@ from dramatiq.errors import ConnectionClosed
 from dramatiq.middleware import MiddlewareError
 from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, TryAgainError
 
-from ..scheduler.errors import BandmasterError, QueueUnavailable, StaleGrant
+from ..scheduler.errors import BandmasterError, QueueUnavailable, StaleGrant, shown
 
 UNAVAILABLE: Final = (
     QueueUnavailable,
@@ -31,6 +33,23 @@ UNAVAILABLE: Final = (
     TryAgainError,
     OutOfMemoryError,
 )
+
+
+class ExecutionExpired(BandmasterError):
+    """The execution waited longer than it may, and never ran."""
+
+    def __init__(self, *, execution_id: str) -> None:
+        super().__init__(f"execution {shown(execution_id)} expired: it waited longer than it may; send it again")
+        self.execution_id = execution_id
+
+
+class ExecutionFailed(BandmasterError):
+    """The execution was given up without a result: it was refused, or whatever ran it died each time."""
+
+    def __init__(self, *, execution_id: str, reason: str) -> None:
+        super().__init__(f"execution {shown(execution_id)} was given up without a result: {reason}")
+        self.execution_id = execution_id
+        self.reason = reason
 
 
 class MiddlewareMissing(BandmasterError, MiddlewareError):

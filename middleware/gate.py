@@ -5,15 +5,18 @@ those of Results, Pipelines and Callbacks. On `BandedRedisBroker` the message br
 only a hint, and `Hints` asks for one. If the process dies while a body runs, its lease runs out and it is reaped.
 """
 
+import time
 from typing import Any, ClassVar
 
 import redis
-import structlog
 from dramatiq import Broker, MessageProxy, Worker
 from dramatiq.middleware import Middleware
 
+from ..configs.logger import Logger
+from ..configs.prefix import PREFIX
+from ..scheduler.eviction import warn_of_eviction
 from ..scheduler.keys import Keys
-from ..scheduler.scripts import Scripts
+from ..scheduler.scripts import DEADLINE_SECONDS, Scripts
 from .bands import PriorityBands
 from .current import current_entry, leave, settle
 from .delivery import plain_message
@@ -21,9 +24,10 @@ from .errors import MiddlewareMissing
 from .held import GrantedMessage, Held
 from .hints import Hints
 from .interrupts import ExecutionCancelled
-from .mute import leave_out_silent_skips, mute, skip_silently
+from .mute import leave_out_silent_ends, mute, skip_silently
+from .results import keep_results
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 
 class ConcurrencyGate(Middleware):
@@ -35,19 +39,23 @@ class ConcurrencyGate(Middleware):
         self,
         redis_client: "redis.Redis | None" = None,
         *,
-        prefix: str = "exec_queue",
+        prefix: str | None = None,
         scripts: Scripts | None = None,
         lease_ttl_ms: int = 30_000,
+        deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
         """Needs a client and nothing else.
 
         Args:
             redis_client: Of the server that holds the queue.
-            prefix: What its keys begin with.
-            scripts: In place of both, when they are shared.
+            prefix: What its keys begin with; without it, it is that of `PriorityBands`.
+            scripts: In place of these and the deadline, when they are shared.
             lease_ttl_ms: How long a grant lasts without renewal.
+            deadline_seconds: How long a call of the queue may take in all, retries included.
         """
-        self.scripts = scripts or Scripts(redis_client or redis.Redis(), Keys(prefix))
+        self._client = redis_client or (redis.Redis() if scripts is None else scripts.client)
+        self._follows = scripts is None and prefix is None
+        self.scripts = scripts or Scripts(self._client, Keys(prefix or PREFIX), deadline_seconds=deadline_seconds)
         self.held = Held()
         self.lease_ttl_ms = lease_ttl_ms
         self._hints: Hints | None = None
@@ -58,8 +66,11 @@ class ConcurrencyGate(Middleware):
         Raises:
             MiddlewareMissing: If `PriorityBands` was not added.
         """
-        leave_out_silent_skips()
+        leave_out_silent_ends()
         bands = self._bands_of(broker)
+        keys = bands.transitions.scripts.keys
+        if self._follows and keys != self.scripts.keys:
+            self.scripts = Scripts(self._client, keys, deadline_seconds=self.scripts.deadline_seconds)
         first: list[Middleware] = []
         if not getattr(broker, "pulls_lanes", False):
             self._hints = Hints(self.scripts, bands, self.held, self.lease_ttl_ms)
@@ -67,6 +78,11 @@ class ConcurrencyGate(Middleware):
         # A new list, since Dramatiq walks through the old one in this moment.
         others = [each for each in broker.middleware if each is not self and not isinstance(each, Hints)]
         broker.middleware = [*first, *others, self]
+        keep_results(broker)
+
+    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """Say what an operator has to know about the server."""
+        warn_of_eviction(self.scripts.client)
 
     def _bands_of(self, broker: Broker) -> PriorityBands:
         for each in broker.middleware:
@@ -99,12 +115,13 @@ class ConcurrencyGate(Middleware):
         entry = current_entry()
         if entry is not None:
             self.held.end(entry)
-            entry.raised = exception
+            entry.raised, entry.ended_at = exception, time.monotonic()
             if not entry.is_valid():
                 entry.lost = True
                 mute(message)
                 log.warning("stale_attempt_ended", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
             elif isinstance(exception, ExecutionCancelled):
+                log.info("body_cancelled", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
                 message.fail()  # it ends as cancelled: nothing is tried again, and who waits for its result is told
         settle()
 

@@ -17,12 +17,11 @@ from .delivery import as_sent, decoded
 from .gated_actor import GatedActor
 
 
-def message_of(grant: Grant, lane: str, gated: Mapping[str, GatedActor], broker: Broker) -> "Message[Any]":
+def message_of(grant: Grant, gated: Mapping[str, GatedActor], broker: Broker) -> "Message[Any]":
     """The message of a grant.
 
     Args:
         grant: As admitted.
-        lane: Its lane.
         gated: The gated actors by name.
         broker: Whose actors are known here.
 
@@ -31,7 +30,7 @@ def message_of(grant: Grant, lane: str, gated: Mapping[str, GatedActor], broker:
             actor of the lane runs events.
         ActorNotFound: If its actor is not declared here.
     """
-    message = _stored(grant) or _made(grant, lane, gated)
+    message = _stored(grant) or _made(grant, gated)
     broker.get_actor(message.actor_name)
     if grant.event is not None:
         try:
@@ -52,10 +51,10 @@ def _stored(grant: Grant) -> "Message[Any] | None":
         raise InvalidRequest("message", "it cannot be read") from None
 
 
-def _made(grant: Grant, lane: str, gated: Mapping[str, GatedActor]) -> "Message[Any]":
-    runner = next((actor for actor in gated.values() if actor.runs_events and actor.lane == lane), None)
+def _made(grant: Grant, gated: Mapping[str, GatedActor]) -> "Message[Any]":
+    runner = next((actor for actor in gated.values() if actor.runs_events and actor.lane == grant.lane), None)
     if runner is None:
-        raise InvalidRequest("lane", f"no actor of lane {lane} runs events here")
+        raise InvalidRequest("lane", f"no actor of lane {grant.lane} runs events here")
     return Message(
-        queue_name=lane, actor_name=runner.name, args=(), kwargs={}, options={}, message_id=grant.execution_id
+        queue_name=grant.lane, actor_name=runner.name, args=(), kwargs={}, options={}, message_id=grant.execution_id
     )

@@ -5,85 +5,49 @@ was sent; what Redis calls stale is marked lost, and a body whose execution was 
 dies or stops, the leases run out (F1, F4); if Redis is away, entries run out on the monotonic clock.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Final
 
-import redis
-import structlog
-
-from ..scheduler.errors import BandmasterError
 from ..scheduler.grants import Renewal
 from ..scheduler.transitions import Transitions
 from .held import Entry, Held
+from .round_thread import RoundThread, done
 
-log = structlog.get_logger(__name__)
+NAME: Final = "bandmaster-heartbeat"
 ROUND_SECONDS: Final = 1.0
-JOIN_SECONDS: Final = 5.0
-"""How long a stop waits for a round that hangs in Redis; the thread is a daemon."""
 
 
 class Heartbeat:
     """Renews until it is stopped."""
 
-    def __init__(self, transitions: Transitions, held: Held, lease_ttl_ms: int) -> None:
+    def __init__(self, transitions: Transitions, held: Held, lease_ttl_ms: int, also: Callable[[], None]) -> None:
+        """Nothing is started yet.
+
+        Args:
+            transitions: Of the server.
+            held: What is renewed.
+            lease_ttl_ms: For how long.
+            also: What else to do each round, a second or less long.
+        """
         self._transitions = transitions
         self._held = held
         self._lease_ttl_ms = lease_ttl_ms
-        self._stopped = threading.Event()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._also = also
+        self._due = 0.0
+        self.rounds = RoundThread(NAME, self._round, pause_seconds=min(self.interval_seconds, ROUND_SECONDS))
 
     @property
     def interval_seconds(self) -> float:
         """A third of the lease, so that a lost renewal costs nothing."""
         return self._lease_ttl_ms / 3000
 
-    @property
-    def is_running(self) -> bool:
-        """Whether its thread is alive."""
-        return self._thread is not None and self._thread.is_alive()
-
-    @property
-    def thread(self) -> threading.Thread | None:
-        """Its thread, while there is one."""
-        return self._thread
-
-    def start(self, also: Callable[[], None]) -> None:
-        """Start the thread, unless it runs; `also` is what else to do each round, a second or less long."""
-        with self._lock:
-            if self.is_running:
-                return
-            # Each thread has its own: one that was stopped while it hung must not come back to life.
-            self._stopped = threading.Event()
-            self._thread = threading.Thread(
-                target=self._run, args=(also, self._stopped), name="bandmaster-heartbeat", daemon=True
-            )
-            self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread, and wait for it a while."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join(JOIN_SECONDS)
-            self._thread = None
-
-    def _run(self, also: Callable[[], None], stopped: threading.Event) -> None:
-        due = time.monotonic() + self.interval_seconds
-        while not stopped.wait(min(self.interval_seconds, ROUND_SECONDS)):
-            if time.monotonic() >= due:
-                due = time.monotonic() + self.interval_seconds
-                self._guarded(self.beat)
-            self._guarded(also)
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except (BandmasterError, redis.RedisError) as error:
-            log.warning("heartbeat_failed", error=str(error))
-        except Exception:  # the loop must outlive any one round: leases depend on it
-            log.exception("heartbeat_failed")
+    def _round(self) -> None:
+        began = time.monotonic()
+        # One that failed is made up for in the next round: after an outage the leases have not much left.
+        if began >= self._due and done(self.beat, NAME):
+            self._due = began + self.interval_seconds
+        self._also()
 
     def beat(self) -> None:
         """Renew everything that is held, once."""

@@ -7,6 +7,7 @@ the process dies, the leases run out and the executions are reaped.
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from dramatiq import Message, MessageProxy
 
 from ..scheduler.grants import Grant
 from ..scheduler.scripts import Call
-from .interrupts import ExecutionCancelled, forget_interrupt, interrupt
+from .interrupts import ExecutionCancelled, forget_interrupt, interrupt, running_greenlet
 
 
 @dataclass(slots=True, eq=False)
@@ -22,7 +23,6 @@ class Entry:
     """One grant held here."""
 
     grant: Grant
-    lane: str
     deadline: float
     """On this process's monotonic clock, counted from before the call that gave or renewed the lease was sent: when it
     is over, the execution may be another's, whatever Redis is believed to say."""
@@ -40,6 +40,8 @@ class Entry:
     cancelled: bool = False
     """Its body was told that its execution was cancelled."""
     thread_id: int = 0
+    greenlet: Any = None
+    """What its body runs in under gevent."""
     raised: BaseException | None = None
     message: "Message[Any] | None" = None
     """As it was admitted."""
@@ -47,6 +49,10 @@ class Entry:
     """The message that replaces this one, and its delay in ms: a re-enqueue noted, applied at ack in one transition."""
     unsent: "list[tuple[Message[Any], int | None]]" = field(default_factory=list["tuple[Message[Any], int | None]"])
     """What the hooks sent on (a pipeline's next step, a callback) while Redis was away: sent before it is settled."""
+    unstored: "list[Callable[[], None]]" = field(default_factory=list["Callable[[], None]"])
+    """What stores its result, while the store of results is away: done before it is settled."""
+    ended_at: float = 0.0
+    """When its body ended, on the monotonic clock."""
     settlement: Call | None = None
     """The call that settles it, kept while its reply is lost, so that it takes effect once."""
     hint: "Message[Any] | None" = None
@@ -57,9 +63,14 @@ class Entry:
     """When that call was first sent: leases that it gives count from then."""
 
     @property
-    def key(self) -> tuple[str, int]:
-        """What names it."""
-        return self.grant.execution_id, self.grant.attempt
+    def key(self) -> tuple[str, str]:
+        """What names it: a server that came back with older data gives the same attempt twice, but no nonce."""
+        return self.grant.execution_id, self.grant.nonce
+
+    @property
+    def lane(self) -> str:
+        """Where it was admitted from."""
+        return self.grant.lane
 
     def is_valid(self) -> bool:
         """Whether the grant is this process's still, as far as its own clock can tell."""
@@ -79,15 +90,15 @@ class GrantedMessage(MessageProxy):
 class Held:
     """The table of one process. Safe to share between threads."""
 
-    _entries: dict[tuple[str, int], Entry] = field(default_factory=dict[tuple[str, int], Entry])
+    _entries: dict[tuple[str, str], Entry] = field(default_factory=dict[tuple[str, str], Entry])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def add(self, grant: Grant, lane: str, sent: float, retries: int = 0) -> Entry:
-        """Enter a grant; `sent` is the monotonic time before the call that gave it."""
-        entry = Entry(grant, lane, sent + grant.lease_ms / 1000, retries)
+    def add(self, grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = False) -> Entry:
+        """Enter a grant, with its permit if it has one; `sent` is the monotonic time before the call that gave it."""
+        entry = Entry(grant, sent + grant.lease_ms / 1000, retries, has_permit)
         with self._lock:
             self._entries[entry.key] = entry
         return entry
@@ -112,7 +123,7 @@ class Held:
             if not entry.is_valid():
                 entry.lost = True
                 return False
-            entry.begun, entry.thread_id = True, threading.get_ident()
+            entry.begun, entry.thread_id, entry.greenlet = True, threading.get_ident(), running_greenlet()
             return True
 
     def cancel(self, entry: Entry) -> None:
@@ -120,7 +131,7 @@ class Held:
         with self._lock:
             if entry.begun and not entry.ended and not entry.cancelled:
                 entry.cancelled = True
-                interrupt(entry.thread_id)
+                interrupt(entry.thread_id, entry.greenlet, lambda: entry.ended)
 
     def end(self, entry: Entry) -> None:
         """Mark that the body is over, in its own thread: from here on it is not interrupted."""

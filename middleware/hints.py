@@ -12,11 +12,13 @@ from enum import StrEnum
 from typing import Any, Final, NoReturn
 
 import redis
-import structlog
 from dramatiq import Broker, Message, MessageProxy, Worker
 from dramatiq.middleware import Middleware, SkipMessage
 
+from ..configs.logger import Logger
 from ..scheduler.errors import InvalidRequest, QueueRejected, QueueUnavailable
+from ..scheduler.maintenance import Maintenance
+from ..scheduler.outbox import Outbox
 from ..scheduler.scripts import Scripts
 from ..scheduler.transitions import NOTHING_NEXT, Transitions
 from ..scheduler.views import Views
@@ -25,15 +27,17 @@ from .bands import PriorityBands
 from .current import current_entry, enter
 from .delivery import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
 from .errors import UNAVAILABLE, SettlementPending
+from .execution_ids import delivery_of, digest, execution_id_of, named_id
 from .gated_actor import GatedActor
 from .heartbeat import Heartbeat
 from .held import Entry, GrantedMessage, Held
 from .mute import skip_silently
-from .requests import execution_id_of
+from .results import store_unstored
 from .settlement import Settlement
+from .telling import Telling
 from .upkeep import Upkeep
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 AGAIN_AFTER_MS: Final = 5_000
 """When Redis could not be asked, the hint comes again after this."""
 
@@ -61,14 +65,17 @@ class Hints(Middleware):
         self._views = Views(scripts)
         self._admissions = Admissions(self._transitions, bands, held, lease_ttl_ms)
         self._settlement = Settlement(self._transitions)
-        self._heartbeat = Heartbeat(self._transitions, held, lease_ttl_ms)
+        self._heartbeat = Heartbeat(self._transitions, held, lease_ttl_ms, self._round)
         self._upkeep = Upkeep(scripts)
+        self._telling = Telling(Outbox(scripts), bands, lease_ttl_ms)
+        self._maintenance = Maintenance(scripts)
+        self._worker: Worker | None = None
         self._stopping = False
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """Start the rounds of this worker: renew, promote, reap, hint at what may run and has no hint."""
-        self._stopping = False
-        self._heartbeat.start(lambda: self._round(broker, worker))
+        self._worker, self._stopping = worker, False
+        self._heartbeat.rounds.start()
 
     def stop(self) -> None:
         """Admit nothing more; leases are still renewed while the worker drains."""
@@ -76,7 +83,8 @@ class Hints(Middleware):
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
         """The worker has drained."""
-        self._heartbeat.stop()
+        self._telling.stop()
+        self._heartbeat.rounds.stop()
 
     def before_process_message(self, broker: Broker, message: MessageProxy) -> None:
         """A message reached a thread: if it is a hint, the best execution of its lane takes its place.
@@ -84,7 +92,7 @@ class Hints(Middleware):
         Raises:
             SkipMessage: If none may run now.
         """
-        enter(None)
+        enter(None, message)
         gated = self._bands.gated.get(message.actor_name)
         if gated is None:
             return
@@ -99,13 +107,13 @@ class Hints(Middleware):
         stamps = {name: message.options[name] for name in DELIVERY_OPTIONS if name in message.options}
         granted.entry.hint = plain_message(message)
         replace_message(message, copied(plain_message(granted), **stamps))
-        enter(granted.entry)
+        enter(granted.entry, message)
 
     def _park_if_unknown(self, gated: GatedActor, message: MessageProxy) -> None:
         if message.options.get(HINT) == HintKind.LANE:
             return
         plain = plain_message(message)
-        if self._views.meta(execution_id_of(plain)):
+        if self._is_parked(plain):
             return
         # A producer without our middleware has parked nothing.
         plain.options.pop(HINT, None)
@@ -118,12 +126,19 @@ class Hints(Middleware):
         except QueueRejected as error:
             raise QueueUnavailable(str(error)) from error  # full: it waits in the broker until there is room
 
+    def _is_parked(self, message: "Message[Any]") -> bool:
+        delivery = delivery_of(message)
+        meta = self._views.meta(execution_id_of(message, delivery, is_delivered=True))
+        if not meta or named_id(message) is None:
+            return bool(meta)
+        return meta.get("lasting", "") in (digest(delivery), digest(message.message_id))
+
     def _admit(self, broker: Broker, lane: str) -> GrantedMessage | None:
         while True:
-            admitted = self._admissions.admit(broker, lane, 1)
+            admitted = self._admissions.admit(broker, (lane,), 1)
             if admitted.messages:
                 return admitted.messages[0]
-            if admitted.wait_ms != 0:
+            if not admitted.more:
                 return None
 
     def _come_again(self, broker: Broker, message: MessageProxy, error: Exception) -> NoReturn:
@@ -167,6 +182,7 @@ class Hints(Middleware):
         gated = self._bands.gated.get(message.actor_name)
         try:
             if not entry.stale:
+                store_unstored(entry)
                 self._settlement.settle(broker, gated, message, entry, NOTHING_NEXT)
         except UNAVAILABLE as error:
             raise SettlementPending(str(error)) from error
@@ -174,17 +190,16 @@ class Hints(Middleware):
             self._held.drop(entry)  # nobody tries again: its lease may run out
             raise
         self._held.drop(entry)
-        self._hint(broker, frozenset({entry.lane}), 1)
+        self._hint(broker, entry.lane, 1)
 
-    def _hint(self, broker: Broker, lanes: frozenset[str], most: int) -> None:
+    def _hint(self, broker: Broker, lane: str, most: int) -> None:
         """Send a hint for each wake token, which says that a slot is free and somebody waits."""
         if self._stopping:
             return
         try:
-            for lane in lanes:
-                tokens: list[bytes] | None = self._scripts.client.lpop(self._scripts.keys.wake(lane), most)
-                for _ in tokens or ():
-                    broker.enqueue(self._hint_at(lane))
+            tokens: list[bytes] | None = self._scripts.client.lpop(self._scripts.keys.wake(lane), most)
+            for _ in tokens or ():
+                broker.enqueue(self._hint_at(lane))
         except (*UNAVAILABLE, redis.RedisError) as error:
             log.warning("hint_not_sent", error=str(error))  # the next round of any worker makes it good
 
@@ -192,15 +207,22 @@ class Hints(Middleware):
         name = next(gated.name for gated in self._bands.gated.values() if gated.lane == lane)
         return Message(queue_name=lane, actor_name=name, args=(), kwargs={}, options={HINT: HintKind.LANE})
 
-    def _round(self, broker: Broker, worker: Worker) -> None:
-        if self._stopping:
+    def _round(self) -> None:
+        worker = self._worker
+        if worker is None or self._stopping:
             return
-        self._upkeep.round()
-        for lane in self._bands.lanes & worker.consumers.keys():
-            if worker.consumers[lane].paused:
-                continue
-            # Nothing is granted, but what is due is promoted, what was lost is reaped, and the lane is known as live.
-            self._transitions.admit(lane, 0, lease_ms=self._lease_ttl_ms, consumer=True)
-            idle = worker.worker_threads - len(self._held) - worker.work_queue.qsize()
-            if idle > 0:
-                self._hint(broker, frozenset({lane}), idle)
+        has_kept_up = self._upkeep.round()
+        consumers = worker.consumers
+        lanes = tuple(lane for lane in self._bands.lanes & consumers.keys() if not consumers[lane].paused)
+        if not lanes:
+            return
+        self._bands.declare_limits(worker.broker)
+        # Nothing is granted, but what is due is promoted, what was lost is reaped, and the lanes are known as live.
+        admission = self._transitions.admit(lanes, 0, lease_ms=self._lease_ttl_ms, consumer=True)
+        if admission.more:
+            self._maintenance.wake()  # a token may have been lost with its hint
+        if admission.untold or has_kept_up:
+            self._telling.begin(worker.broker, lanes)
+        idle = worker.worker_threads - len(self._held) - worker.work_queue.qsize()
+        for lane in lanes if idle > 0 else ():
+            self._hint(worker.broker, lane, idle)

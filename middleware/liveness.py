@@ -11,11 +11,12 @@ import time
 import weakref
 from collections.abc import Callable, Iterable
 
-import structlog
 from dramatiq import Worker
 from dramatiq.worker import ConsumerThread, WorkerThread
 
-log = structlog.get_logger(__name__)
+from ..configs.logger import Logger
+
+log = Logger(__name__)
 
 
 class Progress:

@@ -1,7 +1,8 @@
 """Keeping a message from publishing anything: no result, no next step of a pipeline, no callback of its own.
 
 In the flow: the gate mutes what it skips and what ended under a lost grant, before the hooks that would publish it. To
-skip is in order and not worth a warning, so that line of Dramatiq's is left out, for these messages only.
+skip is in order and not worth a warning, so that line of Dramatiq's is left out, for these messages only; likewise the
+traceback of a body that was interrupted because its execution was cancelled.
 """
 
 import logging
@@ -10,8 +11,11 @@ from typing import Final, NoReturn
 from dramatiq import MessageProxy
 from dramatiq.middleware import SkipMessage
 
+from .interrupts import ExecutionCancelled
+
 WORKER_LOGGER: Final = "dramatiq.worker.WorkerThread"
 SKIP_LINE: Final = "Message %s was skipped."
+RAISED_LINE: Final = "Failed to process message %s with unhandled exception."
 _MARK: Final = "skipped_silently"
 
 
@@ -33,10 +37,12 @@ def skip_silently(message: MessageProxy) -> NoReturn:
     raise SkipMessage("the grant is not this process's, or there is none yet")
 
 
-class _SilentSkips(logging.Filter):
-    """Leaves out the warning about a message that was skipped silently."""
+class _SilentEnds(logging.Filter):
+    """Leaves out the warning about a message that was skipped silently, and the traceback of one that was cancelled."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if record.msg == RAISED_LINE and record.exc_info and isinstance(record.exc_info[1], ExecutionCancelled):
+            return False
         arguments = record.args
         if record.msg != SKIP_LINE or not isinstance(arguments, tuple) or len(arguments) != 1:
             return True
@@ -44,9 +50,9 @@ class _SilentSkips(logging.Filter):
         return not (isinstance(message, MessageProxy) and _MARK in vars(message))
 
 
-_filter = _SilentSkips()
+_filter = _SilentEnds()
 
 
-def leave_out_silent_skips() -> None:
+def leave_out_silent_ends() -> None:
     """Filter the worker's log, once however often this is called."""
     logging.getLogger(WORKER_LOGGER).addFilter(_filter)

@@ -1,55 +1,86 @@
-"""What one worker process does for its lanes: boot, heartbeat, settling with the next admitted, hand-back at shutdown.
+"""What one worker process does for its lanes: boot, heartbeat, pump, threads that live, shutdown.
 
-In the flow: consumers ask it whether they may admit and under which budget; ack and nack come to `settle`. From
-`before_worker_shutdown` on, and while paused, nothing is admitted, not by a release either, and what has not begun is
-handed back at once, since Dramatiq stops its threads before its consumers. If the process dies, its leases run out.
+In the flow: consumers look after its threads in each of their rounds. From `before_worker_shutdown` on, and while
+paused, nothing is admitted, not by a release either, and what has not begun is handed back at once, since Dramatiq
+stops its threads before its consumers. If the process dies, its leases run out.
 """
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
+from typing import Final
 
-import structlog
-from dramatiq import Broker, Message, MessageProxy, Worker
+from dramatiq import Broker, MessageProxy, Worker
+from dramatiq.brokers.redis import DEFAULT_DEAD_MESSAGE_TTL
 from dramatiq.middleware import Middleware
+from dramatiq.worker import ConsumerThread
 
-from ..scheduler.errors import QueueRejected
-from ..scheduler.transitions import NOTHING_NEXT, Next, Transitions
+from ..scheduler.controls import Controls
+from ..scheduler.outbox import Outbox
+from ..scheduler.transitions import Transitions
+from ..scheduler.views import Views
 from .admissions import Admissions
+from .backlog import Backlog, Backlogs, ListedMessage
 from .bands import PriorityBands
-from .budget import Budget
+from .budget import LISTS, Budget
 from .current import enter
-from .errors import UNAVAILABLE
 from .heartbeat import Heartbeat
-from .held import Entry, GrantedMessage, Held
-from .lists import Backlog, ListedMessage
+from .held import GrantedMessage, Held
+from .holding import Enqueue, Holding
+from .lane_bounds import LaneBounds
+from .left_over import LeftOver
 from .liveness import Progress, revive
+from .pump import LONGEST_WAIT_SECONDS, Pump
+from .round_thread import RoundThread, done
 from .settlement import Settlement
+from .telling import Telling
 from .upkeep import Upkeep
+from .wake_list import WakeLists
 
-log = structlog.get_logger(__name__)
-Enqueue = Callable[["Message[Any]", "int | None"], object]
+DEFAULT_LEASE_TTL_MS: Final = 30_000
+BOOTING_WAIT_SECONDS: Final = 0.02
+"""The longest wait of the pump while a lane's consumer has not begun yet."""
 
 
 class LaneProcess(Middleware):
     """The process's side of its lanes."""
 
     def __init__(
-        self, transitions: Transitions, bands: PriorityBands, held: Held, lease_ttl_ms: int, enqueue: Enqueue
+        self,
+        transitions: Transitions,
+        bands: PriorityBands,
+        held: Held,
+        wake_lists: WakeLists,
+        lease_ttl_ms: int,
+        enqueue: Enqueue,
+        bounds: LaneBounds,
     ) -> None:
         self.budget = Budget()
         self.progress = Progress()
-        self._held = held
-        self._lease_ttl_ms = lease_ttl_ms
-        self._enqueue = enqueue
         self._bands = bands
+        self._wake_lists = wake_lists
+        self._lease_ttl_ms = lease_ttl_ms
+        self._controls = Controls(transitions.scripts)
+        self._bounds = bounds
         self._admissions = Admissions(transitions, bands, held, lease_ttl_ms)
-        self._settlement = Settlement(transitions)
-        self._heartbeat = Heartbeat(transitions, held, lease_ttl_ms)
+        self.holding = Holding(
+            held,
+            self.budget,
+            bands,
+            self._admissions,
+            Settlement(transitions),
+            lanes=self.lanes,
+            consumer_of=self._consumer_of,
+            enqueue=enqueue,
+            lease_ttl_ms=lease_ttl_ms,
+        )
         self._upkeep = Upkeep(transitions.scripts)
-        self._backlogs: dict[str, Backlog] = {}
+        self._telling = Telling(Outbox(transitions.scripts), bands, lease_ttl_ms)
+        self._heartbeat = Heartbeat(transitions, held, lease_ttl_ms, self._round)
+        self._pump = self.pump_for(self.lanes)
+        self._pumping = RoundThread("bandmaster-pump", self._pump_once)
+        self._backlogs = Backlogs()
+        self._left_over = LeftOver(Views(transitions.scripts), bands)
         self._consumed_by: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self._worker: Worker | None = None
         self._stopping = False
@@ -58,25 +89,38 @@ class LaneProcess(Middleware):
         """The threads of this worker are the budget."""
         self._worker, self._stopping = worker, False
         self._backlogs.clear()
+        self.holding.forget_permits()
         self.budget.open(worker.worker_threads)
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Leases are renewed from now on."""
+        """Leases are renewed from now on; the pump starts with the first consumer."""
         if self._bands.lanes:
-            self._heartbeat.start(self._round)
+            done(lambda: self._say_lengths(broker), "boot")
+            done(lambda: self._bounds.put_down(self._bands.lanes), "boot")
+            self._heartbeat.rounds.start()
+
+    def _say_lengths(self, broker: Broker) -> None:
+        # The scripts measure by it how long nobody may have called before they take it for an outage.
+        if self._lease_ttl_ms != DEFAULT_LEASE_TTL_MS:
+            self._controls.change_setting("lease_ttl_ms", self._lease_ttl_ms, only_if_unset=True)
+        kept_ms: int = getattr(broker, "dead_message_ttl", DEFAULT_DEAD_MESSAGE_TTL)
+        if kept_ms != DEFAULT_DEAD_MESSAGE_TTL:
+            self._controls.change_setting("dead_message_ttl_seconds", max(1, kept_ms // 1000), only_if_unset=True)
 
     def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
         """Admit nothing more, and hand back what has not begun."""
         self._stopping = True
-        self._hand_back(self._held.take_unbegun())
+        self.holding.hand_back_unbegun()
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
         """Everything has been settled or handed back; what has not runs out of its lease."""
         self.close()
 
     def close(self) -> None:
-        """Stop the heartbeat."""
-        self._heartbeat.stop()
+        """Stop the threads."""
+        self._pumping.stop()
+        self._telling.stop()
+        self._heartbeat.rounds.stop()
         self.budget.open(0)
         self._worker, self._stopping = None, False
 
@@ -85,14 +129,64 @@ class LaneProcess(Middleware):
         """Whether a worker runs here."""
         return self._worker is not None
 
+    @property
+    def is_resting(self) -> bool:
+        """Whether the threads are paused: what is given to one now would only wait there."""
+        return self._worker is not None and any(thread.paused for thread in self._worker.workers)
+
     def is_halted(self, queue_name: str) -> bool:
         """Whether nothing may be admitted from this queue now: the worker stops, or is paused."""
         consumer = self._worker.consumers.get(queue_name) if self._worker else None
         return self._stopping or (consumer is not None and consumer.paused)
 
+    def _consumer_of(self, lane: str) -> ConsumerThread | None:
+        return None if self._worker is None or self.is_halted(lane) else self._worker.consumers.get(lane)
+
+    def lanes(self) -> tuple[str, ...]:
+        """The lanes that may be admitted now: those whose consumer has begun, and that are not halted."""
+        if self._worker is None or self._stopping:
+            return ()
+        consumers = self._worker.consumers
+        return tuple(
+            lane
+            for lane in self._bands.lanes
+            if (each := consumers.get(lane)) is not None and each.consumer is not None and not each.paused
+        )
+
+    def pump_for(self, lanes: Callable[[], tuple[str, ...]]) -> Pump:
+        """A pump of some lanes; a worker has one for all of its lanes."""
+        return Pump(
+            self._admissions,
+            self.budget,
+            self._wake_lists,
+            lanes=lanes,
+            point_to_list=lambda lane: self.backlog(lane).pointed_to.set(),
+            tell=self._tell,
+        )
+
     def backlog(self, queue_name: str) -> Backlog:
         """What was fetched from a queue's list; it outlives the consumer."""
-        return self._backlogs.setdefault(queue_name, Backlog(queue_name))
+        return self._backlogs.of(queue_name)
+
+    def next_listed(self, queue_name: str) -> ListedMessage | None:
+        """The most urgent message that was fetched from the lists of this worker; where none runs, from this list."""
+        if not self.has_worker:
+            return self._backlogs.pop(lambda name: name == queue_name)
+        return self._backlogs.pop(lambda name: self._consumer_of(name) is not None)
+
+    def start_listed(self, message: ListedMessage) -> None:
+        """Pass a message with a permit to this worker's threads, through the consumer of its own list."""
+        consumer = self._consumer_of(message.list_name)
+        if consumer is None:
+            self.backlog(message.list_name).ready.append(message)  # halted in this very moment: it is put back
+        else:
+            consumer.handle_message(message)
+
+    def look_for_left_over(self, queue_name: str) -> None:
+        """Take a queue for a lane if it has executions, or ends to be told, though it has no gated actor any more."""
+        worker = self._worker
+        if worker is not None and self._left_over.look(queue_name):
+            done(lambda: self._say_lengths(worker.broker), "left over")
 
     def is_first_consumer(self) -> bool:
         """Whether the calling thread consumes for the first time; after an error it does so again."""
@@ -102,13 +196,15 @@ class LaneProcess(Middleware):
         return is_first
 
     def look_after(self, prefetch: int) -> None:
-        """What a consumer sees to in each of its rounds, for the heartbeat may have died too.
+        """What a consumer sees to in each of its rounds, for the other threads may have died too.
 
         Args:
             prefetch: Whose number is the budget where no worker runs.
         """
-        if not self._heartbeat.is_running and not self._stopping:
-            self._heartbeat.start(self._round)
+        if not self._stopping:
+            self._heartbeat.rounds.start()
+            if self._worker is not None:
+                self._pumping.start()
         if not self.budget.total:
             self.budget.open(prefetch)
 
@@ -118,122 +214,57 @@ class LaneProcess(Middleware):
             for consumer in revive(worker, self._abandon_thread):
                 self._consumed_by.add(consumer)
         self.progress.note()
-        if worker is not None:
-            self._upkeep.round()
+        if worker is None:
+            return
+        self._bounds.put_down(self._bands.lanes)
+        if self._upkeep.round():
+            # What nobody says is there any more, as after a loss of the settings.
+            self._tell(worker.broker, self.lanes())
+
+    def _tell(self, broker: Broker, lanes: tuple[str, ...]) -> None:
+        if self._worker is not None:
+            self._telling.begin(broker, lanes)
+
+    def _pump_once(self) -> None:
+        self.progress.note()
+        worker = self._worker
+        if worker is None:
+            return
+        longest_seconds = min(LONGEST_WAIT_SECONDS, worker.worker_timeout / 1000)
+        for lane in self._bands.lanes:
+            consumer = worker.consumers.get(lane)
+            if consumer is not None and self.is_halted(lane):
+                # What was started in the very moment of the pause, when the consumer had handed back what there was.
+                self.holding.hand_back_unbegun(lane)
+            elif consumer is not None and consumer.consumer is None:
+                longest_seconds = BOOTING_WAIT_SECONDS
+        self.holding.start(self._pump.round(worker.broker, longest_seconds))
 
     def stuck(self, seconds: float) -> list[str]:
-        """The names of the heartbeat and the consumers that have not gone round for so long, unless told not to."""
+        """The names of the threads that have not gone round for so long, unless told not to."""
         consumers = list(self._worker.consumers.values()) if self._worker else []
         threads: list[threading.Thread] = [each for each in consumers if each.running and not each.paused]
-        return self.progress.stuck([*threads, *filter(None, [self._heartbeat.thread])], seconds)
+        own = filter(None, [self._heartbeat.rounds.thread, self._pumping.thread])
+        return self.progress.stuck([*threads, *own], seconds)
 
     def enter(self, message: MessageProxy) -> None:
         """This thread begins to work on a message: hooks first, then its body."""
-        enter(message.entry if isinstance(message, GrantedMessage) else None)
+        enter(message.entry if isinstance(message, GrantedMessage) else None, message)
         if isinstance(message, ListedMessage):
             message.thread_id = threading.get_ident()
-
-    def admit(self, broker: Broker, lane: str, permits: int) -> tuple[list[GrantedMessage], int | None]:
-        """Admit up to as many of a lane as the caller has permits; those that are not needed are given back.
-
-        Returns:
-            The messages, and in how many ms to ask again at the latest, if that is known.
-
-        Raises:
-            QueueUnavailable: If Redis did not answer.
-        """
-        started: list[GrantedMessage] = []
-        try:
-            admitted = self._admissions.admit(broker, lane, permits)
-            for message in admitted.messages[:permits]:
-                message.entry.has_permit = True
-                started.append(message)
-        finally:
-            self.budget.give(lane, permits - len(started))
-        self.hand_back_messages(admitted.messages[permits:])
-        return started, admitted.wait_ms
-
-    def settle(self, broker: Broker, message: GrantedMessage) -> None:
-        """Give the slot of a message that ended back, and hand what is admitted next to this worker's threads.
-
-        Raises:
-            QueueUnavailable: If Redis did not answer; call again, it takes effect once.
-        """
-        entry = message.entry
-        if not self._held.has(entry):
-            return  # handed back before it began
-        if entry.stale:
-            self._let_go(entry)
-            return
-        self._send_unsent(entry)
-        gated = self._bands.gated.get(message.actor_name)
-        settled = self._settlement.settle(broker, gated, message, entry, self._following(entry))
-        granted = self._admissions.open(broker, entry.lane, settled.grants, entry.settlement_sent)
-        # If it was handed back in this very moment, its permit went with it.
-        if self._held.drop(entry) and entry.has_permit:
-            if granted:
-                granted[0].entry.has_permit = True
-            else:
-                self.budget.give(entry.lane)
-        for each in granted:
-            self._start(each)
-
-    def _send_unsent(self, entry: Entry) -> None:
-        while entry.unsent:
-            with suppress(QueueRejected):  # logged and buried where it was refused
-                self._enqueue(*entry.unsent[0])
-            entry.unsent.pop(0)
-
-    def _following(self, entry: Entry) -> Next:
-        # Another party that waits for a thread gets this one: lanes and plain queues share them.
-        if self._worker is None or self.is_halted(entry.lane) or self.budget.passes_on(entry.lane):
-            return NOTHING_NEXT
-        return Next(entry.lane, 1, self._lease_ttl_ms)
-
-    def _start(self, message: GrantedMessage) -> None:
-        # Straight to the work queue: the consumer may sit in BLPOP.
-        consumer = self._worker.consumers.get(message.queue_name) if self._worker else None
-        if consumer is None or self.is_halted(message.queue_name) or not message.entry.has_permit:
-            self.hand_back_messages([message])
-        else:
-            consumer.handle_message(message)
 
     def abandon(self, message: MessageProxy) -> None:
         """No thread stands behind a message any more, and its lease, if it has one, may run out."""
         if isinstance(message, GrantedMessage):
-            self._let_go(message.entry)
+            self.holding.let_go(message.entry)
         elif isinstance(message, ListedMessage):
             backlog = self.backlog(message.list_name)
             if backlog.outstanding.pop(id(message), None) is not None and message.has_permit:
-                self.budget.give(backlog.party)
+                self.budget.give(LISTS)
 
     def _abandon_thread(self, thread_id: int) -> None:
-        for entry in self._held.of_thread(thread_id):
-            self._let_go(entry)
-        for backlog in list(self._backlogs.values()):
+        self.holding.let_go_of_thread(thread_id)
+        for backlog in self._backlogs.all():
             for message in list(backlog.outstanding.values()):
                 if message.thread_id == thread_id:
                     self.abandon(message)
-
-    def _let_go(self, entry: Entry) -> None:
-        if self._held.drop(entry) and entry.has_permit:
-            self.budget.give(entry.lane)
-
-    def _hand_back(self, entries: Iterable[Entry]) -> None:
-        # These were taken out of the table, so their permits are this call's to give back.
-        entries = list(entries)
-        for entry in entries:
-            if entry.has_permit:
-                self.budget.give(entry.lane)
-        try:
-            self._settlement.hand_back(entries)
-        except UNAVAILABLE as error:
-            log.warning("hand_back_failed", count=len(entries), error=str(error))
-
-    def hand_back_lane(self, lane: str) -> None:
-        """Give back all of a lane that has not begun."""
-        self._hand_back(self._held.take_unbegun(lane))
-
-    def hand_back_messages(self, messages: Iterable[MessageProxy]) -> None:
-        """Give back the granted ones among messages that were not begun."""
-        self._hand_back(m.entry for m in messages if isinstance(m, GrantedMessage) and self._held.drop(m.entry))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final
 
 import redis
-import structlog
 from dramatiq import Broker, Worker
 from dramatiq.middleware import Middleware
 
+from ..configs.logger import Logger
 from ..scheduler.pulse import Pulse
 from .process import LaneProcess
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 EVERY_SECONDS: Final = 5.0
 JOIN_SECONDS: Final = 5.0
 STUCK_SECONDS: Final = 30.0

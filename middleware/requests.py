@@ -1,14 +1,15 @@
 """From a Dramatiq message to the candidate that is parked, and what the options of one message mean.
 
 In the flow: `PriorityBands` calls this before anything is written, so bad input leaves nothing behind. Options of one
-message: ``band``, ``user_id``, ``gates``, ``execution_id``, ``scheduled_at``; and Dramatiq's own ``delay``.
+message: ``band``, ``user_id``, ``gates``, ``execution_id``, ``scheduled_at``; Dramatiq's own: ``delay``, ``max_age``.
 """
 
 import math
+import re
 from datetime import datetime
 from typing import Any, Final
 
-from dramatiq import Broker, Message
+from dramatiq import Message
 
 from ..scheduler.errors import InvalidRequest, shown
 from ..scheduler.events import ExecutionRequestedEvent
@@ -16,41 +17,39 @@ from ..scheduler.identifiers import check_execution_id, check_user_id, new_execu
 from ..scheduler.parking import Candidate
 from ..scheduler.queue import candidate_of
 from .delivery import as_sent
-from .gated_actor import GatedActor, parse_band
+from .execution_ids import digest, execution_id_of, named_id
+from .gated_actor import GatedActor, parse_band, read_max_age
 from .templates import check_gates, filled
 
 MESSAGE_OPTIONS: Final = frozenset({"band", "user_id", "gates", "execution_id", "scheduled_at"})
 OPTIONS_OF_ACTORS: Final = frozenset({"action", "lane"})
 """Of an actor alone: on a message they would be taken for something, and do nothing."""
+_MADE_UP: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+"""A message id as Dramatiq makes it up: a random UUID."""
+
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
+"""Unless the broker is given another bound."""
 MAX_UNIX_MS: Final = 10**14
 """The year 5138."""
 
 
-def check_ungated(broker: Broker, message: "Message[Any]") -> None:
-    """Check that a message has none of our options, if its actor is known here and not gated.
-
-    Raises:
-        InvalidRequest: If it has.
-    """
-    ours = MESSAGE_OPTIONS & message.options.keys()
-    if message.options.get("execution_id") == message.message_id:
-        ours -= {"execution_id"}  # a stamp of ours, from when the actor was gated
-    if ours and message.actor_name in broker.actors:
-        raise InvalidRequest(
-            ", ".join(sorted(ours)),
-            f"actor {message.actor_name} is not gated",
-            allowed="on actors declared with band=, action= or gates=",
-        )
+def has_made_up_id(message: "Message[Any]") -> bool:
+    """Whether nobody named the execution of a message: its id is the message's, and that Dramatiq's own."""
+    return named_id(message) is None and _MADE_UP.fullmatch(message.message_id) is not None
 
 
-def execution_id_of(message: "Message[Any]") -> str:
-    """The id of the execution that a message of a gated actor stands for: its own, unless given."""
-    named: str | None = message.options.get("execution_id")
-    return message.message_id if named is None else named
-
-
-def read_message(gated: GatedActor, message: "Message[Any]", delay_ms: float | None, now_ms: int) -> Candidate:
+def read_message(
+    gated: GatedActor,
+    message: "Message[Any]",
+    delay_ms: float | None,
+    now_ms: int,
+    *,
+    is_direct: bool = False,
+    parent: str = "",
+    origin: str = "",
+    is_delivered: bool = False,
+    max_bytes: int = MAX_MESSAGE_BYTES,
+) -> Candidate:
     """What is parked for a message. A time in its options is put down as text, as the message is going to be encoded.
 
     Args:
@@ -58,13 +57,19 @@ def read_message(gated: GatedActor, message: "Message[Any]", delay_ms: float | N
         message: As it is sent.
         delay_ms: As given to `send_with_options`.
         now_ms: The server's clock, if there is a delay.
+        is_direct: Its sender calls this; no list, hint or hook can bring it back later.
+        parent: The execution whose hook sends it.
+        origin: What it came from: a delivery, or what ran before the hook; empty if somebody just sends it.
+        is_delivered: A broker delivers it.
+        max_bytes: The longest message that is taken.
 
     Raises:
         InvalidRequest: If an option or an argument is not allowed.
     """
     due_ms = _due_ms(message.options, delay_ms, now_ms)
+    max_age_ms = read_max_age(message.options.get("max_age")) or gated.max_age_ms
     if gated.runs_events:
-        return _read_event(gated, message, due_ms)
+        return _read_event(gated, message, due_ms, max_age_ms, parent, origin, max_bytes)
     options = message.options
     for name in OPTIONS_OF_ACTORS & options.keys():
         raise InvalidRequest(
@@ -74,19 +79,31 @@ def read_message(gated: GatedActor, message: "Message[Any]", delay_ms: float | N
     band = options.get("band")
     gates = gated.gates + (check_gates(options["gates"]) if "gates" in options else ())
     return Candidate(
-        execution_id=check_execution_id(execution_id_of(message)),
+        execution_id=check_execution_id(execution_id_of(message, origin, is_delivered=is_delivered)),
         lane=message.queue_name,
         band=int(gated.band if band is None else parse_band(band)),
         action=gated.action,
-        user_id=None if user_id is None else check_user_id(user_id),
+        user_id=None if user_id is None else _user(user_id),
         gates=filled(gates, gated.signature, gated.name, message),
         timeout_ms=gated.timeout_ms,
         due_ms=due_ms,
-        message=_encoded(message),
+        max_age_ms=max_age_ms,
+        message=_encoded(message, max_bytes),
+        is_lasting=not (is_direct and has_made_up_id(message)),
+        parent=parent,
+        origin="" if named_id(message) is None else _origin(message, origin),
     )
 
 
-def _read_event(gated: GatedActor, message: "Message[Any]", due_ms: int | None) -> Candidate:
+def _read_event(
+    gated: GatedActor,
+    message: "Message[Any]",
+    due_ms: int | None,
+    max_age_ms: int | None,
+    parent: str,
+    origin: str,
+    max_bytes: int,
+) -> Candidate:
     if len(message.args) != 1 or message.kwargs:
         raise InvalidRequest(
             "arguments", f"{len(message.args)} and {len(message.kwargs)} by name", allowed="one event, as a dict"
@@ -105,31 +122,46 @@ def _read_event(gated: GatedActor, message: "Message[Any]", due_ms: int | None) 
         gates=candidate.gates,
         timeout_ms=candidate.timeout_ms,
         due_ms=candidate.due_ms if due_ms is None else max(due_ms, candidate.due_ms or 0),
+        max_age_ms=max_age_ms,
         event=candidate.event,
-        message=_encoded(bare),
+        message=_encoded(bare, max_bytes),
+        parent=parent,
+        origin=_origin(message, origin),
     )
 
 
-def refused_candidate(gated: GatedActor, message: "Message[Any]") -> Candidate:
+def _user(value: object) -> str:
+    return check_user_id(str(value) if isinstance(value, int) and not isinstance(value, bool) else value)
+
+
+def _origin(message: "Message[Any]", origin: str) -> str:
+    # A message that is just sent is its own origin: on a plain broker it follows as the hint of what was parked.
+    return digest(origin or message.message_id)
+
+
+def refused_candidate(gated: GatedActor, message: "Message[Any]", parent: str, origin: str) -> Candidate:
     """What is kept of a message that could not be read, as a dead letter: the message itself, if it can be kept."""
     try:
-        execution_id = check_execution_id(execution_id_of(message))
+        execution_id = check_execution_id(execution_id_of(message, origin))
     except InvalidRequest:
         execution_id = new_execution_id()
     try:
-        encoded = _encoded(message)
+        encoded = _encoded(message, MAX_MESSAGE_BYTES)
     except InvalidRequest:
         encoded = b""
-    return Candidate(execution_id, message.queue_name, int(gated.band), gated.action, message=encoded)
+    return Candidate(execution_id, message.queue_name, int(gated.band), gated.action, message=encoded, parent=parent)
 
 
-def _encoded(message: "Message[Any]") -> bytes:
+def _encoded(message: "Message[Any]", max_bytes: int) -> bytes:
     try:
         encoded = message.encode()
     except Exception as error:  # whatever an encoder may raise: a hook's ordinary exception would be swallowed
-        raise InvalidRequest("message", f"it cannot be encoded: {shown(str(error))}") from error
-    if len(encoded) > MAX_MESSAGE_BYTES:
-        raise InvalidRequest("message", f"it has {len(encoded)} bytes", allowed=f"at most {MAX_MESSAGE_BYTES}")
+        # Its text may be a part of the payload, and a refusal may be logged: the cause tells.
+        raise InvalidRequest("message", f"it cannot be encoded: {type(error).__name__}") from error
+    if len(encoded) > max_bytes:
+        raise InvalidRequest(
+            "message", f"it has {len(encoded)} bytes", allowed=f"at most {max_bytes}, the broker's max_message_bytes"
+        )
     return encoded
 
 

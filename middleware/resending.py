@@ -10,8 +10,16 @@ from typing import Any
 from dramatiq import Message
 
 from ..scheduler.transitions import Candidate
+from .execution_ids import execution_id_of
 from .gated_actor import GatedActor
 from .requests import MESSAGE_OPTIONS, read_message
+
+
+def is_own(sent: "Message[Any]", execution_id: str, held: "Message[Any]") -> bool:
+    """Whether `sent` stands for the execution that is held: by its id, or by its message's if it names none."""
+    if "execution_id" in sent.options:
+        return bool(execution_id_of(sent, is_delivered=True) == execution_id)
+    return sent.message_id == held.message_id
 
 
 def is_retry(gated: GatedActor, sent: "Message[Any]", held: "Message[Any]") -> bool:

@@ -5,23 +5,29 @@ slot is given back; if the process dies in between, the execution is reaped and 
 call is kept on the entry until it answers, so a lost reply repeats it with its token and it takes effect once.
 """
 
+import json
 import time
-from typing import Any
+import traceback
+from typing import Any, Final
 
-import structlog
 from dramatiq import Broker, Message, MessageProxy
 from dramatiq.common import compute_backoff
 from dramatiq.middleware import Retries
 
+from ..configs.logger import Logger
 from ..scheduler.grants import Settled, read_settled
 from ..scheduler.scripts import Call
 from ..scheduler.states import State
-from ..scheduler.transitions import NOTHING_NEXT, Next, Transitions
+from ..scheduler.transitions import Next, RetryKind, Transitions
 from .delivery import as_sent, copied, plain_message
 from .gated_actor import GatedActor
 from .held import Entry
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
+EXCEPTION_CHARS: Final = 400
+TRACEBACK_CHARS: Final = 4_000
+"""The end of it, which says what was raised where."""
+TRACEBACK_FRAMES: Final = 30
 
 
 def stored_form(gated: GatedActor | None, message: "Message[Any]", **options: Any) -> bytes:
@@ -62,13 +68,14 @@ class Settlement:
         raised = entry.raised
         if entry.lost:
             # Nothing was published, so it has to run again; if it is this process's after all, at once.
-            return self._retry(entry, 0, "lease_lost", b"", following)
+            return self._retry(entry, "retry", 0, "lease_lost", b"", following)
         if message.failed:
             return self._release(entry, State.FAILED, _reason(raised, "rejected"), dead=True, following=following)
         if entry.retry is not None:
             replacement, delay_ms = entry.retry
             reason = _reason(raised, "requeued")
-            return self._retry(entry, delay_ms, reason, stored_form(gated, replacement), following)
+            # As on any broker, what a body asks for comes after what waits already, or it would starve its band.
+            return self._retry(entry, "requeue", delay_ms, reason, stored_form(gated, replacement), following)
         if raised is None:
             return self._release(
                 entry, State.COMPLETED, "" if entry.begun else "skipped", dead=False, following=following
@@ -94,16 +101,33 @@ class Settlement:
         _, delay_ms = compute_backoff(entry.retries, factor=shortest, max_backoff=longest)
         log.warning("retry_made_up_for", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
         again = stored_form(gated, plain_message(message), retries=entry.retries + 1)
-        return self._retry(entry, delay_ms, reason, again, following)
+        return self._retry(entry, "requeue", delay_ms, reason, again, following)
 
-    def _retry(self, entry: Entry, delay_ms: int, reason: str, message: bytes, following: Next) -> Call:
+    def _retry(
+        self, entry: Entry, kind: RetryKind, delay_ms: int, reason: str, message: bytes, following: Next
+    ) -> Call:
         return self._transitions.prepare_retry(
-            *entry.key, "retry", delay_ms=delay_ms, reason=reason, message=message, following=following
+            entry.grant.execution_id,
+            entry.grant.attempt,
+            kind,
+            delay_ms=delay_ms,
+            reason=reason,
+            message=message,
+            holder=entry.grant.nonce,
+            following=following,
         )
 
     def _release(self, entry: Entry, state: State, reason: str, *, dead: bool, following: Next) -> Call:
         return self._transitions.prepare_release(
-            *entry.key, state, reason=reason, only=State.RUNNING, dead=dead, following=following
+            entry.grant.execution_id,
+            entry.grant.attempt,
+            state,
+            reason=reason,
+            only=State.RUNNING,
+            dead=dead,
+            result=failure_of(entry.raised) if dead and entry.raised is not None else b"",
+            holder=entry.grant.nonce,
+            following=following,
         )
 
     def hand_back(self, entries: list[Entry]) -> None:
@@ -112,8 +136,17 @@ class Settlement:
         Raises:
             QueueUnavailable: If Redis did not answer; the leases then run out by themselves.
         """
-        for entry in entries:
-            self._transitions.prepare_retry(*entry.key, "hand_back", reason="not_begun", following=NOTHING_NEXT).run()
+        for grant in [entry.grant for entry in entries]:
+            self._transitions.prepare_retry(
+                grant.execution_id, grant.attempt, "hand_back", reason="not_begun", holder=grant.nonce
+            ).run()
+
+
+def failure_of(raised: BaseException) -> bytes:
+    """What a dead letter keeps of the exception that made it one, as JSON: bounded, for it may hold a payload."""
+    said = next((line for line in traceback.format_exception_only(raised) if not line.startswith(" ")), "")
+    told = "".join(traceback.format_exception(raised, limit=TRACEBACK_FRAMES))
+    return json.dumps({"exception": said.strip()[:EXCEPTION_CHARS], "traceback": told[-TRACEBACK_CHARS:]}).encode()
 
 
 def _reason(raised: BaseException | None, otherwise: str) -> str:

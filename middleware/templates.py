@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from dramatiq import Message
 
 from ..scheduler.errors import InvalidRequest, shown
-from ..scheduler.identifiers import check_gate_key
+from ..scheduler.identifiers import as_part_of_key, check_gate_key
 
 MAX_GATES: Final = 8
 
@@ -86,6 +86,7 @@ def _arguments(signature: inspect.Signature, actor_name: str, message: "Message[
 
 
 def _filled(template: str, arguments: dict[str, Any]) -> str:
+    fitting = dict(arguments)
     for field in fields_of(template):
         value: object = arguments.get(field)
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
@@ -94,8 +95,10 @@ def _filled(template: str, arguments: dict[str, Any]) -> str:
                 f"{shown(template)} needs argument {field}, which is {shown(value)}",
                 allowed="a text or a whole number",
             )
+        if isinstance(value, str):
+            fitting[field] = as_part_of_key(value)
     try:
-        return check_gate_key(template.format_map(arguments))
+        return check_gate_key(template.format_map(fitting))
     except ValueError as error:
         if isinstance(error, InvalidRequest):
             raise

@@ -1,7 +1,7 @@
-"""What keeps an application of workers alone going for days: payloads are refreshed, and what is stale expires.
+"""What keeps an application of workers alone going for days: what has waited for too long expires.
 
 In the flow: the heartbeat comes here each round; every ten minutes one worker of all does it. What is due and what was
-lost needs no upkeep, since every admission promotes and reaps. If the process dies here, another is next.
+lost needs no upkeep, since every call promotes and reaps. If the process dies here, another is next.
 """
 
 import time
@@ -37,6 +37,5 @@ class Upkeep:
         self._due = time.monotonic() + INTERVAL_SECONDS
         if not self._scripts.client.set(self._scripts.keys.lock(LOCK), "1", nx=True, ex=INTERVAL_SECONDS * 9 // 10):
             return False
-        self._maintenance.refresh()
         self._maintenance.sweep()
         return True

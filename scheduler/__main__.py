@@ -8,11 +8,11 @@ it is killed, another leads when its TTL is over.
 import signal
 import sys
 
-import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
 from dramatiq.brokers.redis import RedisBroker
 
 from ..configs.errors import SettingsError
+from ..configs.logger import Logger
 from ..configs.logging import configure_logging
 from ..configs.settings import load_settings
 from .connection import connect
@@ -22,7 +22,7 @@ from .pulse import Pulse
 from .scripts import Scripts
 from .ticking import Ticking
 
-log = structlog.get_logger("bandmaster.scheduler")
+log = Logger("bandmaster.scheduler")
 ENDS = {signal.SIGTERM, signal.SIGINT}
 
 
@@ -39,7 +39,8 @@ def main() -> int:
     except KeyboardInterrupt:
         return 0
     broker = RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[])
-    ticking = Ticking(Scripts(client, Keys(settings.redis.prefix)), broker, settings.scheduler, pulse)
+    scripts = Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds)
+    ticking = Ticking(scripts, broker, settings.scheduler, pulse)
     scheduler = BackgroundScheduler(timezone="UTC")
     ticking.add_jobs(scheduler)
     # Blocked before any thread begins, and waited for here: a handler could meet a lock that this thread holds.

@@ -1,31 +1,26 @@
 """What redis-py raises, as the engine says it: one place, so that no caller sees the client's own errors.
 
-In the flow: around every command that is sent to the server. Whether a command that was not answered took effect is
-unknown here; calls with a request token are repeated by `scripts.py` before it comes to this.
+In the flow: `Scripts.repeat` comes here when a command that was sent to the server failed, and is not sent again.
+Whether one that was not answered took effect is unknown here.
 """
-
-from collections.abc import Generator
-from contextlib import contextmanager
 
 import redis
 from redis.exceptions import OutOfMemoryError
 
-from .errors import QueueUnavailable
+from .errors import QueueUnavailable, UnknownFormat
+
+FORMAT_CODE = "FORMAT "
+"""What the scripts' refusal of a format begins with: `include/settings.lua`."""
 
 
-@contextmanager
-def answered() -> Generator[None]:
-    """Around a command.
-
-    Raises:
-        QueueUnavailable: If the server did not answer, or refused: it has no memory left, is a replica, or somebody
-            wrote something else to one of the keys.
+def unavailable(error: redis.RedisError) -> QueueUnavailable:
+    """Why there is no answer: the server did not give one, or refused. It has no memory left, is a replica, or somebody
+    wrote something else to one of the keys.
     """
-    try:
-        yield
-    except (redis.ConnectionError, redis.TimeoutError) as error:
-        raise QueueUnavailable(f"Redis did not answer: {error}") from error
-    except OutOfMemoryError as error:
-        raise QueueUnavailable("Redis has no memory left (maxmemory) and refused the write") from error
-    except redis.ResponseError as error:
-        raise QueueUnavailable(f"Redis refused: {error}") from error
+    if isinstance(error, redis.ConnectionError | redis.TimeoutError):
+        return QueueUnavailable(f"Redis did not answer: {error}")
+    if isinstance(error, OutOfMemoryError):
+        return QueueUnavailable("Redis has no memory left (maxmemory) and refused the write")
+    if str(error).startswith(FORMAT_CODE):
+        return UnknownFormat(str(error).removeprefix(FORMAT_CODE))
+    return QueueUnavailable(f"Redis refused: {error}")

@@ -1,9 +1,8 @@
 """Finding the server and connecting to it, the same way in every process.
 
 The server is the one that ``BANDMASTER_REDIS__URL`` names, else the embedded one, found through a socket under
-``paths.var_dir``. A process that starts waits for it, bounded and saying so; once connected, a lost connection or a
-late answer is tried again a few times with growing pauses, which is safe since every script with an effect carries a
-request token.
+``paths.var_dir``. A process that starts waits for it, bounded and saying so. A client sends each command once: what may
+be sent again, `Scripts.repeat` sends again, under one deadline.
 """
 
 import hashlib
@@ -11,17 +10,18 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import redis
-import structlog
-from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
+from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from ..configs.logger import Logger
 from ..configs.redaction import redacted_url
 from ..configs.settings import Settings
 from .errors import QueueUnavailable
+from .sentinel import is_sentinel_url, sentinel_pool
 
 SOCKET_PATH_MAX_BYTES: Final = 103 if sys.platform == "darwin" else 107
 """The longest path a socket may have (`sun_path` less its closing NUL)."""
@@ -30,14 +30,10 @@ SOCKET_NAME: Final = "redis.sock"
 
 # /tmp and not TMPDIR: two terminals may have different ones, but must find the same socket.
 _SHORT_FOLDER: Final = Path("/tmp")
-_RETRIES: Final = 3
-_RETRY_BASE_SECONDS: Final = 0.05
-_RETRY_CAP_SECONDS: Final = 1.0
-_HEALTH_CHECK_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
 _SAY_AFTER_SECONDS: Final = 2.0
 
-_log = structlog.stdlib.get_logger(__name__)
+_log = Logger(__name__)
 
 
 def embedded_folder(settings: Settings) -> Path:
@@ -70,38 +66,30 @@ def redis_url(settings: Settings) -> str:
     return f"unix://{quote(os.fsencode(embedded_socket(settings)))}"
 
 
-def client_of(
-    url: str, *, socket_timeout_seconds: float = 5.0, name: str = "bandmaster", retries: int = _RETRIES
-) -> redis.Redis:
-    """A client of a server; nothing is sent yet.
+def client_of(url: str, *, socket_timeout_seconds: float = 5.0, name: str = "bandmaster") -> redis.Redis:
+    """A client of a server that sends each command once; nothing is sent yet.
 
     Args:
-        url: redis://, rediss:// or unix://.
+        url: redis://, rediss://, unix:// or redis+sentinel://.
         socket_timeout_seconds: For connecting and for each answer.
         name: Shown by the server's CLIENT LIST.
-        retries: After a lost connection or a late answer.
 
     Raises:
         QueueUnavailable: If the URL cannot be used.
     """
+    options: dict[str, Any] = {
+        "socket_timeout": socket_timeout_seconds,
+        "socket_connect_timeout": socket_timeout_seconds,
+        # Retries for connecting, checking and sending multiply, with each other and with those of a caller.
+        "retry": Retry(NoBackoff(), 0),
+        # RESP2: the same answers from every server and proxy, and no push messages between them.
+        "protocol": 2,
+        "client_name": name,
+    }
     try:
-        return redis.Redis.from_url(
-            url,
-            socket_timeout=socket_timeout_seconds,
-            socket_connect_timeout=socket_timeout_seconds,
-            health_check_interval=_HEALTH_CHECK_SECONDS,
-            # from_url has no retries of its own, and redis.TimeoutError is no redis.ConnectionError: both are named.
-            retry=Retry(
-                ExponentialWithJitterBackoff(base=_RETRY_BASE_SECONDS, cap=_RETRY_CAP_SECONDS)
-                if retries
-                else NoBackoff(),
-                retries,
-                (redis.ConnectionError, redis.TimeoutError),
-            ),
-            # RESP2: the same answers from every server and proxy, and no push messages between them.
-            protocol=2,
-            client_name=name,
-        )
+        if is_sentinel_url(url):
+            return redis.Redis(connection_pool=sentinel_pool(url, **options))
+        return redis.Redis.from_url(url, **options)
     except ValueError:
         # Without the cause: it may show what was taken for the port, a part of a password.
         raise QueueUnavailable(
@@ -121,7 +109,7 @@ def connect(settings: Settings, *, wait_seconds: float | None = None, name: str 
         QueueUnavailable: If it did not answer in time, or refused.
     """
     url = redis_url(settings)
-    timeout_seconds = settings.redis.socket_timeout_seconds
+    timeout_seconds = settings.redis.command_timeout_seconds
     wait_until_it_answers(
         url,
         wait_seconds=settings.redis.connect_wait_seconds if wait_seconds is None else wait_seconds,
@@ -136,7 +124,7 @@ def wait_until_it_answers(url: str, *, wait_seconds: float, socket_timeout_secon
     shown = redacted_url(url)
     started = time.monotonic()
     said = False
-    with client_of(url, socket_timeout_seconds=socket_timeout_seconds, retries=0) as client:
+    with client_of(url, socket_timeout_seconds=socket_timeout_seconds) as client:
         while True:
             try:
                 client.ping()

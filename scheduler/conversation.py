@@ -2,15 +2,18 @@
 
 In the flow: `Parking` makes the next page ready while the server works on the last. One connection, since the server
 takes what comes on one in order, and on two as it likes. When it fails, all that was not answered is asked for again,
-in order, each with its own token, so nothing takes effect twice; if the process dies, what was sent takes effect.
+in order, each with its own token, so nothing takes effect twice; if the process dies, what was sent takes effect. Each
+call has a deadline of its own, but a server that hangs costs one: what sending has waited in vain, answers wait less.
 """
 
+import time
 from collections import deque
 from typing import Any
 
 import redis
-from redis.connection import ConnectionInterface
+from redis.connection import AbstractConnection
 
+from .bounded import Until
 from .library import Script
 from .scripts import Argument, Call, Scripts
 
@@ -21,7 +24,8 @@ class Conversation:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
         self._unanswered: deque[Call] = deque()
-        self._connection: ConnectionInterface | None = None
+        self._connection: AbstractConnection | None = None
+        self._waited_seconds = 0.0
         self._has_failed = not scripts.wire.is_direct
 
     def send(self, script: Script, *arguments: Argument) -> None:
@@ -30,12 +34,15 @@ class Conversation:
         self._unanswered.append(call)
         if self._has_failed:
             return
+        began = time.monotonic()
         try:
             if self._connection is None:
                 self._connection = self._scripts.wire.take()
-            self._connection.send_packed_command((self._scripts.packed(script, call.arguments),))
+            with Until(began + self._scripts.deadline_seconds):
+                self._connection.send_packed_command((self._scripts.packed(script, call.arguments),))
         except (redis.ConnectionError, redis.TimeoutError):
             self._fail()
+            self._waited_seconds = time.monotonic() - began
 
     def answer(self) -> Any:
         """The answer to the first call that was not answered yet.
@@ -44,9 +51,11 @@ class Conversation:
             QueueUnavailable: As `Call.run`.
         """
         call = self._unanswered[0]
+        ends = time.monotonic() + self._scripts.deadline_seconds - self._waited_seconds
         if self._connection is not None:
             try:
-                answer = self._scripts.checked(self._connection.read_response())
+                with Until(ends):
+                    answer = self._scripts.checked(self._connection.read_response())
             except redis.RedisError:
                 self._fail()  # lost, or the server has forgotten the script: `run` knows what to do
             else:
@@ -54,7 +63,9 @@ class Conversation:
                 self._unanswered.popleft()
                 return answer
         self._unanswered.popleft()
-        return call.run()
+        answer = call.run(ends=ends)
+        self._waited_seconds = 0.0
+        return answer
 
     def close(self) -> None:
         """Read no more answers."""

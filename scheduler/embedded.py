@@ -15,9 +15,8 @@ import time
 from pathlib import Path
 from typing import Final, NoReturn
 
-import structlog
-
 from ..configs.errors import SettingsError
+from ..configs.logger import Logger
 from ..configs.logging import configure_logging
 from ..configs.redaction import redacted_url
 from ..configs.settings import Settings, load_settings
@@ -31,7 +30,7 @@ EXIT_ALREADY_RUNNING: Final = 3
 _LOCK_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.05
 
-_log = structlog.stdlib.get_logger("bandmaster.scheduler.embedded")  # run as a program, its own name is __main__
+_log = Logger("bandmaster.scheduler.embedded")  # run as a program, its own name is __main__
 
 
 def main() -> None:

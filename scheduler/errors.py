@@ -9,6 +9,7 @@
     │   ├── DuplicateExecution
     │   └── InvalidRequest     also a ValueError
     ├── QueueUnavailable       also a Dramatiq MiddlewareError: Redis did not answer, or has no memory left
+    │   └── UnknownFormat
     ├── StaleGrant
     ├── NotLeader
     └── UnknownExecution
@@ -74,10 +75,13 @@ class QueueFull(QueueRejected):
 
     code: ClassVar[str] = "queue_full"
 
-    def __init__(self, *, execution_id: str | None, limit: int) -> None:
+    def __init__(self, *, execution_id: str | None, limit: int, together: int = 1) -> None:
+        """Args: `limit`, the lane's max_queue_size; `together`, how many were to be accepted as a whole."""
+        refused = f"execution {shown(execution_id)} was not accepted: {limit} executions wait already"
+        if together > 1:
+            refused = f"{together} executions were not accepted: with those that wait they would be more than {limit}"
         super().__init__(
-            f"execution {shown(execution_id)} was not accepted: {limit} executions wait already, "
-            f"which is max_queue_size; send it again later, or raise max_queue_size",
+            f"{refused}, which is max_queue_size; send it again later, or raise max_queue_size",
             execution_id=execution_id,
         )
         self.limit = limit
@@ -99,17 +103,19 @@ class UserLimitExceeded(QueueRejected):
 
 
 class DuplicateExecution(QueueRejected):
-    """An execution with this id waits, runs, or ended within the last 24 hours."""
+    """An execution with this id waits, runs, or has ended of late (README, What is left of an execution)."""
 
     code: ClassVar[str] = "duplicate"
 
-    def __init__(self, *, execution_id: str, state: State | None = None) -> None:
+    def __init__(self, *, execution_id: str, state: State | None = None, origin: str = "") -> None:
+        """Args: `state` of the one that has the id; `origin` of its sending, if it was told when it was sent."""
         super().__init__(
             f"execution {shown(execution_id)} was not accepted: that id is taken"
             f"{f' (state {state})' if state is not None else ''}; to run the same work again, send it under a new id",
             execution_id=execution_id,
         )
         self.state = state
+        self.origin = origin
 
 
 class InvalidRequest(QueueRejected, ValueError):
@@ -132,6 +138,16 @@ class QueueUnavailable(BandmasterError, MiddlewareError):
         super().__init__(f"{problem}{f' (server {url})' if url else ''}")
         self.problem = problem
         self.url = url
+
+
+class UnknownFormat(QueueUnavailable):
+    """What is in Redis was written by another release, in a format that this one does not know; nothing was changed."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(
+            f"the queue's data is not of this release: {said}; run the release that wrote it, or give this one another "
+            "prefix"
+        )
 
 
 class StaleGrant(BandmasterError):
@@ -165,10 +181,11 @@ class NotLeader(BandmasterError):
 
 
 class UnknownExecution(BandmasterError):
-    """No execution with this id is known: it never was, or it ended more than 24 hours ago."""
+    """No execution with this id is known: it never was, or it ended too long ago."""
 
     def __init__(self, *, execution_id: str) -> None:
         super().__init__(
-            f"no execution {shown(execution_id)} is known: check the id; what ended over 24 hours ago is forgotten"
+            f"no execution {shown(execution_id)} is known: check the id; what has ended is forgotten after a day, or "
+            "after minutes"
         )
         self.execution_id = execution_id

@@ -36,10 +36,13 @@ class Renewal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A slot, under one attempt: the fencing token of everything done under it."""
+    """A slot, under one attempt and one nonce: the fencing token of everything done under it."""
 
     execution_id: str
     attempt: int
+    nonce: str
+    """Of the call that admitted it: a server that came back with older data may give the same attempt twice."""
+    lane: str
     lease_ms: int
     event: bytes | None
     """ExecutionRequestedEvent JSON, if it was enqueued as an event."""
@@ -53,9 +56,11 @@ class Admission:
 
     grants: list[Grant]
     more: bool
-    """The call's bound of moves was reached: call again."""
+    """The call's bound of moves was reached, or none was wanted and something may be eligible: call again."""
     wait_ms: int | None
     """Until the next due time or lease end, if there is one."""
+    untold: bool
+    """Something may be collected from an outbox of these lanes; said to live consumers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,16 @@ class Settled:
     state: State | None
     """The state the execution is in now; None if it is unknown."""
     grants: list[Grant]
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What became of a hand-over to a pod."""
+
+    code: Code
+    state: State | None
+    is_wanted: bool
+    """The pod, whoever created it, is the current attempt's and shall run; else it has to be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +102,26 @@ class Parked:
     state: State
     """PENDING, or SCHEDULED until it is due."""
     position: int
-    """How many wait before it, over all lanes; -1 while scheduled."""
+    """How many wait before it in its lane; -1 while scheduled."""
 
 
 def read_grants(raw: list[list[Any]]) -> list[Grant]:
-    """Grants as the scripts write them: id, attempt, lease, event or empty, message or empty."""
+    """Grants as the scripts write them: id, attempt, nonce, lane, lease, event or empty, message or empty."""
     return [
-        Grant(execution_id.decode(), attempt, lease_ms, event or None, message or None)
-        for execution_id, attempt, lease_ms, event, message in raw
+        Grant(execution_id.decode(), attempt, nonce.decode(), lane.decode(), lease_ms, event or None, message or None)
+        for execution_id, attempt, nonce, lane, lease_ms, event, message in raw
     ]
+
+
+def pod_holder(pod_uid: str) -> str:
+    """How whoever speaks for a pod names itself where a thread gives its grant's nonce."""
+    return f"pod:{pod_uid}"
 
 
 def read_admission(raw: list[Any]) -> Admission:
     """The answer of admit."""
-    return Admission(read_grants(raw[3]), more=raw[1] == 1, wait_ms=None if raw[2] < 0 else raw[2])
+    wait_ms = None if raw[2] < 0 else raw[2]
+    return Admission(read_grants(raw[4]), more=raw[1] == 1, wait_ms=wait_ms, untold=raw[3] == 1)
 
 
 def read_state(raw: bytes) -> State | None:

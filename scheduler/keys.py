@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+DEFAULT_LANE: Final = "executions"
+"""The lane of the seed: keys and settings that name no lane are this one's."""
 FIXED: Final = (
     "pending",
     "active",
@@ -25,6 +27,9 @@ FIXED: Final = (
     "leader",
     "epoch",
     "rounds",
+    "changes",
+    "actions",
+    "deadlines",
 )
 """The keys there is one of, in the order of every script's KEYS."""
 
@@ -62,6 +67,10 @@ class Keys:
         """String: the outcome as JSON."""
         return f"{self.prefix}:result:{execution_id}"
 
+    def ended(self, execution_id: str) -> str:
+        """String: the tombstone of an ended execution whose meta is gone, as ``COMPLETED 1``: its state and attempt."""
+        return f"{self.prefix}:end:{execution_id}"
+
     def reply(self, caller: str) -> str:
         """String: the last answer to a caller."""
         return f"{self.prefix}:reply:{caller}"
@@ -74,9 +83,28 @@ class Keys:
         """Sorted set: gates with room and someone of the lane waiting, by their best waiter's score."""
         return f"{self.prefix}:open:{lane}"
 
+    def pending(self, lane: str) -> str:
+        """Sorted set: a lane's waiting executions, by score."""
+        return self._of(lane, "pending")
+
+    def active(self, lane: str) -> str:
+        """Set: a lane's executions that hold a slot."""
+        return self._of(lane, "active")
+
+    def users(self, lane: str) -> str:
+        """Hash: user → how many of the lane's executions wait."""
+        return self._of(lane, "users")
+
+    def _of(self, lane: str, name: str) -> str:
+        return self.named(name) if lane == DEFAULT_LANE else f"{self.prefix}:lane:{lane}:{name}"
+
     def wake(self, lane: str) -> str:
         """List: wake tokens."""
         return f"{self.prefix}:wake:{lane}"
+
+    def outbox(self, lane: str) -> str:
+        """Sorted set: a lane's executions whose end nobody was there to tell, by when one may be collected."""
+        return f"{self.prefix}:lane:{lane}:outbox"
 
     def members(self, lane: str) -> str:
         """Set: a lane's live executions."""
@@ -87,12 +115,24 @@ class Keys:
         return f"{self.prefix}:gate:{gate}:held"
 
     def gate_lanes(self, gate: str) -> str:
-        """Set: lanes with someone waiting behind a gate."""
+        """Set: lanes with someone waiting behind a gate, or behind closed ones of a kind."""
         return f"{self.prefix}:gate:{gate}:lanes"
 
     def waiting(self, gate: str, lane: str) -> str:
         """Sorted set: a lane's executions that found a gate closed, by score."""
         return f"{self.prefix}:gate:{gate}:waiting:{lane}"
+
+    def closed(self, kind: str, lane: str) -> str:
+        """Sorted set: gates that their kind's limit keeps closed to a lane, by their best waiter's score."""
+        return f"{self.prefix}:gate:{kind}:closed:{lane}"
+
+    def default_limits(self) -> str:
+        """Hash: limits by kind that operators set, and those that lanes declare, as `name\\nlane`; seldom read."""
+        return f"{self.prefix}:limits:defaults"
+
+    def pauses(self, name: str) -> str:
+        """Sorted set with a TTL: when each ended pause of a gate, a lane or everything began, by its end."""
+        return f"{self.prefix}:pauses:{name}"
 
     def action_pending(self, action: str) -> str:
         """Sorted set: an action's waiting executions, by the time they were accepted."""

@@ -1,21 +1,17 @@
-"""The repairs that run again and again: reap, promote, sweep, refresh, wake.
+"""The repairs that run again and again: reap, promote, sweep, wake.
 
 In the flow: the actor `try_schedule` and every worker's own rounds call these. Everything is event-driven first; these
 only repair what a crash or a lost wake-up left. They do no harm when repeated, by anybody, at the same time; a leader's
 calls carry its epoch and are refused once another was elected (D28).
 """
 
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from .errors import NotLeader
-from .priority import Priority
 from .scripts import Scripts
 
 PAGE: Final = 200
 """Executions looked at by one script call, so that no call keeps the server from others for long."""
-
-Index = Literal["pending", "scheduled", "lease", "pod_lease"]
-INDEXES: Final[tuple[Index, ...]] = ("pending", "scheduled", "lease", "pod_lease")
 
 
 class Maintenance:
@@ -27,8 +23,7 @@ class Maintenance:
         self._epoch = epoch
         self._reap = scripts.script("reap", "epoch count")
         self._promote = scripts.script("promote", "epoch count")
-        self._sweep = scripts.script("sweep", "epoch band after count")
-        self._refresh = scripts.script("refresh", "epoch index after count")
+        self._sweep = scripts.script("sweep", "epoch count")
         self._wake = scripts.script("wake", "epoch")
 
     def under(self, leader_id: str, epoch: int) -> "Maintenance":
@@ -44,28 +39,12 @@ class Maintenance:
         return self._until_short(self._promote)
 
     def sweep(self) -> int:
-        """Expire all that waited longer than the stale timeout; returns how many."""
-        expired = 0
-        for band in Priority:
-            after: bytes | str = ""
-            while True:
-                count, after = self._call(self._sweep, int(band), after, PAGE)
-                expired += int(count)
-                if not after:
-                    break
+        """Expire all that waited longer than its lane's stale timeout, or its own maximum age; returns how many."""
+        expired, more = 0, True
+        while more:
+            count, more = self._call(self._sweep, PAGE)
+            expired += int(count)
         return expired
-
-    def refresh(self) -> int:
-        """Set the TTL of every living execution's event and message again; returns how many were looked at."""
-        refreshed = 0
-        for index in INDEXES:
-            after: bytes | str = ""
-            while True:
-                count, after = self._call(self._refresh, index, after, PAGE)
-                refreshed += int(count)
-                if not after:
-                    break
-        return refreshed
 
     def wake(self) -> int:
         """Push wake tokens to every lane that has a candidate; returns how many lanes have one."""

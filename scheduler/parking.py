@@ -11,13 +11,15 @@ from typing import Final
 
 from .conversation import Conversation
 from .errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
-from .grants import Parked
+from .grants import Parked, read_state
 from .library import Script
 from .scripts import Argument, Scripts
 from .states import State
 
 PARKED_A_CALL: Final = 100
 """Executions parked by one script call; more would keep the server from others for too long."""
+PARKED_BYTES_A_CALL: Final = 8 * 1024 * 1024
+"""A call that has as much takes no further one: a server closes a connection on which too much waits."""
 SENT_AHEAD: Final = 1
 """Pages whose answers are not waited for before the next is sent."""
 
@@ -34,8 +36,16 @@ class Candidate:
     gates: tuple[str, ...] = ()
     timeout_ms: int = 0
     due_ms: int | None = None
+    max_age_ms: int | None = None
+    """Since its acceptance, in which it may start; None: any time."""
     event: bytes = b""
     message: bytes = b""
+    is_lasting: bool = True
+    """Its id is known as long as that of any ended execution; False: nobody sends it again later than in minutes."""
+    parent: str = ""
+    """The execution whose hook sends it: as long as that lives, the id is known."""
+    origin: str = ""
+    """Of an id that its sender named, which is lasting: what tells this sending from another one under the same id."""
 
 
 class Parking:
@@ -47,6 +57,7 @@ class Parking:
         self._page: list[Candidate] = []
         self._sent: deque[list[Candidate]] = deque()
         self._outcomes: list[Parked | QueueRejected] = []
+        self._bytes = 0
         self._count = 0
 
     def __len__(self) -> int:
@@ -61,7 +72,8 @@ class Parking:
         """
         self._count += 1
         self._page.append(candidate)
-        if len(self._page) == PARKED_A_CALL:
+        self._bytes += len(candidate.event) + len(candidate.message)
+        if len(self._page) == PARKED_A_CALL or self._bytes >= PARKED_BYTES_A_CALL:
             self._send()
 
     def finish(self) -> list[Parked | QueueRejected]:
@@ -81,7 +93,7 @@ class Parking:
         self._conversation.close()
 
     def _send(self) -> None:
-        page, self._page = self._page, []
+        page, self._page, self._bytes = self._page, [], 0
         arguments: list[Argument] = []
         for candidate in page:
             arguments += park_arguments(candidate)
@@ -103,11 +115,14 @@ def park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
         candidate.band,
         candidate.action,
         candidate.user_id or "",
-        " ".join(candidate.gates),
+        "\n".join(candidate.gates),
         candidate.timeout_ms,
         "" if candidate.due_ms is None else candidate.due_ms,
+        "" if candidate.max_age_ms is None else candidate.max_age_ms,
         candidate.event,
         candidate.message,
+        candidate.origin or ("1" if candidate.is_lasting else ""),
+        candidate.parent,
     )
 
 
@@ -117,7 +132,8 @@ def read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | Queu
     if code == b"OK":
         return Parked(candidate.execution_id, State(str(detail, "ascii")), int(reply[2]))  # type: ignore[arg-type]
     if code == b"DUPLICATE":
-        return DuplicateExecution(execution_id=candidate.execution_id, state=State(str(detail, "ascii")))  # type: ignore[arg-type]
+        state, origin = read_state(detail), str(reply[2], "ascii")  # type: ignore[arg-type]
+        return DuplicateExecution(execution_id=candidate.execution_id, state=state, origin=origin)
     if code == b"QUEUE_FULL":
         return QueueFull(execution_id=candidate.execution_id, limit=int(detail))
     return UserLimitExceeded(execution_id=candidate.execution_id, user_id=candidate.user_id or "", limit=int(detail))

@@ -21,10 +21,11 @@ overlap the ranges that the formula suggests at first sight: never count a band 
 (31 years) apart. The scripts compute scores from Redis's clock; the functions here are for reading them and for tests.
 """
 
+from difflib import get_close_matches
 from enum import IntEnum
 from typing import Final
 
-from .errors import InvalidRequest, shown
+from .errors import SHOWN_CHARS, InvalidRequest, shown
 
 BAND_WIDTH_MS: Final = 10**12
 """Milliseconds between two bands (31.7 years)."""
@@ -55,7 +56,10 @@ class Priority(IntEnum):
             found = _BY_NAME.get(value.upper())
             if found is not None:
                 return found
-        elif isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(_BY_BAND):
+            near = get_close_matches(value[:SHOWN_CHARS].upper(), _BY_NAME, 1)
+            meant = f"; {near[0]} is meant, perhaps" if near else ""
+            raise InvalidRequest("priority", f"{shown(value)} is not a priority{meant}", allowed=ALLOWED)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(_BY_BAND):
             return _BY_BAND[value]
         raise InvalidRequest("priority", f"{shown(value)} is not a priority", allowed=ALLOWED)
 

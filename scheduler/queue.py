@@ -2,30 +2,32 @@
 
 In the flow: Python callers and the actors enqueue here; whoever runs executions takes them with `try_schedule` and
 gives their slots back with `release`. What lies beyond is one attribute away: `transitions` (every transition by its
-name), `controls` (limits, pauses, settings), `views` (reads), `maintenance` (repairs). Every method is one atomic
-script; a crash between two of them costs at most a lease.
+name), `controls` (limits, pauses, settings), `views` and `overview` (reads), `maintenance` (repairs), `outbox` (ends to
+be told). Every method is one atomic script; a crash between two of them costs at most a lease.
 """
 
 from collections.abc import Iterable
-from typing import Final, Literal
+from copy import copy
+from typing import Literal
 
 import redis
 
-from .controls import Controls, check_limit
+from .controls import Controls
 from .errors import InvalidRequest, QueueRejected
 from .events import ExecutionRequestedEvent
 from .grants import Cancellation, Code, Parked, read_settled
-from .identifiers import check_execution_id
-from .keys import Keys
+from .identifiers import check_execution_id, check_lane
+from .keys import DEFAULT_LANE, Keys
+from .limits import check_limit
 from .maintenance import Maintenance
+from .outbox import Outbox
+from .overview import Overview
 from .parking import Candidate
 from .priority import Priority
-from .scripts import Scripts
+from .scripts import DEADLINE_SECONDS, Scripts
 from .states import TERMINAL, State
 from .transitions import Transitions
 from .views import ActionStatistics, Explanation, Views
-
-DEFAULT_LANE: Final = "executions"
 
 
 def candidate_of(event: ExecutionRequestedEvent, lane: str = DEFAULT_LANE) -> Candidate:
@@ -47,20 +49,43 @@ def candidate_of(event: ExecutionRequestedEvent, lane: str = DEFAULT_LANE) -> Ca
 class ExecutionQueueService:
     """Executions in strict priority order under hard limits, in Redis. Safe to share between threads."""
 
-    def __init__(self, redis_client: "redis.Redis", *, prefix: str = "exec_queue", lane: str = DEFAULT_LANE) -> None:
+    def __init__(
+        self,
+        redis_client: "redis.Redis",
+        *,
+        prefix: str = "exec_queue",
+        lane: str = DEFAULT_LANE,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        by: str | None = None,
+    ) -> None:
         """Needs a client and nothing else.
 
         Args:
-            redis_client: Of the server that holds the queue.
+            redis_client: Of the server that holds the queue; says how to reach it. Connections and retries of a plain
+                client are the queue's own.
             prefix: What its keys begin with; ``{exec_queue}`` puts them into one cluster slot.
-            lane: The lane it works on.
+            lane: The lane it works on: whose executions it enqueues, takes and counts, under this lane's bounds.
+            deadline_seconds: How long a call may take in all, retries included, whatever the server does.
+            by: Who asks where an operator's call (`cancel`, `controls` and the like) does not say, for the journal;
+                None: user, host and program of this process.
         """
-        self.lane = lane
-        self.scripts = Scripts(redis_client, Keys(prefix))
-        self.transitions = Transitions(self.scripts)
-        self.controls = Controls(self.scripts)
-        self.views = Views(self.scripts)
+        self.lane = check_lane(lane)
+        self.scripts = Scripts(redis_client, Keys(prefix), deadline_seconds=deadline_seconds)
+        self.transitions = Transitions(self.scripts, by=by)
+        self._by = by
+        self.controls = Controls(self.scripts, lane, by=by)
+        self.views = Views(self.scripts, lane)
+        self.overview = Overview(self.scripts)
         self.maintenance = Maintenance(self.scripts)
+        self.outbox = Outbox(self.scripts)
+
+    def on(self, lane: str) -> "ExecutionQueueService":
+        """The same queue, as it is seen from another lane."""
+        other = copy(self)
+        other.lane = check_lane(lane)
+        other.controls = Controls(self.scripts, lane, by=self._by)
+        other.views = Views(self.scripts, lane)
+        return other
 
     def enqueue(self, event: ExecutionRequestedEvent | dict[str, object]) -> int:
         """Accept an execution.
@@ -77,10 +102,14 @@ class ExecutionQueueService:
     def enqueue_many(
         self, events: Iterable[ExecutionRequestedEvent | dict[str, object]]
     ) -> list[Parked | QueueRejected]:
-        """Accept many, each with all the checks and for itself.
+        """Accept many, each with all the checks and for itself, a hundred a call: each of these has the deadline, and
+        the first that is not answered ends it.
 
         Returns:
             A result each, in order: accepted, or why not.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; some may have been accepted.
         """
         outcomes: list[Parked | QueueRejected] = []
         checked: list[tuple[int, Candidate]] = []
@@ -101,7 +130,7 @@ class ExecutionQueueService:
         """Take the best eligible execution, if there is a slot for it.
 
         Args:
-            max_active: In place of the setting max_concurrent_executions.
+            max_active: In place of the lane's max_concurrent_executions.
 
         Returns:
             Its id and event, granted for the event's timeout plus a grace, since nobody renews it; None if none waits
@@ -114,7 +143,7 @@ class ExecutionQueueService:
         if max_active is not None:
             check_limit("max_active", max_active)
         while True:
-            admission = self.transitions.admit(self.lane, 1, max_active=max_active)
+            admission = self.transitions.admit((self.lane,), 1, max_active=max_active)
             for grant in admission.grants:
                 try:
                     return grant.execution_id, ExecutionRequestedEvent.from_any(grant.event or b"")
@@ -155,38 +184,43 @@ class ExecutionQueueService:
         )
         return read_settled(call.run()).code
 
-    def cancel(self, execution_id: str) -> Cancellation:
-        """End it if it waits; ask it to end if it runs, its slot held until what runs is gone."""
-        return self.transitions.cancel(check_execution_id(execution_id))
+    def cancel(self, execution_id: str, *, by: str | None = None) -> Cancellation:
+        """End it if it waits; ask it to end if it runs, its slot held until what runs is gone.
 
-    def update_priority(self, execution_id: str, new_priority: Priority | str | int) -> bool:
+        Args:
+            execution_id: Which.
+            by: Who asks, for the journal, here and below.
+        """
+        return self.transitions.cancel(check_execution_id(execution_id), by=by)
+
+    def update_priority(self, execution_id: str, new_priority: Priority | str | int, *, by: str | None = None) -> bool:
         """Move a waiting execution to another band, at the time it was accepted.
 
         Returns:
             False if it does not wait (any more).
         """
-        code, _ = self.transitions.reprioritise(check_execution_id(execution_id), new_priority)
+        code, _ = self.transitions.reprioritise(check_execution_id(execution_id), new_priority, by=by)
         return code is Code.OK
 
-    def remove(self, execution_id: str) -> bool:
+    def remove(self, execution_id: str, *, by: str | None = None) -> bool:
         """Take it out by force: pending set, slot and event, at once, whatever still runs. `cancel` is the careful way.
 
         Returns:
             Whether it was there to remove.
         """
-        return self.transitions.remove(check_execution_id(execution_id))[0] is Code.OK
+        return self.transitions.remove(check_execution_id(execution_id), by=by)[0] is Code.OK
 
-    def drop(self, execution_id: str) -> bool:
+    def drop(self, execution_id: str, *, by: str | None = None) -> bool:
         """Forget a dead letter; False if it is none."""
-        return self.transitions.drop(check_execution_id(execution_id))
+        return self.transitions.drop(check_execution_id(execution_id), by=by)
 
     def get_queue_status(self) -> dict[str, int]:
-        """``queue_depth`` and ``active_count``."""
+        """``queue_depth`` and ``active_count``, of its lane."""
         status = self.views.status()
         return {"queue_depth": status.queue_depth, "active_count": status.active_count}
 
     def get_pending_by_priority(self) -> dict[str, int]:
-        """How many wait, by the name of their priority."""
+        """How many wait in its lane, by the name of their priority."""
         return self.views.status().pending_by_priority
 
     def explain(self, execution_id: str) -> Explanation:
@@ -196,3 +230,7 @@ class ExecutionQueueService:
     def action_statistics(self, action: str) -> ActionStatistics:
         """An action's queue length, active count, limit, oldest wait and lifetime counters."""
         return self.views.action_statistics(action)
+
+    def close(self) -> None:
+        """Close the connections that are kept between calls; the client is its owner's. A later call opens new ones."""
+        self.scripts.close()

@@ -1,33 +1,33 @@
-"""Calling the Lua scripts: one round trip a call, safe to repeat when the reply was lost.
+"""Calling the Lua scripts: one round trip a call, safe to repeat when the reply was lost, over within one deadline.
 
 Every call of a script with an effect carries a request token: a caller's name and its rising number. When the
 connection breaks or times out, nobody knows whether the effect happened; the same call is made again with the same
-token and gets the same answer, so the effect happens once (F10). If the process dies here, its grants run out of
-their leases, and what it parked waits.
+token and gets the same answer, so the effect happens once (F10). It is made again here and in no other layer, so that
+a server that hangs costs one deadline (F38). If the process dies here, its grants run out of their leases, and what it
+parked waits.
 """
 
-import itertools
-import os
-import secrets
 import time
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import redis
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from .answering import answered
+from .answering import unavailable
+from .bounded import Until
+from .callers import CALLERS, Caller
 from .errors import QueueUnavailable
 from .keys import Keys
 from .library import Script, assemble
 from .wire import Argument, Wire, packed
 
+T = TypeVar("T")
+DEADLINE_SECONDS: Final = 5.0
+"""For one call in all, whatever the server does."""
 REPEAT_PAUSES_SECONDS: Final = (0.05, 0.2, 0.75)
-"""Pauses before a call whose reply was lost is made again; then the caller is told."""
+"""Pauses before a call whose reply was lost is made again, if there is time; then the caller is told."""
 _NO_FUNCTIONS: Final = "unknown command"
 _NOT_LOADED: Final = "Function not found"
 _LOADED_MEANWHILE: Final = "already exists"
@@ -37,27 +37,6 @@ class StaleCall(QueueUnavailable):
     """A call was overtaken by a later one of its caller: it lay in a dead connection and was refused."""
 
 
-class _Caller:
-    """A name and its rising numbers, of one process: a fork must not use the same tokens."""
-
-    __slots__ = ("name", "numbers", "process_id")
-
-    def __init__(self) -> None:
-        self.name = secrets.token_urlsafe(9).encode()
-        self.numbers = itertools.count(1)
-        self.process_id = os.getpid()
-
-
-def readable(client: "redis.Redis") -> "redis.Redis":
-    """The client itself, or one to the same server that leaves replies as bytes, as payloads need it."""
-    pool = client.connection_pool
-    options: dict[str, Any] = dict(pool.connection_kwargs)
-    if not options.get("decode_responses"):
-        return client
-    options["decode_responses"] = False
-    return redis.Redis(connection_pool=redis.ConnectionPool(connection_class=pool.connection_class, **options))
-
-
 @dataclass(slots=True)
 class Call:
     """One call, with its token: `run` may be repeated until it answers, and takes effect once."""
@@ -65,34 +44,47 @@ class Call:
     scripts: "Scripts"
     script: Script
     arguments: tuple[Argument, ...]
-    caller: _Caller
+    caller: Caller
 
     def __del__(self) -> None:
         # Nobody can run it again, so the caller's name is free. A name a call would leave a key a call in Redis.
-        self.scripts.give_back(self.caller)
+        self.scripts.callers.give_back(self.caller)
 
-    def run(self) -> Any:
+    def run(self, *, ends: float | None = None) -> Any:
         """Make the call, again if its reply was lost.
+
+        Args:
+            ends: When its deadline is over, on the monotonic clock, if it has begun already.
 
         Raises:
             QueueUnavailable: If Redis did not answer, or has no memory left; whether the effect happened is unknown:
                 calling `run` again finds out.
         """
-        return self.scripts.execute(self.script, self.arguments)
+        return self.scripts.execute(self.script, self.arguments, ends=ends)
 
 
 class Scripts:
     """The scripts of one queue on one server. Safe to share between threads and across forks."""
 
     def __init__(
-        self, client: "redis.Redis", keys: Keys | None = None, *, replaced_includes: Mapping[str, str] | None = None
+        self,
+        client: "redis.Redis",
+        keys: Keys | None = None,
+        *,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        replaced_includes: Mapping[str, str] | None = None,
     ) -> None:
-        self.client: Any = readable(client)  # redis-py types every reply as a union with its async twin
+        self.deadline_seconds = deadline_seconds
         self.keys = keys or Keys()
+        self.callers = CALLERS
         self._library = assemble(replaced_includes)
-        self.wire = Wire(self.client)
+        self.wire = Wire(client, deadline_seconds)
         self._heads: dict[str, bytes] = {}
-        self._callers: deque[_Caller] = deque()
+
+    @property
+    def client(self) -> Any:  # redis-py types every reply as a union with its async twin
+        """For plain commands, on the engine's own connections; what is asked within `repeat` has its deadline."""
+        return self.wire.client
 
     def script(self, name: str, arguments: str) -> Script:
         """The script `name`, whose header must list exactly `arguments` (space-separated, without the token)."""
@@ -103,7 +95,7 @@ class Scripts:
 
     def prepare(self, script: Script, *arguments: Argument) -> Call:
         """A call with a fresh token that the caller may `run` until it answers."""
-        caller = self._borrow()
+        caller = self.callers.take()
         return Call(self, script, self._with_token(script, arguments, caller), caller)
 
     def call(self, script: Script, *arguments: Argument) -> Any:
@@ -114,36 +106,38 @@ class Scripts:
         """
         if not script.takes_token:
             return self.execute(script, arguments)
-        caller = self._borrow()
+        caller = self.callers.take()
         try:
             return self.execute(script, self._with_token(script, arguments, caller))
         finally:
-            self.give_back(caller)
+            self.callers.give_back(caller)
 
-    def give_back(self, caller: _Caller) -> None:
-        """Let later calls use a caller's name. If its last call is still under way somewhere, it will be refused."""
-        self._callers.append(caller)
-
-    def _borrow(self) -> _Caller:
-        while True:
-            try:
-                caller = self._callers.pop()
-            except IndexError:
-                return _Caller()
-            if caller.process_id == os.getpid():
-                return caller
-
-    def execute(self, script: Script, arguments: tuple[Argument, ...]) -> Any:
+    def execute(self, script: Script, arguments: tuple[Argument, ...], *, ends: float | None = None) -> Any:
         """Send one call, repeating it while its reply is lost."""
+        return self.repeat(lambda: self.checked(self._evaluate(script, arguments)), ends=ends)
+
+    def repeat(self, ask: Callable[[], T], *, ends: float | None = None) -> T:
+        """Ask the server something that may be asked again, again while it does not answer and there is time.
+
+        Args:
+            ask: Sends commands, and answers what came of them.
+            ends: When the deadline is over, on the monotonic clock; None: it begins now.
+
+        Raises:
+            QueueUnavailable: If the server did not answer within the deadline, or refused.
+        """
+        ends = time.monotonic() + self.deadline_seconds if ends is None else ends
         pauses = iter(REPEAT_PAUSES_SECONDS)
-        while True:
-            try:
-                with answered():
-                    return self.checked(self._evaluate(script, arguments))
-            except QueueUnavailable as error:
-                pause = next(pauses, None)
-                if pause is None or not isinstance(error.__cause__, RedisConnectionError | RedisTimeoutError):
-                    raise
+        with Until(ends):
+            while True:
+                try:
+                    return ask()
+                except (redis.ConnectionError, redis.TimeoutError) as error:
+                    pause = next(pauses, None)
+                    if pause is None or time.monotonic() + pause >= ends:
+                        raise unavailable(error) from error
+                except redis.ResponseError as error:
+                    raise unavailable(error) from error
                 time.sleep(pause)
 
     def _evaluate(self, script: Script, arguments: tuple[Argument, ...]) -> Any:
@@ -185,7 +179,11 @@ class Scripts:
             if _LOADED_MEANWHILE not in str(error):
                 raise
 
-    def _with_token(self, script: Script, arguments: tuple[Argument, ...], caller: _Caller) -> tuple[Argument, ...]:
+    def close(self) -> None:
+        """Close the connections that are kept between calls; the client is its owner's. A later call opens new ones."""
+        self.wire.close()
+
+    def _with_token(self, script: Script, arguments: tuple[Argument, ...], caller: Caller) -> tuple[Argument, ...]:
         return (caller.name, next(caller.numbers), *arguments) if script.takes_token else arguments
 
     def checked(self, answer: Any) -> Any:

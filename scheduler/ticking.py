@@ -3,8 +3,8 @@
 In the flow: APScheduler runs both; the workers do the work. The tick only sends, and takes back the one before if no
 worker has fetched it yet, so ticks don't pile up; one that is older than a tick is not worked on. If the leader dies,
 its key runs out within its TTL and another scheduler is elected; if a tick hangs, leadership is no longer renewed (F6),
-since who makes no progress must not lead, and the pulse stops; what a leader that slept sends carries its old epoch,
-and is refused (F5).
+since who makes no progress must not lead, and the pulse stops; one whose ticks fail for as long stands back for the
+others. What a leader that slept sends carries its old epoch, and is refused (F5).
 """
 
 import threading
@@ -13,23 +13,25 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import redis
-import structlog
 from apscheduler.schedulers.base import BaseScheduler
 from dramatiq import Message
 from dramatiq.brokers.redis import RedisBroker
 
 from ..configs.areas import SchedulerSettings
+from ..configs.logger import Logger
 from .errors import QueueUnavailable
 from .leadership import Leadership
 from .pulse import Pulse
 from .scripts import Scripts
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 JOB_ID: Final = "saga_try_schedule"
 ACTOR: Final = "try_schedule"
 QUEUE: Final = "lifecycle"
 MAX_AGE_SHARE: Final = 0.9
 RENEWALS_A_TTL: Final = 3
+STANDS_BACK_TTLS: Final = 2
+"""In one of these the lead of one whose ticks fail runs out; in the other it is for others to take."""
 
 
 class Ticking:
@@ -45,6 +47,8 @@ class Ticking:
         self._pulse = pulse or Pulse(None)
         self._lock = threading.Lock()
         self._tick_began: float | None = None
+        self._failing_since: float | None = None
+        self._stands_back_until = 0.0
         self._last_tick: str | None = None
         self._resigned = False
 
@@ -69,14 +73,12 @@ class Ticking:
         )
 
     def lead(self) -> bool:
-        """Become or stay the leader, unless a tick hangs.
+        """Become or stay the leader, unless a tick hangs or all of them fail.
 
         Returns:
             Whether this process leads.
         """
-        began = self._tick_began
-        if began is not None and time.monotonic() - began > self._settings.leader_ttl_ms / 1000:
-            log.error("tick_hangs", since_seconds=round(time.monotonic() - began, 1))
+        if not self._makes_progress():
             return False
         with self._lock:
             if self._resigned:
@@ -93,6 +95,17 @@ class Ticking:
             log.info("leader_elected", leader_id=self._leadership.leader_id, epoch=self._leadership.epoch)
         return leads
 
+    def _makes_progress(self) -> bool:
+        now, ttl_seconds = time.monotonic(), self._settings.leader_ttl_ms / 1000
+        began, failing = self._tick_began, self._failing_since
+        if failing is not None and now - failing > ttl_seconds:
+            log.error("ticks_fail", since_seconds=round(now - failing, 1))
+            self._failing_since, self._stands_back_until = None, now + STANDS_BACK_TTLS * ttl_seconds
+        if began is not None and now - began > ttl_seconds:
+            log.error("tick_hangs", since_seconds=round(now - began, 1))
+            return False
+        return now >= self._stands_back_until
+
     def tick(self) -> bool:
         """Send `try_schedule`, if this process leads.
 
@@ -101,15 +114,17 @@ class Ticking:
         """
         if not self._leadership.leads and not self.lead():
             return False
-        self._tick_began = time.monotonic()
+        self._tick_began = began = time.monotonic()
         try:
             self._take_back()
             self._last_tick = self._broker.enqueue(self._message()).options["redis_message_id"]
         except redis.RedisError as error:
             log.warning("tick_failed", error=str(error))
+            self._failing_since = self._failing_since or began
             return False
         finally:
             self._tick_began = None
+        self._failing_since = None
         return True
 
     def _take_back(self) -> None:

@@ -15,6 +15,7 @@ from .grants import (
     Cancellation,
     Code,
     Grant,
+    HandOver,
     Parked,
     Renewal,
     Settled,
@@ -22,21 +23,23 @@ from .grants import (
     read_settled,
     read_state,
 )
+from .identifiers import check_reason
+from .operators import NO_OPERATOR, check_by
 from .parking import Candidate, Parking, park_arguments, read_parked
 from .priority import Priority
 from .scripts import Call, Scripts
 from .states import State
 
-RetryKind = Literal["retry", "hand_back", "infrastructure"]
+RetryKind = Literal["retry", "requeue", "hand_back", "infrastructure"]
 RENEWED_A_CALL: Final = 500
 """Leases renewed by one script call; more would keep the server from others for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What a settlement admits in the same call: up to `count` of `lane`, leased for `lease_ms`."""
+    """What a settlement admits in the same call: up to `count` of these lanes, best first, leased for `lease_ms`."""
 
-    lane: str = ""
+    lanes: tuple[str, ...] = ()
     count: int = 0
     lease_ms: int = 0
 
@@ -47,19 +50,25 @@ NOTHING_NEXT: Final = Next()
 class Transitions:
     """The transitions on one server. Safe to share between threads."""
 
-    def __init__(self, scripts: Scripts) -> None:
+    def __init__(self, scripts: Scripts, *, by: str | None = None) -> None:
+        """Args: `by`, who asks where an operator's call does not say; None: user, host and program of this process."""
         self.scripts = scripts
-        self._park = scripts.script("park", "id lane band action user gates timeout_ms due_ms event message")
-        self._bury = scripts.script("bury", "id lane band action user gates timeout_ms due_ms event message reason")
-        self._admit = scripts.script("admit", "lane count lease_ms max_active consumer")
-        self._release = scripts.script("release", "id attempt state reason result only dead lane count lease_ms")
-        self._retry = scripts.script("retry", "id attempt kind delay_ms reason message result lane count lease_ms")
-        self._renew = scripts.script("renew", "lease_ms id attempt")
-        self._hand_over = scripts.script("hand_over", "id attempt pod pod_uid")
-        self._cancel = scripts.script("cancel", "id outcome reason attempt")
-        self._remove = scripts.script("remove", "id")
-        self._drop = scripts.script("drop", "id")
-        self._reprioritise = scripts.script("reprioritise", "id band")
+        self._by = None if by is None else check_by(by)
+        parked = "id lane band action user gates timeout_ms due_ms max_age_ms event message lasting parent"
+        self._park = scripts.script("park", parked)
+        self._bury = scripts.script("bury", f"{parked} reason")
+        self._admit = scripts.script("admit", "count lease_ms max_active consumer lane")
+        self._release = scripts.script("release", "id attempt holder state reason result only dead count lease_ms lane")
+        self._retry = scripts.script(
+            "retry", "id attempt holder kind delay_ms reason message result count lease_ms lane"
+        )
+        self._renew = scripts.script("renew", "lease_ms id attempt holder")
+        self._hand_over = scripts.script("hand_over", "id attempt holder pod pod_uid")
+        self._cancel = scripts.script("cancel", "id outcome reason attempt by")
+        self._remove = scripts.script("remove", "id silent by")
+        self._forget = scripts.script("forget", "lease")
+        self._drop = scripts.script("drop", "id by")
+        self._reprioritise = scripts.script("reprioritise", "id band by")
 
     def park(self, candidate: Candidate) -> Parked:
         """Accept an execution to wait.
@@ -98,26 +107,38 @@ class Transitions:
         return self.scripts.call(self._bury, *park_arguments(candidate), reason) == 1
 
     def admit(
-        self, lane: str, count: int, *, lease_ms: int = 0, max_active: int | None = None, consumer: bool = False
+        self,
+        lanes: tuple[str, ...],
+        count: int,
+        *,
+        lease_ms: int = 0,
+        max_active: int | None = None,
+        consumer: bool = False,
     ) -> Admission:
-        """Give slots to up to `count` of a lane's best eligible executions.
+        """Give slots to up to `count` of some lanes' best eligible executions, best first over all of them.
 
         Args:
-            lane: The lane.
-            count: At most this many grants.
+            lanes: The lanes.
+            count: At most this many grants. 0: none; the answer says whether there could be some.
             lease_ms: Length of the leases; 0: each execution's own timeout plus the grace.
-            max_active: In place of the setting max_concurrent_executions.
-            consumer: A worker that consumes the lane asks, so it is live.
+            max_active: In place of the lane's max_concurrent_executions; for one lane, and a count above 0.
+            consumer: A worker that consumes these lanes asks, so they are live.
         """
-        call = self.prepare_admit(lane, count, lease_ms=lease_ms, max_active=max_active, consumer=consumer)
+        call = self.prepare_admit(lanes, count, lease_ms=lease_ms, max_active=max_active, consumer=consumer)
         return read_admission(call.run())
 
     def prepare_admit(
-        self, lane: str, count: int, *, lease_ms: int = 0, max_active: int | None = None, consumer: bool = False
+        self,
+        lanes: tuple[str, ...],
+        count: int,
+        *,
+        lease_ms: int = 0,
+        max_active: int | None = None,
+        consumer: bool = False,
     ) -> Call:
         """An admission that may be run until it answers, so that no grant is lost; read it with `read_admission`."""
         return self.scripts.prepare(
-            self._admit, lane, count, lease_ms, "" if max_active is None else max_active, int(consumer)
+            self._admit, count, lease_ms, "" if max_active is None else max_active, int(consumer), *lanes
         )
 
     def release(
@@ -126,6 +147,7 @@ class Transitions:
         attempt: int | None,
         state: State,
         *,
+        holder: str = "",
         reason: str = "",
         result: bytes = b"",
         only: State | None = None,
@@ -134,7 +156,15 @@ class Transitions:
     ) -> Settled:
         """Give the slot back with a terminal state, and admit the next."""
         call = self.prepare_release(
-            execution_id, attempt, state, reason=reason, result=result, only=only, dead=dead, following=following
+            execution_id,
+            attempt,
+            state,
+            holder=holder,
+            reason=reason,
+            result=result,
+            only=only,
+            dead=dead,
+            following=following,
         )
         return read_settled(call.run())
 
@@ -144,6 +174,7 @@ class Transitions:
         attempt: int | None,
         state: State,
         *,
+        holder: str = "",
         reason: str = "",
         result: bytes = b"",
         only: State | None = None,
@@ -156,6 +187,7 @@ class Transitions:
             execution_id: Whose slot.
             attempt: The grant; None for the current one.
             state: A terminal state.
+            holder: The grant's nonce, or `pod_holder` of the pod's UID; empty for who knows the attempt alone.
             reason: One word.
             result: The outcome as JSON.
             only: Act only in this state; None for any that holds a slot.
@@ -166,14 +198,15 @@ class Transitions:
             self._release,
             execution_id,
             "" if attempt is None else attempt,
+            holder,
             state,
             reason,
             result,
             only or "",
             int(dead),
-            following.lane,
             following.count,
             following.lease_ms,
+            *following.lanes,
         )
 
     def prepare_retry(
@@ -182,6 +215,7 @@ class Transitions:
         attempt: int,
         kind: RetryKind,
         *,
+        holder: str = "",
         delay_ms: int = 0,
         reason: str = "",
         message: bytes = b"",
@@ -193,7 +227,9 @@ class Transitions:
         Args:
             execution_id: Whose slot.
             attempt: The grant.
-            kind: `retry` and `hand_back` from RUNNING; `infrastructure`, bounded, also from POD.
+            kind: `retry`, `requeue` and `hand_back` from RUNNING; `infrastructure`, bounded, also from POD. Without a
+                delay `requeue` goes to the end of its band, the others to their place.
+            holder: The grant's nonce, or `pod_holder` of the pod's UID; empty for who knows the attempt alone.
             delay_ms: Not before this long from now.
             reason: One word.
             message: In place of the stored message.
@@ -204,35 +240,44 @@ class Transitions:
             self._retry,
             execution_id,
             attempt,
+            holder,
             kind,
             delay_ms,
             reason,
             message,
             result,
-            following.lane,
             following.count,
             following.lease_ms,
+            *following.lanes,
         )
 
-    def renew(self, grants: Sequence[Grant | tuple[str, int]], *, lease_ms: int = 0) -> list[Renewal]:
+    def renew(self, grants: Sequence[Grant | tuple[str, int, str]], *, lease_ms: int = 0) -> list[Renewal]:
         """Prolong leases, some hundreds a call; a result each, in order. If one call fails, all may be repeated.
 
         Args:
-            grants: Whose.
+            grants: Whose; other than a thread's: id, attempt and holder, as for a release.
             lease_ms: From now, for those that a worker's thread holds: what that worker counts on. 0: the setting.
         """
-        pairs = [(g.execution_id, g.attempt) if isinstance(g, Grant) else g for g in grants]
+        held = [(g.execution_id, g.attempt, g.nonce) if isinstance(g, Grant) else g for g in grants]
         renewals: list[Renewal] = []
-        for start in range(0, len(pairs), RENEWED_A_CALL):
-            page = pairs[start : start + RENEWED_A_CALL]
-            raw = self.scripts.call(self._renew, lease_ms, *(part for pair in page for part in pair))
+        for start in range(0, len(held), RENEWED_A_CALL):
+            page = held[start : start + RENEWED_A_CALL]
+            raw = self.scripts.call(self._renew, lease_ms, *(part for each in page for part in each))
             renewals += [Renewal(code.decode()) for code in raw]
         return renewals
 
-    def hand_over(self, execution_id: str, attempt: int, pod: str, pod_uid: str) -> tuple[Code, State | None]:
-        """Pass the grant to a pod that was created. OK with CANCELLING means: delete the pod."""
-        raw = self.scripts.call(self._hand_over, execution_id, attempt, pod, pod_uid)
-        return Code(raw[0].decode()), read_state(raw[1])
+    def hand_over(self, execution_id: str, attempt: int, pod: str, pod_uid: str, *, holder: str = "") -> HandOver:
+        """Pass the grant to a pod that was created.
+
+        Args:
+            execution_id: Whose.
+            attempt: The grant.
+            pod: The pod's name.
+            pod_uid: Its UID, which fences what is done from here on.
+            holder: The grant's nonce, of the thread that created it; empty from the watch.
+        """
+        code, state, wanted = self.scripts.call(self._hand_over, execution_id, attempt, holder, pod, pod_uid)
+        return HandOver(Code(code.decode()), read_state(state), is_wanted=wanted == 1)
 
     def cancel(
         self,
@@ -241,6 +286,7 @@ class Transitions:
         outcome: State = State.CANCELLED,
         reason: str = "cancelled",
         attempt: int | None = None,
+        by: str | None = None,
     ) -> Cancellation:
         """End what waits as CANCELLED; ask what holds a slot to end as `outcome` (CANCELLED or TIMEOUT).
 
@@ -249,23 +295,39 @@ class Transitions:
             outcome: What it ends as if it holds a slot.
             reason: One word.
             attempt: Only under this grant, as a timeout must be; None for whatever attempt it is at.
+            by: Who asks, for the journal, here and below; NO_OPERATOR if nobody did.
         """
         given = "" if attempt is None else attempt
-        code, state, current, pod, uid = self.scripts.call(self._cancel, execution_id, outcome, reason, given)
+        code, state, current, pod, uid = self.scripts.call(
+            self._cancel, execution_id, outcome, check_reason(reason), given, self._asker(by)
+        )
         return Cancellation(
             Code(code.decode()), read_state(state), int(current), pod.decode() or None, uid.decode() or None
         )
 
-    def remove(self, execution_id: str) -> tuple[Code, State | None]:
-        """Take an execution out by force; its slot is free at once."""
-        raw = self.scripts.call(self._remove, execution_id)
+    def _asker(self, by: str | None) -> str:
+        return NO_OPERATOR if by == NO_OPERATOR else check_by(self._by if by is None else by)
+
+    def remove(self, execution_id: str, *, silent: bool = False, by: str | None = None) -> tuple[Code, State | None]:
+        """Take an execution out by force; its slot is free at once. `silent`: whoever sent it is not told."""
+        raw = self.scripts.call(self._remove, execution_id, int(silent), self._asker(by))
         return Code(raw[0].decode()), read_state(raw[1])
 
-    def drop(self, execution_id: str) -> bool:
-        """Forget a dead letter; False if it is none."""
-        return self.scripts.call(self._drop, execution_id) == 1
+    def forget(self, lease: str) -> bool:
+        """Give back what is held under a lease, as `Views.pod_leases` lists them, if its execution's record is lost.
 
-    def reprioritise(self, execution_id: str, band: Priority | str | int) -> tuple[Code, State | None]:
+        Returns:
+            False if there is a record, or no such lease.
+        """
+        return self.scripts.call(self._forget, lease) == 1
+
+    def drop(self, execution_id: str, *, by: str | None = None) -> bool:
+        """Forget a dead letter; False if it is none."""
+        return self.scripts.call(self._drop, execution_id, self._asker(by)) == 1
+
+    def reprioritise(
+        self, execution_id: str, band: Priority | str | int, *, by: str | None = None
+    ) -> tuple[Code, State | None]:
         """Move what waits to another band, at its own time; InvalidRequest if there is no such band."""
-        raw = self.scripts.call(self._reprioritise, execution_id, int(Priority.parse(band)))
+        raw = self.scripts.call(self._reprioritise, execution_id, int(Priority.parse(band)), self._asker(by))
         return Code(raw[0].decode()), read_state(raw[1])

@@ -4,13 +4,14 @@ In the flow: the command line and applications call these; nothing here changes 
 others is read with them in one script, in one moment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .answering import answered
 from .errors import UnknownExecution
+from .keys import DEFAULT_LANE
 from .priority import Priority
+from .reading import Reader, repeated
 from .scripts import Scripts
 from .states import State
 
@@ -21,15 +22,17 @@ LIVE_CONSUMER_MS: Final = 6000
 
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """The queue in one moment."""
+    """A lane in one moment."""
 
+    lane: str
     queue_depth: int
     active_count: int
     scheduled_count: int
     dead_count: int
+    """Of all lanes."""
     pending_by_priority: dict[str, int]
-    settings: dict[str, float]
-    """Runtime settings in force, by name."""
+    settings: dict[str, float | None]
+    """Runtime settings in force, by name, the lane's bounds among them; None: no bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,9 @@ class Explanation:
 
     state: State
     position: int | None
-    """How many wait before it, over all lanes; None unless it is PENDING."""
+    """How many wait before it in its lane; None unless it is PENDING."""
     lane: str
+    """Empty if it has ended, and only that is known."""
     reasons: list[str]
     """Sentences; empty if it does not wait."""
 
@@ -66,8 +70,25 @@ class JournalEntry:
     entry_id: str
     verb: str
     execution_id: str
+    """Empty for a change of a limit, a pause or a setting."""
     at_ms: int
     fields: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An operator's change of a limit, a pause or a setting."""
+
+    at_ms: int
+    verb: str
+    """limit, pause, resume or set."""
+    name: str
+    """The gate or the setting."""
+    before: str
+    """Empty for none, likewise below."""
+    after: str
+    by: str
+    """Who asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +99,38 @@ class Leader:
     epoch: int
 
 
-class Views:
+class Views(Reader):
     """The reads on one server. Each raises QueueUnavailable if the server does not answer."""
 
-    def __init__(self, scripts: Scripts) -> None:
-        self._scripts = scripts
-        self._client = scripts.client
+    def __init__(self, scripts: Scripts, lane: str = DEFAULT_LANE) -> None:
+        """Args: `lane`, whose waiting and running executions are read."""
+        super().__init__(scripts)
+        self._lane = lane
         self._keys = scripts.keys
-        self._status = scripts.script("status", "")
+        self._status = scripts.script("status", "lane")
         self._explain = scripts.script("explain", "id")
         self._action_statistics = scripts.script("action_statistics", "action")
 
     def status(self) -> QueueStatus:
-        """How many wait and run, by priority, and the runtime settings in force."""
-        depth, active, scheduled, dead, bands, settings = self._scripts.call(self._status)
-        values = [value.decode() for value in settings]
-        return QueueStatus(
-            queue_depth=depth,
-            active_count=active,
-            scheduled_count=scheduled,
-            dead_count=dead,
-            pending_by_priority={priority.name: bands[priority] for priority in Priority},
-            settings=dict(sorted(zip(values[::2], map(float, values[1::2]), strict=True))),
-        )
+        """How many of the lane wait and run, by priority, and the runtime settings in force."""
+        (status,) = self.status_of([self._lane])
+        return status
+
+    def status_of(self, lanes: Sequence[str]) -> list[QueueStatus]:
+        """Several lanes in one moment, in order."""
+        dead, settings, figures = self._scripts.call(self._status, *lanes)
+        return [
+            QueueStatus(
+                lane=lane,
+                queue_depth=depth,
+                active_count=active,
+                scheduled_count=max(0, living - depth - active),
+                dead_count=dead,
+                pending_by_priority={priority.name: bands[priority] for priority in Priority},
+                settings=dict(sorted((_values(settings) | _values(bounds)).items())),
+            )
+            for lane, (depth, active, living, bands, bounds) in zip(lanes, figures, strict=True)
+        ]
 
     def explain(self, execution_id: str) -> Explanation:
         """Why it waits: a pause, a closed gate, the limit over everything, its due time, or how many are before it.
@@ -125,80 +155,97 @@ class Views:
             length, active, int(limit) if limit else None, float(oldest) if oldest else None, enqueued, completed
         )
 
-    @answered()
     def meta(self, execution_id: str) -> dict[str, str]:
-        """An execution's record: state, lane, band, action, user, attempt, timestamps, pod; empty if unknown."""
-        raw = self._client.hgetall(self._keys.meta(execution_id))
-        return {name.decode(): value.decode() for name, value in raw.items()}
+        """An execution's record: state, lane, band, action, user, attempt, timestamps, pod; empty if unknown.
 
-    @answered()
+        Of one that has ended on another lane than that of events, state and attempt are left.
+        """
+        (meta,) = self.metas([execution_id])
+        return meta
+
+    @repeated
     def metas(self, execution_ids: list[str]) -> list[dict[str, str]]:
-        """Many records in one round trip, in order."""
+        """Many records, in order, in one round trip; in two if some have ended or are unknown."""
         pipeline = self._client.pipeline(transaction=False)
         for execution_id in execution_ids:
             pipeline.hgetall(self._keys.meta(execution_id))
-        return [{n.decode(): v.decode() for n, v in raw.items()} for raw in pipeline.execute()]
+        metas = [{n.decode(): v.decode() for n, v in raw.items()} for raw in pipeline.execute()]
+        # After their records: what ends in between has its tombstone by then.
+        gone = [number for number, meta in enumerate(metas) if not meta]
+        if gone:
+            tombstones = self._client.mget([self._keys.ended(execution_ids[number]) for number in gone])
+            for number, tombstone in zip(gone, tombstones, strict=True):
+                metas[number] = _read_tombstone(tombstone)
+        return metas
 
-    @answered()
+    @repeated
     def result(self, execution_id: str) -> bytes | None:
         """The outcome as JSON, if it is kept still."""
         return self._client.get(self._keys.result(execution_id))
 
-    @answered()
+    @repeated
     def event(self, execution_id: str) -> bytes | None:
         """The event as JSON, while the execution lives or is a dead letter."""
         return self._client.get(self._keys.event(execution_id))
 
-    @answered()
+    @repeated
     def message(self, execution_id: str) -> bytes | None:
         """The Dramatiq message, while the execution lives or is a dead letter; an event has one once granted."""
         return self._client.get(self._keys.message(execution_id))
 
-    @answered()
+    @repeated
     def pending(self, limit: int = LISTED_A_PAGE) -> list[str]:
-        """Ids that wait, in the order of their scores."""
-        return [raw.decode() for raw in self._client.zrange(self._keys.named("pending"), 0, limit - 1)]
+        """Ids of the lane that wait, in the order of their scores."""
+        return [raw.decode() for raw in self._client.zrange(self._keys.pending(self._lane), 0, limit - 1)]
 
-    @answered()
+    @repeated
     def scheduled(self, limit: int = LISTED_A_PAGE) -> list[str]:
         """Ids that are not yet due, the next first."""
         return [raw.decode() for raw in self._client.zrange(self._keys.named("scheduled"), 0, limit - 1)]
 
-    @answered()
+    @repeated
     def active(self) -> list[str]:
-        """Ids that hold a slot, in no order."""
-        return [raw.decode() for raw in self._client.smembers(self._keys.named("active"))]
+        """Ids of the lane that hold a slot, in no order."""
+        return [raw.decode() for raw in self._client.smembers(self._keys.active(self._lane))]
 
-    @answered()
+    @repeated
     def dead(self, limit: int = LISTED_A_PAGE) -> list[str]:
         """Dead letters, the latest first."""
         return [raw.decode() for raw in self._client.zrevrange(self._keys.named("dead"), 0, limit - 1)]
 
-    @answered()
-    def lapsed_pods(self, now_ms: float, limit: int = LISTED_A_PAGE) -> list[str]:
-        """Ids in POD or CANCELLING whose lease ran out, for reconciling with what really runs."""
-        return [
-            raw.decode()
-            for raw in self._client.zrangebyscore(self._keys.named("lease:pods"), "-inf", now_ms, start=0, num=limit)
-        ]
+    @repeated
+    def pod_leases(self, limit: int = LISTED_A_PAGE) -> dict[str, str]:
+        """Id → lease of what is in POD or CANCELLING, the earliest end first, for comparing with what really runs."""
+        leases = [raw.decode() for raw in self._client.zrange(self._keys.named("lease:pods"), 0, limit - 1)]
+        return {lease.partition("\n")[0]: lease for lease in leases}
 
-    @answered()
+    @repeated
+    def queued_of(self, lane: str, user_ids: list[str]) -> list[int]:
+        """How many each of some users has waiting in a lane, in order."""
+        return [int(count or 0) for count in self._client.hmget(self._keys.users(lane), user_ids)]
+
+    @repeated
     def members(self, lane: str) -> set[str]:
         """A lane's live executions."""
         return {raw.decode() for raw in self._client.smembers(self._keys.members(lane))}
 
-    @answered()
+    @repeated
     def lane_size(self, lane: str) -> int:
         """How many executions of a lane live: wait, are scheduled or run."""
         return self._client.scard(self._keys.members(lane))
 
-    @answered()
+    @repeated
+    def untold(self, lane: str) -> int:
+        """How many ends of a lane its outbox has."""
+        return self._client.zcard(self._keys.outbox(lane))
+
+    @repeated
     def asked_ms_ago(self, lane: str) -> int | None:
         """How long ago a worker last asked for a lane; None: never."""
         asked = self._client.hget(self._keys.named("rounds"), f"lane:{lane}")
-        return None if asked is None else max(0, self.server_time_ms() - int(asked))
+        return None if asked is None else abs(self.server_time_ms() - int(asked))
 
-    @answered()
+    @repeated
     def leader(self) -> Leader | None:
         """The scheduler process that leads; None if none does."""
         raw = self._client.get(self._keys.named("leader"))
@@ -207,7 +254,7 @@ class Views:
         epoch, _, leader_id = raw.decode().partition(" ")
         return Leader(leader_id, int(epoch))
 
-    @answered()
+    @repeated
     def held(self, gates: list[str]) -> list[int]:
         """How many executions hold each of these gates, in order."""
         pipeline = self._client.pipeline(transaction=False)
@@ -215,7 +262,7 @@ class Views:
             pipeline.scard(self._keys.held(gate))
         return pipeline.execute()
 
-    @answered()
+    @repeated
     def server_time_ms(self) -> int:
         """The server's clock, which all timestamps are of."""
         seconds, microseconds = self._client.time()
@@ -246,16 +293,33 @@ class Views:
                 return
             at = "(" + page[-1][0].decode()
 
-    @answered()
+    @repeated
     def _page(self, at: str, newest_first: bool) -> list[Any]:
         journal = self._keys.named("journal")
         if newest_first:
             return self._client.xrevrange(journal, max=at, count=1000)
         return self._client.xrange(journal, min=at, count=1000)
 
+    @repeated
+    def changes(self, limit: int) -> list[Change]:
+        """What operators changed of limits, pauses and settings, the latest first; the last thousand are kept."""
+        entries = self._client.xrevrange(self._keys.named("changes"), count=limit)
+        told = [{name.decode(): value.decode() for name, value in raw.items()} for _, raw in entries]
+        return [Change(int(e["at"]), e["verb"], e["name"], e["from"], e["to"], e["by"]) for e in told]
+
     def timeline(self, execution_id: str) -> list[JournalEntry]:
         """One execution's transitions, as far back as the journal reaches."""
         return [entry for entry in self.journal() if entry.execution_id == execution_id]
+
+
+def _read_tombstone(raw: bytes | None) -> dict[str, str]:
+    # Beyond these two there is what tells its sending, if its sender named it.
+    return {} if raw is None else dict(zip(("state", "attempt", "lasting"), raw.decode().split(), strict=False))
+
+
+def _values(flat: list[bytes]) -> dict[str, float | None]:
+    names = [name.decode() for name in flat[::2]]
+    return {name: float(value) if value else None for name, value in zip(names, flat[1::2], strict=True)}
 
 
 def _sentence(reason: str) -> str:
@@ -266,8 +330,8 @@ def _sentence(reason: str) -> str:
         gate, held, limit = rest.rsplit(":", 2)
         return f"gate {gate} is full: {held} of {limit} held"
     if kind == "full":
-        active, limit = rest.split(":")
-        return f"all slots are taken: {active} of {limit} (max_concurrent_executions)"
+        active, limit, setting = rest.split(":")
+        return f"all slots are taken: {active} of {limit} ({setting})"
     if kind == "due":
         return f"it is due at {rest} (unix milliseconds)"
     return "it is the next of its lane" if rest == "0" else f"{rest} of its lane are before it"

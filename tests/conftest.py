@@ -1,7 +1,8 @@
 """One real server a test process, and one clean database a test.
 
-The server is the one that BANDMASTER_TEST_REDIS_URL names, or the bundled Valkey on a socket in a temporary folder,
-without persistence, one for each worker of pytest-xdist. If the test process dies, the server goes with it.
+The server is the one that BANDMASTER_TEST_REDIS_URL names, or one on a socket in a temporary folder, without
+persistence, one for each worker of pytest-xdist: the bundled Valkey, or the program that BANDMASTER_TEST_SERVER names.
+If the test process dies, its server goes with it.
 """
 
 import os

@@ -13,7 +13,7 @@ from bandmaster.scheduler.priority import BAND_WIDTH_MS
 from bandmaster.scheduler.states import HOLDING, TERMINAL, State, may_become
 from bandmaster.scheduler.views import JournalEntry
 
-SPEAKS_OF_NOTHING = ("reject", "drop")
+SPEAKS_OF_NOTHING = ("reject", "drop", "limit", "pause", "resume", "set", "drop_action")
 """Entries that change no living execution."""
 
 
@@ -56,7 +56,7 @@ class History:
     def _park(self, entry: JournalEntry) -> None:
         fields = entry.fields
         assert entry.execution_id not in self.executions, f"{entry.execution_id} was accepted twice"
-        gates = [f"action:{fields['action']}", *fields["gates"].split()]
+        gates = [f"action:{fields['action']}", *fields["gates"].splitlines()]
         if fields["user"]:
             gates.append(f"user:{fields['user']}")
         score = float(fields["score"] or 0)
@@ -82,7 +82,7 @@ class History:
             self._leave_line(name, followed)
         if entry.verb == "reprioritise":
             self._move(name, followed, int(entry.fields["band"]) - int(entry.fields["from"]))
-        if entry.verb == "promote":
+        if entry.fields.get("score"):
             followed.score = float(entry.fields["score"])
         if then is State.PENDING and followed.state is not State.PENDING:
             insort(self._pending[followed.lane], (followed.score, name))

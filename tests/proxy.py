@@ -37,13 +37,18 @@ class Proxy:
         self.url = f"redis://127.0.0.1:{self.port}/{self._server_url.path.strip('/') if self._is_tcp else 0}"
         self.lost = 0
         """Replies lost so far."""
+        self.refused = 0
+        """Connections refused so far."""
         self.delay_seconds = 0.0
         """Before each command is passed on."""
+        self.trickle_seconds = 0.0
+        """Before each byte of a reply."""
         self.swallows = False
         self.refuses = False
         self._doomed: Callable[[Command], bool] | None = None
         self._loss = Loss.CLOSED
         self._connections: set[socket.socket] = set()
+        self._forgotten: set[socket.socket] = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -67,6 +72,11 @@ class Proxy:
         for connection in connections:
             _close(connection)
 
+    def forget_connections(self) -> None:
+        """All that are open now: what is sent on them vanishes, and nobody is told."""
+        with self._lock:
+            self._forgotten |= self._connections
+
     def close(self) -> None:
         """For good."""
         _close(self._listener)
@@ -77,6 +87,7 @@ class Proxy:
             while True:
                 client, _ = self._listener.accept()
                 if self.refuses:
+                    self.refused += 1
                     _close(client)
                     continue
                 server = self._connect()
@@ -96,7 +107,7 @@ class Proxy:
     def _requests(self, client: socket.socket, server: socket.socket, losing: threading.Event) -> None:
         with suppress(OSError, ValueError), client.makefile("rb") as stream:
             for command, raw in _commands(stream):
-                if self.swallows:
+                if self.swallows or client in self._forgotten:
                     continue
                 if self.delay_seconds:
                     time.sleep(self.delay_seconds)
@@ -116,8 +127,11 @@ class Proxy:
                         break
                     while server.recv(_CHUNK_BYTES):
                         pass
-                if not self.swallows:
-                    client.sendall(data)
+                if self.swallows:
+                    continue
+                for piece in _pieces(data, 1 if self.trickle_seconds else len(data)):
+                    time.sleep(self.trickle_seconds)
+                    client.sendall(piece)
         _close(client)
         _close(server)
 
@@ -132,6 +146,10 @@ def _commands(stream: BinaryIO) -> Iterator[tuple[Command, bytes]]:
             raw += [header, body]
             words.append(body[:-2])
         yield words, b"".join(raw)
+
+
+def _pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def _close(connection: socket.socket) -> None:

@@ -5,6 +5,7 @@ from model.clock import Clock, turned_includes
 
 from bandmaster.scheduler.controls import Controls
 from bandmaster.scheduler.maintenance import Maintenance
+from bandmaster.scheduler.outbox import Outbox
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.scripts import Scripts
 from bandmaster.scheduler.transitions import Transitions
@@ -23,6 +24,7 @@ class TurnedQueue(ExecutionQueueService):
         self.controls = Controls(self.scripts)
         self.views = Views(self.scripts)
         self.maintenance = Maintenance(self.scripts)
+        self.outbox = Outbox(self.scripts)
         self.clock = Clock(client, self.scripts.keys)
 
     def let_time_pass(self, seconds: int) -> None:

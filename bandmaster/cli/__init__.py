@@ -5,14 +5,29 @@
     app.py        the commands by name, and how any of them ends
     exits.py      exit codes               screen.py   what reaches the terminal
     opening.py    settings and server      times.py    times as typed and shown
+    diagnosis.py  why no server answers    streams.py  standard streams that may be closed or full
     finding.py    ids and their beginnings records.py  an execution as it is shown
+    selecting.py  filters, asking first    failures.py arguments, exception, traceback
+    naming.py     slips in what is paused  completing.py  what a shell completes
 
     up.py ─ processes.py      submit.py ─ requests.py ─ waiting.py      status.py  listing.py  show.py  logs.py
-    cancel.py                 controls.py (pause, resume, limit, setting)          dead.py
+    cancel.py (priority)      controls.py (pause, resume, setting)   limits.py ─ occupancy.py (gates, workers)
+    dead.py ─ again.py        demo.py
 
 Commands read and change the queue through ``ExecutionQueueService`` only; nothing here is needed for it to run.
 """
 
-from bandmaster.cli.app import main
+import signal
+import sys
+from importlib import import_module
+from typing import NoReturn
 
-__all__ = ["main"]
+
+def main() -> NoReturn:
+    """The command ``bandmaster``. All that it needs is imported here: meanwhile Ctrl-C ends it, and says nothing."""
+    interrupted = signal.getsignal(signal.SIGINT)
+    if interrupted is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    app = import_module("bandmaster.cli.app")
+    signal.signal(signal.SIGINT, interrupted)
+    sys.exit(app.main())

@@ -1,26 +1,31 @@
 """The commands by name, and ``main``: parse, run one, turn whatever went wrong into one line and an exit code.
 
-In the flow: the entry point. Imported by the installed script `bandmaster` and by ``python -m bandmaster.cli``; nothing
-is read, connected or configured before a command asks for it, so ``--help`` works whatever the settings are.
+In the flow: the entry point of the installed script `bandmaster` and of ``python -m bandmaster``; nothing is read,
+connected or configured before a command asks for it, so ``--help`` works whatever the settings are.
 """
 
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.actions import actions
 from bandmaster.cli.cancel import cancel, priority
-from bandmaster.cli.controls import limit, pause, resume, setting
+from bandmaster.cli.changes import changes
+from bandmaster.cli.controls import pause, resume, setting
 from bandmaster.cli.dead import drop_dead, list_dead, retry_dead
 from bandmaster.cli.demo import demo
 from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of, sentence_of
+from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
 from bandmaster.cli.logs import logs
+from bandmaster.cli.occupancy import gates, workers
 from bandmaster.cli.screen import note
 from bandmaster.cli.show import show
 from bandmaster.cli.status import status
+from bandmaster.cli.streams import StreamLost, flush_streams, open_streams
 from bandmaster.cli.submit import submit, take_command
 from bandmaster.cli.up import up
 
@@ -59,7 +64,6 @@ def build() -> typer.Typer:
         help=_HELP,
         callback=root,
         no_args_is_help=True,
-        add_completion=False,
         # Plain help: 80 columns are enough for it, and it reads the same in a pipe.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -69,6 +73,9 @@ def build() -> typer.Typer:
     app.command("up")(up)
     app.command("submit")(submit)
     app.command("status")(status)
+    app.command("gates")(gates)
+    app.command("workers")(workers)
+    app.command("actions")(actions)
     app.command("list")(list_executions)
     app.command("show")(show)
     app.command("logs")(logs)
@@ -78,6 +85,7 @@ def build() -> typer.Typer:
     app.command("resume")(resume)
     app.command("limit")(limit)
     app.command("setting")(setting)
+    app.command("changes")(changes)
     dead = typer.Typer(callback=list_dead, invoke_without_command=True, rich_markup_mode=None)
     dead.command("retry")(retry_dead)
     dead.command("drop")(drop_dead)
@@ -89,7 +97,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code."""
     ours, command = take_command(arguments)
     try:
-        return int(build()(args=ours, prog_name=PROGRAM, standalone_mode=False, obj=command) or Exit.OK)
+        code = int(build()(args=ours, prog_name=PROGRAM, standalone_mode=False, obj=command) or Exit.OK)
+        flush_streams()
     except typer.TyperException as error:
         # NoArgsIsHelpError shows the help as its message.
         text = error.format_message()
@@ -99,20 +108,23 @@ def run(arguments: Sequence[str]) -> int:
             note(f"{text[:1].lower()}{text[1:]} See `{PROGRAM} {_command_of(ours)}--help`.")
         return Exit.USAGE
     except EXPECTED as error:
-        note(" ".join(sentence_of(error).split()))
+        if not isinstance(error, StreamLost) or not error.unread:
+            note(" ".join(sentence_of(error).split()))
         return exit_of(error)
     except (typer.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
+    return code
 
 
 def _command_of(arguments: Sequence[str]) -> str:
     return f"{arguments[0]} " if arguments and not arguments[0].startswith("-") and arguments[0].isalpha() else ""
 
 
-def main() -> NoReturn:
-    """The command ``bandmaster``."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows its number; no command fails for it.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
-    sys.exit(run(sys.argv[1:]))
+def main() -> int:
+    """Run the command line of this process; its exit code."""
+    open_streams()
+    try:
+        return run(sys.argv[1:])
+    except StreamLost as lost:
+        # It could not even be said what went wrong.
+        return lost.code

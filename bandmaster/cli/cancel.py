@@ -11,10 +11,12 @@ import dramatiq
 import typer
 from dramatiq.brokers.redis import RedisBroker
 
-from bandmaster.cli.exits import CommandFailed, Exit
+from bandmaster.cli.completing import complete_id, complete_priority
+from bandmaster.cli.exits import Exit
 from bandmaster.cli.finding import find_id, find_ids
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
 from bandmaster.scheduler.errors import UnknownExecution, shown
 from bandmaster.scheduler.grants import Cancellation, Code
 from bandmaster.scheduler.priority import Priority
@@ -23,10 +25,23 @@ from bandmaster.scheduler.states import TERMINAL, State
 # Sent by name, as the scheduler process sends `try_schedule`: the actors' package would connect and log as a worker.
 DELETE_POD: Final = "delete_pod"
 LIFECYCLE_QUEUE: Final = "lifecycle"
+LIVING: Final = ("waiting", "scheduled", "running")
+"""What waits is ended first: else it would start in the slots that are given back."""
+
+WAITING: Final = ("waiting", "scheduled")
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ID]...", help="Executions, or beginnings of ids.", autocompletion=complete_id),
+]
 
 
 def cancel(
-    execution_ids: Annotated[list[str], typer.Argument(metavar="ID", help="Executions, or beginnings of ids.")],
+    execution_ids: Ids = None,
+    user: User = None,
+    action: Action = None,
+    state: States = None,
+    everything: All = False,
+    yes: Yes = False,
     reason: Annotated[str, typer.Option(help="Why; shown by `show`.")] = "cancelled",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -38,13 +53,21 @@ def cancel(
     \b
     Examples:
       bandmaster cancel 0192f0c1-7c
-      bandmaster list --state waiting --user ann --json |
-        jq -r '.executions[].execution_id' | xargs bandmaster cancel
+      bandmaster cancel --state waiting --user ann
+      bandmaster cancel --action report --yes
     """
-    codes: list[Exit] = []
+    ids, filters = execution_ids or [], Filters(user, action, tuple(state or ()), everything)
+    check_meant(ids, filters)
+    codes: list[Exit] = [Exit.OK]
     documents: list[dict[str, object]] = []
     with opened() as bandmaster:
-        for found, unknown in find_ids(bandmaster.queue, execution_ids):
+        if filters.typed:
+            records = all_meant(bandmaster.queue, filters, LIVING)
+            ask_first("cancel", records, yes=yes)
+            found_ids = [(each.execution_id, None) for each in records]
+        else:
+            found_ids = find_ids(bandmaster.queue, ids)
+        for found, unknown in found_ids:
             cancelled = None if unknown else bandmaster.queue.transitions.cancel(found, reason=reason)
             if cancelled is None or cancelled.code is Code.UNKNOWN:
                 note(str(unknown or UnknownExecution(execution_id=found)))
@@ -52,41 +75,76 @@ def cancel(
                 documents.append({"execution_id": found, "code": Code.UNKNOWN, "state": None})
                 continue
             _delete_pod(bandmaster, cancelled)
-            codes.append(Exit.OK if cancelled.code is Code.OK else Exit.FAILED)
+            # What ended while it was asked about needs no cancelling any more.
+            codes.append(Exit.OK if cancelled.code is Code.OK or filters.typed else Exit.FAILED)
             documents.append({"execution_id": found, "code": cancelled.code, "state": cancelled.state})
             if not as_json:
                 _say(found, cancelled)
     if as_json:
         say_json({"executions": documents})
+    elif not documents:
+        say("nothing")
     raise typer.Exit(max(codes))
 
 
 def priority(
-    execution_id: Annotated[str, typer.Argument(metavar="ID", help="An execution, or the beginning of its id.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="critical, high, normal, low or background.")],
+    typed: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[ID]... NAME",
+            help="Executions, then critical, high, normal, low or background.",
+            autocompletion=complete_priority,
+        ),
+    ],
+    user: User = None,
+    action: Action = None,
+    state: States = None,
+    everything: All = False,
+    yes: Yes = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Move a waiting execution to another priority.
+    """Move waiting executions to another priority.
 
-    It keeps the time at which it was accepted.
+    Each keeps the time at which it was accepted.
 
     \b
     Examples:
       bandmaster priority 0192f0c1-7c critical
+      bandmaster priority --user ann --action report low
     """
+    *ids, name = typed
+    filters = Filters(user, action, tuple(state or ()), everything)
+    check_meant(ids, filters)
     band = Priority.parse(int(name) if name.isdecimal() else name)
+    failed: list[Exit] = [Exit.OK]
+    documents: list[dict[str, object]] = []
     with opened() as bandmaster:
-        found = find_id(bandmaster.queue, execution_id)
-        code, state = bandmaster.queue.transitions.reprioritise(found, int(band))
-        if code is Code.UNKNOWN:
-            raise UnknownExecution(execution_id=found)
-        if code is not Code.OK:
-            raise CommandFailed(f"{found} does not wait any more (state {state}): its priority was not changed")
-        position = bandmaster.queue.explain(found).position
+        queue = bandmaster.queue
+        if filters.typed:
+            records = all_meant(queue, filters, WAITING)
+            ask_first(f"move to {band.name.lower()}", records, yes=yes)
+            ids = [each.execution_id for each in records]
+        else:
+            # All are found before any is touched.
+            ids = [find_id(queue, one) for one in ids]
+        for found in ids:
+            code, now_in = queue.transitions.reprioritise(found, int(band))
+            if code is Code.OK:
+                position = queue.explain(found).position
+                documents.append({"execution_id": found, "priority": band.name, "state": now_in, "position": position})
+                if not as_json:
+                    say(f"{found}  {band.name.lower()}{'' if position is None else f', position {position}'}")
+            elif code is Code.UNKNOWN:
+                note(str(UnknownExecution(execution_id=found)))
+                failed.append(Exit.NOT_FOUND)
+            else:
+                note(f"{found} does not wait any more (state {now_in}): its priority was not changed")
+                failed.append(Exit.OK if filters.typed else Exit.FAILED)
     if as_json:
-        say_json({"execution_id": found, "priority": band.name, "state": state, "position": position})
-    else:
-        say(f"{found}  {band.name.lower()}{'' if position is None else f', position {position}'}")
+        say_json({"executions": documents})
+    elif not documents and max(failed) is Exit.OK:
+        say("nothing")
+    raise typer.Exit(max(failed))
 
 
 def _delete_pod(bandmaster: Opened, cancelled: Cancellation) -> None:

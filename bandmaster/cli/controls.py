@@ -1,4 +1,4 @@
-"""``bandmaster pause``, ``resume``, ``limit`` and ``setting``: what an operator turns, with effect at once everywhere.
+"""``bandmaster pause``, ``resume`` and ``setting``: what an operator turns, with effect at once everywhere.
 
 In the flow: thin around `ExecutionQueueService.controls`; admission reads what they write in the script that admits.
 Repeating any of them does no harm.
@@ -8,17 +8,24 @@ from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.completing import complete_gate, complete_setting
+from bandmaster.cli.naming import unused_name
+from bandmaster.cli.occupancy import NO_LIMIT
 from bandmaster.cli.opening import opened
-from bandmaster.cli.screen import Column, say, say_facts, say_json, say_table
-from bandmaster.cli.status import limits_of
-from bandmaster.scheduler.controls import EVERYTHING, check_limited, check_pausable
+from bandmaster.cli.screen import note, say, say_facts, say_json
+from bandmaster.scheduler.controls import BOUNDS, check_bound, check_pausable
 from bandmaster.scheduler.errors import InvalidRequest, shown
+from bandmaster.scheduler.identifiers import check_lane
+from bandmaster.scheduler.limits import EVERYTHING
+from bandmaster.scheduler.queue import ExecutionQueueService
 
-NO_LIMIT: Final = "none"
 DEFAULT: Final = "default"
-OVER_EVERYTHING: Final = "max_concurrent_executions"
-Name = Annotated[str, typer.Argument(metavar="NAME", help="action:X, user:Y, a gate, lane:NAME; none: everything.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="action:X, user:Y, a gate, lane:NAME; none: everything.", autocompletion=complete_gate
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
@@ -38,6 +45,9 @@ def pause(name: Name = EVERYTHING, as_json: Json = False) -> None:
     check_pausable(name)
     with opened() as bandmaster:
         changed = bandmaster.queue.controls.pause(name)
+        unused = unused_name(bandmaster.queue, name)
+    if unused:
+        note(unused)
     if as_json:
         say_json({"paused": name, "changed": changed})
     else:
@@ -64,87 +74,66 @@ def resume(name: Name = EVERYTHING, as_json: Json = False) -> None:
             say(f"still paused: {', '.join(map(_named, still))}")
 
 
-def limit(
-    gate: Annotated[str | None, typer.Argument(metavar="GATE", help="action:X, user:Y or any gate.")] = None,
-    most: Annotated[str | None, typer.Argument(metavar="N", help="At most so many; none lifts it.")] = None,
-    as_json: Json = False,
-) -> None:
-    """List the limits of gates, or change one.
-
-    A lowered limit takes effect as running executions end. The limit over
-    everything is the setting max_concurrent_executions.
-
-    \b
-    Examples:
-      bandmaster limit
-      bandmaster limit action:pod 4
-      bandmaster limit tenant:42 none
-      bandmaster setting max_concurrent_executions 20
-    """
-    if gate is not None:
-        check_limited(gate)
-    value = None if most is None else _limit(most)
-    with opened() as bandmaster:
-        controls = bandmaster.queue.controls
-        if gate in bandmaster.queue.views.status().settings:
-            raise WrongUsage(f"{gate} is not a gate but a setting: `bandmaster setting {gate} N`")
-        if gate is not None and most is not None:
-            controls.set_limit(gate, value)
-        limits = limits_of(bandmaster)
-    if gate is not None:
-        limits = [each for each in limits if each["gate"] == gate] or [{"gate": gate, "limit": None, "held": None}]
-    if as_json:
-        say_json({"limits": limits})
-    elif limits:
-        say_table(
-            [Column("GATE", folds=True), Column("LIMIT", right=True), Column("HELD", right=True)],
-            [
-                (
-                    str(each["gate"]),
-                    NO_LIMIT if each["limit"] is None else str(each["limit"]),
-                    "" if each["held"] is None else str(each["held"]),
-                )
-                for each in limits
-            ],
-        )
-    else:
-        say(f"no gate is limited; over everything holds the setting {OVER_EVERYTHING}")
-
-
 def setting(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A runtime setting.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A runtime setting.", autocompletion=complete_setting)
+    ] = None,
     value: Annotated[str | None, typer.Argument(metavar="VALUE", help="Its new value, or default.")] = None,
+    lane: Annotated[
+        str | None, typer.Option("--lane", "-l", help="Of this lane: its bounds; none: of lane executions.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the runtime settings, or change one everywhere at once.
+
+    The bounds of a lane are its own; none are set but those of lane
+    executions. max_concurrent is over everything.
 
     \b
     Examples:
       bandmaster setting
       bandmaster setting max_concurrent_executions 20
       bandmaster setting max_concurrent_executions default
+      bandmaster setting max_queue_size 5000 --lane emails
     """
+    if lane is not None:
+        check_lane(lane)
+        if name is not None:
+            check_bound(name)
     wanted = None if value is None or value == DEFAULT else _whole(value, name or "setting")
     with opened() as bandmaster:
-        known = bandmaster.queue.views.status().settings
+        known = _settings(bandmaster.queue, lane)
         if name is not None and name not in known:
             raise InvalidRequest("setting", f"{shown(name)} is not a setting", allowed=", ".join(known))
         if name is not None and value is not None:
-            bandmaster.queue.controls.change_setting(name, wanted)
-            known = bandmaster.queue.views.status().settings
-    figures = {one: int(figure) for one, figure in known.items() if name in (None, one)}
+            bandmaster.queue.controls.change_setting(name, wanted, lane=lane)
+            known = _settings(bandmaster.queue, lane)
+    figures = {one: figure for one, figure in known.items() if name in (None, one)}
     if as_json:
-        say_json({"settings": figures})
+        say_json({"settings": {one: whole(figure) for one, figure in figures.items()}})
     else:
-        say_facts(figures.items())
+        say_facts((one, shown_value(figure)) for one, figure in figures.items())
+
+
+def _settings(queue: ExecutionQueueService, lane: str | None) -> dict[str, float | None]:
+    if lane is None:
+        return queue.views.status().settings
+    settings = queue.on(lane).views.status().settings
+    return {name: value for name, value in settings.items() if name in BOUNDS}
+
+
+def whole(value: float | None) -> int | None:
+    """A setting's value as JSON has it."""
+    return None if value is None else int(value)
+
+
+def shown_value(value: float | None) -> str:
+    """A setting's value for people."""
+    return NO_LIMIT if value is None else str(int(value))
 
 
 def _named(name: str) -> str:
     return "everything" if name == EVERYTHING else name
-
-
-def _limit(text: str) -> int | None:
-    return None if text.lower() == NO_LIMIT else _whole(text, "limit")
 
 
 def _whole(text: str, name: str) -> int:

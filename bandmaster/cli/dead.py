@@ -5,34 +5,34 @@ same work under a new id, with all the checks of a new one, and forgets the lett
 in between, the letter is still there, and the new execution runs.
 """
 
-from typing import Annotated, Any, Final, cast
+from typing import Annotated
 
-import dramatiq
 import typer
-from dramatiq.errors import DecodeError
 
-from bandmaster.cli.exits import CommandFailed, Exit
+from bandmaster.cli.again import again_of
+from bandmaster.cli.completing import complete_dead
+from bandmaster.cli.exits import CommandFailed, Exit, exit_of
+from bandmaster.cli.failures import Failure, read_failure
 from bandmaster.cli.finding import EVERYTHING, meant
-from bandmaster.cli.listing import say_records
 from bandmaster.cli.opening import opened
-from bandmaster.cli.records import read_records, read_result
-from bandmaster.cli.screen import note, say, say_json
-from bandmaster.scheduler.errors import InvalidRequest, UnknownExecution
-from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.identifiers import check_execution_id, new_execution_id
+from bandmaster.cli.records import Record, read_records, read_result
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
+from bandmaster.cli.times import read_duration, show_duration
+from bandmaster.scheduler.errors import QueueRejected, UnknownExecution
+from bandmaster.scheduler.identifiers import check_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Dead letters, or beginnings of their ids.")]
-
-_OF_ONE_TRY: Final = frozenset({"retries", "traceback", "eta", "requeue_timestamp", "redis_message_id"})
-"""Options in which a message remembers its earlier tries."""
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ID]...", help="Dead letters, or beginnings of their ids.", autocompletion=complete_dead),
+]
 
 
 def list_dead(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List, retry or drop executions that used up their tries.
@@ -41,63 +41,164 @@ def list_dead(
     Examples:
       bandmaster dead
       bandmaster dead retry 0192f0c1-7c
-      bandmaster dead drop 0192f0c1-7c
+      bandmaster dead drop --older 3d
     """
     if context.invoked_subcommand is not None:
         return
     with opened() as bandmaster:
-        records = list(read_records(bandmaster.queue, bandmaster.queue.views.dead(limit)).values())
-        results = {each.execution_id: read_result(bandmaster.queue, each.execution_id) for each in records}
-        now_ms = bandmaster.queue.views.server_time_ms()
+        queue = bandmaster.queue
+        records = list(read_records(queue, queue.views.dead(limit)).values())
+        results = {each.execution_id: read_result(queue, each.execution_id) for each in records}
+        failures = {each.execution_id: read_failure(queue, each.execution_id) for each in records}
+        now_ms = queue.views.server_time_ms()
     if as_json:
-        results_json = {name: None if result is None else result.model_dump() for name, result in results.items()}
-        say_json({"executions": [each.as_json() | {"result": results_json[each.execution_id]} for each in records]})
+        documents: list[dict[str, object]] = []
+        for each in records:
+            result, failure = results[each.execution_id], failures[each.execution_id]
+            documents.append(
+                each.as_json()
+                | {"result": None if result is None else result.model_dump()}
+                | {"failure": None if failure is None else failure.as_json()}
+            )
+        say_json({"executions": documents})
     elif records:
-        say_records(records, now_ms)
+        _say_letters(records, failures, now_ms)
     else:
         say("nothing is dead")
 
 
-def retry_dead(execution_ids: Ids, as_json: Json = False) -> None:
+def retry_dead(
+    execution_ids: Ids = None,
+    user: User = None,
+    action: Action = None,
+    state: States = None,
+    everything: All = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
     """Run dead letters again: the same work under a new id.
 
     \b
     Examples:
       bandmaster dead retry 0192f0c1-7c 0192f0c2-01
+      bandmaster dead retry --action report --yes
     """
+    ids, filters = execution_ids or [], Filters(user, action, tuple(state or ()), everything)
+    check_meant(ids, filters)
     retried: list[dict[str, object]] = []
+    refused: list[Exit] = [Exit.OK]
+    lanes: set[str] = set()
     with opened() as bandmaster:
         queue = bandmaster.queue
-        for execution_id in _found(queue, execution_ids):
-            parked = queue.transitions.park(_again(queue, execution_id))
+        for execution_id in _meant(queue, ids, filters, "run again", yes=yes):
+            try:
+                again = again_of(queue, execution_id)
+                parked = queue.transitions.park(again)
+            except (CommandFailed, QueueRejected) as error:
+                if not filters.typed:
+                    raise
+                # One that cannot be run again does not keep the others from it.
+                note(str(error))
+                refused.append(exit_of(error))
+                continue
             queue.drop(execution_id)
+            lanes.add(again.lane)
             retried.append(
                 {"execution_id": execution_id, "new_execution_id": parked.execution_id, "position": parked.position}
             )
             if not as_json:
                 say(f"{execution_id} again as {parked.execution_id}, position {parked.position}")
-        if missing := bandmaster.missing_worker():
+        for missing in filter(None, map(bandmaster.missing_worker, sorted(lanes))):
             note(missing)
     if as_json:
         say_json({"retried": retried})
+    elif not retried and filters.typed:
+        say("nothing")
+    raise typer.Exit(max(refused))
 
 
-def drop_dead(execution_ids: Ids, as_json: Json = False) -> None:
+def drop_dead(
+    execution_ids: Ids = None,
+    older: Annotated[
+        str | None, typer.Option(metavar="AGE", help="All that have been dead for longer: 90s, 12h, 3d.")
+    ] = None,
+    user: User = None,
+    action: Action = None,
+    state: States = None,
+    everything: All = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
     """Forget dead letters.
 
     \b
     Examples:
       bandmaster dead drop 0192f0c1-7c
+      bandmaster dead drop --older 3d --action report
+      bandmaster dead drop --all
     """
+    least_seconds = None if older is None else read_duration(older, "--older")
+    # An age alone is a filter, too.
+    alone = older is not None and not (user or action or state or everything)
+    ids, filters = execution_ids or [], Filters(user, action, tuple(state or ()), everything or alone)
+    check_meant(ids, filters)
     dropped: list[str] = []
     with opened() as bandmaster:
-        for execution_id in _found(bandmaster.queue, execution_ids):
+        meant_ids = _meant(
+            *(bandmaster.queue, ids, filters, "forget"),
+            yes=yes,
+            least_seconds=least_seconds,
+            orphans=everything and older is None,
+        )
+        for execution_id in meant_ids:
             if bandmaster.queue.drop(execution_id):
                 dropped.append(execution_id)
                 if not as_json:
                     say(f"{execution_id} dropped")
     if as_json:
         say_json({"dropped": dropped})
+    elif not dropped:
+        say("nothing")
+
+
+def _say_letters(records: list[Record], failures: dict[str, Failure | None], now_ms: int) -> None:
+    rows: list[tuple[str, ...]] = []
+    for each in records:
+        failure = failures[each.execution_id]
+        age = "" if each.ended_ms is None else f"{show_duration(now_ms - each.ended_ms)} ago"
+        why = (failure and failure.exception) or each.reason or each.state
+        called = "" if failure is None else f"({failure.arguments})"
+        rows.append((each.execution_id, age, each.user_id or "", why, f"{each.action}{called}"))
+    columns = [
+        *(Column("EXECUTION", folds=True), Column("DEAD", right=True), Column("USER", gives=True, drops=True)),
+        *(Column("WHY", gives=True, drops=True), Column("CALLED", gives=True, drops=True)),
+    ]
+    say_table(columns, rows)
+
+
+def _meant(
+    queue: ExecutionQueueService,
+    typed: list[str],
+    filters: Filters,
+    what: str,
+    *,
+    yes: bool,
+    least_seconds: int | None = None,
+    orphans: bool = False,
+) -> list[str]:
+    """The dead letters that were named, or that the filters fit, once that was said to be meant."""
+    if not filters.typed:
+        return _found(queue, typed)
+    records = all_meant(queue, filters, ("dead",))
+    if least_seconds is not None:
+        latest_ms = queue.views.server_time_ms() - least_seconds * 1000
+        records = [each for each in records if each.ended_ms is not None and each.ended_ms <= latest_ms]
+    ask_first(what, records, yes=yes)
+    found = [each.execution_id for each in records]
+    if not orphans:
+        return found
+    # A letter whose record is gone is nobody's and of no action, but still one of all.
+    return list(dict.fromkeys([*found, *queue.views.dead(EVERYTHING)]))
 
 
 def _found(queue: ExecutionQueueService, typed: list[str]) -> list[str]:
@@ -113,42 +214,3 @@ def _found(queue: ExecutionQueueService, typed: list[str]) -> list[str]:
                 f"no dead letter {one!r} is known: `bandmaster dead` lists them", Exit.NOT_FOUND
             ) from None
     return found
-
-
-def _again(queue: ExecutionQueueService, execution_id: str) -> Candidate:
-    """What is accepted in place of a dead letter."""
-    meta, new_id = queue.views.meta(execution_id), new_execution_id()
-    event, message = queue.views.event(execution_id), queue.views.message(execution_id)
-    if not meta or (event is None and message is None):
-        raise CommandFailed(f"{execution_id} has nothing left to run: `bandmaster dead drop {execution_id}` forgets it")
-    try:
-        return Candidate(
-            execution_id=new_id,
-            lane=meta["lane"],
-            band=int(meta["band"]),
-            action=meta["action"],
-            user_id=meta.get("user"),
-            gates=tuple(meta.get("gates", "").split()),
-            timeout_ms=int(meta.get("timeout_ms", 0)),
-            event=b"" if event is None else _event_again(event, new_id),
-            message=b"" if message is None else _message_again(message, new_id),
-        )
-    except (InvalidRequest, DecodeError) as error:
-        raise CommandFailed(f"{execution_id} cannot be run again: {error}") from None
-
-
-def _event_again(raw: bytes, new_id: str) -> bytes:
-    return ExecutionRequestedEvent.from_json(raw).model_copy(update={"execution_id": new_id}).to_json()
-
-
-def _message_again(raw: bytes, new_id: str) -> bytes:
-    old = cast("dramatiq.Message[Any]", dramatiq.Message.decode(raw))
-    options = {name: value for name, value in old.options.items() if name not in _OF_ONE_TRY}
-    again: dramatiq.Message[Any] = dramatiq.Message(
-        queue_name=old.queue_name,
-        actor_name=old.actor_name,
-        args=old.args,
-        kwargs=old.kwargs,
-        options=options | {"execution_id": new_id},
-    )
-    return again.encode()

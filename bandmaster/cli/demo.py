@@ -11,6 +11,7 @@ import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.screen import notes, output, say_json
+from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.settings import load_settings
 from bandmaster.demo.checks import Claim
 from bandmaster.demo.plan import ExamplesMissing
@@ -23,7 +24,9 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="The claims as one JSON document.")] = False,
 ) -> int:
     """Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."""
-    folder = load_settings().paths.absolute / "demo"
+    settings = load_settings()
+    configure_logging(settings.logging)
+    folder = settings.paths.absolute / "demo"
     try:
         claims = perform(examples, folder, notes() if as_json else output())
     except ExamplesMissing as error:

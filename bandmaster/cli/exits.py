@@ -29,6 +29,7 @@ class Exit(IntEnum):
     UNAVAILABLE = 4
     REJECTED = 5
     INTERRUPTED = 130
+    UNREAD = 141
 
 
 MEANINGS: Final = {
@@ -39,6 +40,7 @@ MEANINGS: Final = {
     Exit.UNAVAILABLE: "the server does not answer",
     Exit.REJECTED: "not accepted: queue full, too many of one user, or a duplicate",
     Exit.INTERRUPTED: "Ctrl-C",
+    Exit.UNREAD: "whoever read its output has gone",
 }
 """Code → what it means; the one table, shown by ``bandmaster --help``."""
 

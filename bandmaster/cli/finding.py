@@ -11,7 +11,6 @@ from bandmaster.cli.exits import WrongUsage
 from bandmaster.scheduler.errors import UnknownExecution
 from bandmaster.scheduler.identifiers import check_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.views import Views
 
 JOURNAL_TAIL: Final = 5_000
 """So many of the latest transitions are searched for ended executions."""
@@ -31,7 +30,7 @@ def find_id(queue: ExecutionQueueService, typed: str) -> str:
     check_execution_id(typed)
     if queue.views.meta(typed):
         return typed
-    return meant(typed, known_ids(queue.views))
+    return meant(typed, known_ids(queue))
 
 
 def meant(typed: str, known: Iterable[str]) -> str:
@@ -56,13 +55,14 @@ def find_ids(queue: ExecutionQueueService, typed: Iterable[str]) -> list[tuple[s
     return found
 
 
-def known_ids(views: Views) -> Iterable[str]:
+def known_ids(queue: ExecutionQueueService) -> Iterable[str]:
     """The ids that can be found by their beginnings."""
-    yield from views.active()
-    yield from views.pending(EVERYTHING)
+    yield from queue.overview.active()
+    yield from queue.overview.pending(EVERYTHING)
+    views = queue.views
     yield from views.scheduled(EVERYTHING)
     yield from views.dead(EVERYTHING)
     for entry in views.journal(newest_first=True, limit=JOURNAL_TAIL):
-        # What was refused is not an execution: nothing of it was kept.
-        if entry.verb != "reject":
+        # What was refused is not an execution: nothing of it was kept. Neither is an operator's change.
+        if entry.verb != "reject" and entry.execution_id:
             yield entry.execution_id

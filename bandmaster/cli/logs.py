@@ -13,6 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.completing import Id
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.finding import find_id
 from bandmaster.cli.opening import Opened, opened
@@ -34,7 +35,7 @@ class Read:
 
 
 def logs(
-    execution_id: Annotated[str, typer.Argument(metavar="ID", help="An execution, or the beginning of its id.")],
+    execution_id: Id,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it has ended.")] = False,
     tail: Annotated[int | None, typer.Option(metavar="BYTES", min=0, help="Only the last so many bytes.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The bytes as they are, control characters and all.")] = False,

@@ -11,17 +11,29 @@ from typing import Final
 
 import redis
 
+from bandmaster.cli.diagnosis import diagnosis
 from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.settings import Settings, load_settings
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.pods import Pods
-from bandmaster.scheduler.connection import connect, embedded_socket, redis_url
+from bandmaster.scheduler.connection import connect, redis_url
 from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.eviction import eviction_policy
+from bandmaster.scheduler.operators import user_at_host
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.views import LIVE_CONSUMER_MS
 
 WAIT_SECONDS: Final = 2.0
-LIVE_CONSUMER_MS: Final = 5_000
-"""A lane for which no worker has asked for this long has none that is free; the scripts count the same way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What a server says of itself."""
+
+    kind: str
+    version: str
+    eviction_policy: str | None
+    """By which it may evict keys; None if it evicts none, or does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +49,49 @@ class Opened:
         settings = self.settings
         return connect_pods(settings.k8s.backend, root=settings.paths.absolute, cluster=settings.k8s)
 
-    def missing_worker(self) -> str | None:
-        """A sentence if no worker has asked for the lane lately."""
-        asked = self.queue.views.asked_ms_ago(self.queue.lane)
+    def missing_worker(self, lane: str | None = None) -> str | None:
+        """A sentence if no worker has asked for a lane lately; None for the one of executions."""
+        name = lane or self.queue.lane
+        asked = self.queue.views.asked_ms_ago(name)
         if asked is not None and asked <= LIVE_CONSUMER_MS:
             return None
         since = "yet" if asked is None else f"for {asked // 1000} s"
-        return f"no worker has asked for lane {self.queue.lane} {since}: start one with `bandmaster up`"
+        start = "start one with `bandmaster up`" if name == self.queue.lane else "start its application's worker"
+        return f"no worker has asked for lane {name} {since}: {start}"
 
-    def server(self) -> dict[str, str]:
-        """The server's kind and version."""
+    def server(self) -> Server:
+        """What the server says of itself."""
         info = self.client.info("server")
         kind = str(info.get("server_name", "redis"))
-        return {"kind": kind, "version": str(info.get(f"{kind}_version", info.get("redis_version", "unknown")))}
+        version = str(info.get(f"{kind}_version", info.get("redis_version", "unknown")))
+        return Server(kind, version, eviction_policy(self.client))
 
 
 @contextmanager
-def opened() -> Generator[Opened]:
+def opened(*, wait_seconds: float = WAIT_SECONDS) -> Generator[Opened]:
     """The queue, open until the command has ended.
 
     Raises:
         SettingsError: If a setting is wrong.
-        QueueUnavailable: If the server does not answer; says how to start it.
+        QueueUnavailable: If the server does not answer; says why, and what to do.
     """
     settings = load_settings()
     configure_logging(settings.logging)
     redis_url(settings)
     try:
-        client = connect(settings, wait_seconds=WAIT_SECONDS, name="bandmaster-cli")
+        client = connect(settings, wait_seconds=wait_seconds, name="bandmaster-cli")
     except QueueUnavailable as error:
-        if settings.redis.url is not None:
-            raise
-        raise QueueUnavailable(
-            f"no server runs for this folder (no answer at {embedded_socket(settings)}): start everything with "
-            f"`bandmaster up`, or name a server with BANDMASTER_REDIS__URL"
-        ) from error
+        raise diagnosis(settings, error) from error
     with client:
-        yield Opened(settings, client, ExecutionQueueService(client, prefix=settings.redis.prefix))
+        yield opened_on(settings, client)
+
+
+def opened_on(settings: Settings, client: redis.Redis) -> Opened:
+    """The queue on a server that has answered."""
+    queue = ExecutionQueueService(
+        client,
+        prefix=settings.redis.prefix,
+        deadline_seconds=settings.redis.deadline_seconds,
+        by=user_at_host(),
+    )
+    return Opened(settings, client, queue)

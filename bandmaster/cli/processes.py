@@ -2,7 +2,8 @@
 
 In the flow: `up` runs a `Stack` until a signal or the end of one process ends them all, the server last, so that the
 others can settle with it. A signal handler only notes the signal, since printing or killing in one can break what it
-interrupts; the loop acts on it within a tenth of a second. If this process is killed, its children notice and end too.
+interrupts; the loop acts on it within a tenth of a second. If this process is killed, its children notice and end too;
+if nobody reads what it prints any more (a closed terminal), it ends as if it had been asked to.
 """
 
 import contextlib
@@ -23,8 +24,9 @@ from honcho.manager import Manager
 from honcho.printer import Printer
 from honcho.process import Process
 
-from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.exits import CommandFailed, WrongUsage
 from bandmaster.cli.screen import notes
+from bandmaster.cli.streams import StreamLost
 from bandmaster.configs.children import child_environment
 
 SERVER: Final = "redis"
@@ -34,16 +36,18 @@ ASK_ALL_SECONDS: Final = 10.0
 """So long after a process was asked to end, all that it started is asked, too."""
 
 STOP_SECONDS: Final = 20.0
-"""So long after that, what is left is killed."""
+"""So long after it was asked to end, what is left is killed."""
 
-PROCFILE: Final = Path("Procfile")
+STOP_WITHOUT_SERVER_SECONDS: Final = 2.0
+"""The same where the server has died: nothing can be settled, and a worker that starts would wait for it."""
+
 ENDING_SIGNALS: Final = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
 
 
 def built_in(workers: int, threads: int) -> dict[str, str]:
-    """The three processes, run by this Python; what an installation without a Procfile has."""
+    """The three processes, run by this Python."""
     modules = {
         SERVER: ["bandmaster.scheduler.embedded"],
         "worker": ["dramatiq", "bandmaster.actors", "--processes", str(workers), "--threads", str(threads)],
@@ -87,6 +91,9 @@ class _Child(Process):
     """A process that is ended when the one that manages it is gone, whatever that died of."""
 
     def run(self, events: Any = None, ignore_signals: bool = False) -> None:
+        # Ctrl-\ reaches it too, but it has to outlive the one that ends all in order.
+        if hasattr(signal, "SIGQUIT"):
+            signal.signal(signal.SIGQUIT, lambda _number, _frame: None)
         Thread(target=self._end_with_parent, daemon=True).start()
         super().run(events, ignore_signals)
 
@@ -102,11 +109,37 @@ class _Child(Process):
         os._exit(0)
 
 
+class _Log(Printer):
+    """What the processes print, on standard error."""
+
+    def __init__(self, on_unread: Callable[[], None]) -> None:
+        super().__init__(sys.stderr, colour=not notes().no_color)
+        self._on_unread = on_unread
+
+    def write(self, message: Any) -> None:
+        try:
+            super().write(message)  # pyright: ignore[reportUnknownMemberType]
+        except StreamLost as lost:
+            # A full disk ends nobody.
+            if lost.unread:
+                self._on_unread()
+
+
 class Stack(Manager):
-    """The processes, run until one ends or a signal comes; then all are ended, the server last."""
+    """The processes, run until one ends or a signal comes; then all are ended, the server last.
+
+    Raises:
+        CommandFailed: If this machine cannot run several processes that share memory.
+    """
 
     def __init__(self, commands: dict[str, str], *, on_start: Callable[[], None]) -> None:
-        super().__init__(Printer(sys.stderr, colour=not notes().no_color))
+        try:
+            super().__init__(_Log(self.ask_to_end))
+        except (OSError, ImportError) as error:
+            raise CommandFailed(
+                f"worker processes need shared memory, and there is none ({error}): mount a tmpfs at /dev/shm that "
+                "can be written"
+            ) from None
         self._process_ctor = _Child
         self._on_start = on_start
         self._ending_since: float | None = None
@@ -117,6 +150,10 @@ class Stack(Manager):
         for name, command in commands.items():
             self.add_process(name, command, env=environment())  # pyright: ignore[reportUnknownMemberType]
 
+    def ask_to_end(self, how: signal.Signals = signal.SIGHUP) -> None:
+        """Have all of it ended; the first who asks counts."""
+        self.asked_by = self.asked_by or how
+
     def terminate(self) -> None:
         """Begin the end, once."""
         if self._ending_since is None:
@@ -125,15 +162,17 @@ class Stack(Manager):
 
     def kill(self) -> None:
         """Kill what is left, once there was time enough to end."""
-        if self._ending_seconds >= STOP_SECONDS:
+        if self._ending_seconds >= (STOP_WITHOUT_SERVER_SECONDS if SERVER in self.died else STOP_SECONDS):
             super().kill()
 
     def _start(self) -> None:
         def note_signal(number: int, _frame: FrameType | None) -> None:
-            self.asked_by = self.asked_by or signal.Signals(number)
+            self.ask_to_end(signal.Signals(number))
 
         for number in ENDING_SIGNALS:
-            signal.signal(number, note_signal)
+            # Under nohup a closed terminal is to end nothing.
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, note_signal)
         super()._start()
         self._on_start()
 

@@ -38,16 +38,16 @@ class Record:
 
     @classmethod
     def from_meta(cls, execution_id: str, meta: dict[str, str], position: int | None = None) -> Self:
-        """The record that a meta hash, or a journal entry's fields, hold."""
+        """The record that a meta hash, or a journal entry's fields, hold; of little, much is empty."""
         return cls(
             execution_id=execution_id,
             state=State(meta["state"]),
             position=position,
-            priority=Priority(int(meta.get("band", Priority.NORMAL))).name,
+            priority=Priority(int(meta["band"])).name if meta.get("band") else "",
             lane=meta.get("lane", ""),
             action=meta.get("action", ""),
             user_id=meta.get("user") or None,
-            gates=tuple(meta.get("gates", "").split()),
+            gates=tuple(meta.get("gates", "").splitlines()),
             attempt=int(meta.get("attempt", 0)),
             reason=meta.get("reason") or None,
             pod=meta.get("pod"),
@@ -94,13 +94,33 @@ class Result(BaseModel, frozen=True):
     output_truncated: bool = False
 
 
+class Raised(BaseModel, frozen=True):
+    """What a dead letter keeps of the exception that made it one."""
+
+    exception: str
+    traceback: str
+
+
 def read_result(queue: ExecutionQueueService, execution_id: str) -> Result | None:
     """The stored result; None if there is none (any more), or none that this version can read."""
     raw = queue.views.result(execution_id)
-    if raw is None:
+    if raw is None or _raised(raw) is not None:
         return None
     try:
         return Result.model_validate_json(raw)
+    except ValidationError:
+        return None
+
+
+def read_raised(queue: ExecutionQueueService, execution_id: str) -> Raised | None:
+    """What is stored in a result's place of a body that raised; None if there is none."""
+    raw = queue.views.result(execution_id)
+    return None if raw is None else _raised(raw)
+
+
+def _raised(raw: bytes) -> Raised | None:
+    try:
+        return Raised.model_validate_json(raw)
     except ValidationError:
         return None
 

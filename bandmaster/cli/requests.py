@@ -6,6 +6,7 @@ building the specification that its pod will have.
 """
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class Source:
 
 def command_source(command: Sequence[str]) -> Source:
     """The command behind ``--``."""
-    return Source(" ".join(command), command=tuple(command))
+    return Source(shlex.join(command) or "the command behind --", command=tuple(command))
 
 
 def read_source(path: str) -> Source:

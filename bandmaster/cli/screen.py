@@ -5,6 +5,7 @@ sequence in it must not move the cursor, forge a line or change the title (F27).
 and progress to standard error; where standard output is no terminal there is neither colour nor a width to keep to.
 """
 
+import contextlib
 import json
 import sys
 import unicodedata
@@ -18,8 +19,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bandmaster.cli.streams import StreamLost
+
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories of characters that do something instead of being seen: control, direction marks, line separators."""
+
+LISTED_AT_MOST: Final = 1_000_000
+"""Lines that a command can be asked for."""
 
 _WIDE: Final = 100_000
 """Columns where nobody looks: nothing is cut or wrapped in a pipe or a file."""
@@ -92,9 +98,10 @@ def say_json(document: object, *, line: bool = False) -> None:
 
 
 def note(text: str) -> None:
-    """One line on standard error, as all of ours there begin."""
+    """One line on standard error, as all of ours there begin; where that is gone, the command goes on without."""
     sys.stdout.flush()
-    sys.stderr.write(f"bandmaster: {escaped(text)}\n")
+    with contextlib.suppress(StreamLost):
+        sys.stderr.write(f"bandmaster: {escaped(text)}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +179,26 @@ def fitted(columns: Sequence[Column], natural: Sequence[int], available: int) ->
 
 
 def say_facts(facts: Iterable[tuple[str, object]]) -> None:
-    """Names and values, one a line, aligned; a value of None is left out, a list takes a line an element."""
+    """Names and values, aligned; None is left out, a list takes a line an element, a long line goes on below itself."""
     known = [(name, value) for name, value in facts if value is not None]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
         values = cast("list[object]", value) if isinstance(value, list) else [value]
         for position, each in enumerate(values):
             shown = escaped(str(each))
-            heading = Text(f"{name if position == 0 else '':<{width}}  ", style="bold")
-            say(Text.assemble(heading, (shown, STATE_STYLES.get(shown, ""))))
+            for line_number, line in enumerate(folded(shown, output().width - width - GAP)):
+                heading = Text(f"{name if position == line_number == 0 else '':<{width}}  ", style="bold")
+                say(Text.assemble(heading, (line, STATE_STYLES.get(shown, ""))))
+
+
+def folded(text: str, available: int) -> list[str]:
+    """The lines of a text that fit; only at blanks, so that what has none (an id, a path) can be copied whole."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        if line.strip() and cell_len(line) + 1 + cell_len(word) > available:
+            lines.append(line.rstrip())
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]

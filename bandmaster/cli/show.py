@@ -8,6 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.completing import Id
+from bandmaster.cli.failures import Failure, read_failure
 from bandmaster.cli.finding import find_id
 from bandmaster.cli.opening import opened
 from bandmaster.cli.records import Record, Result, read_result
@@ -16,10 +18,13 @@ from bandmaster.cli.times import iso_of, show_duration, show_time
 from bandmaster.scheduler.errors import InvalidRequest, UnknownExecution
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.states import TERMINAL, State
 from bandmaster.scheduler.views import Explanation, JournalEntry
 
 _TOLD_ELSEWHERE: Final = frozenset({"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead"})
+_STAMPED: Final = {"park": "accepted_at", "admit": "granted_at"}
+"""Transitions whose time a record has, too."""
+
 _SHOWN_LINES: Final = 40
 _TIMED: Final = {
     State.SCHEDULED: "due",
@@ -31,7 +36,7 @@ _TIMED: Final = {
 
 
 def show(
-    execution_id: Annotated[str, typer.Argument(metavar="ID", help="An execution, or the beginning of its id.")],
+    execution_id: Id,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show an execution: why it waits, its timeline, its result.
@@ -46,20 +51,20 @@ def show(
         found = find_id(queue, execution_id)
         meta = queue.views.meta(found)
         timeline = timeline_of(queue, found, meta.get("accepted_at"))
-        if not meta:
-            # Only the journal remembers it.
-            told = [each.fields for each in timeline if "state" in each.fields]
-            if not told:
-                raise UnknownExecution(execution_id=found)
-            meta = told[-1]
         explanation = queue.explain(found) if "accepted_at" in meta else None
+        meta = told_by(timeline) | meta
+        if "state" not in meta:
+            raise UnknownExecution(execution_id=found)
         record = Record.from_meta(found, meta, None if explanation is None else explanation.position)
         event, result = read_event(queue, found), read_result(queue, found)
+        failure = None if event is not None else read_failure(queue, found)
         now_ms = queue.views.server_time_ms()
     if as_json:
-        say_json(_document(record, explanation, timeline, event, result))
+        document = _document(record, explanation, timeline, event, result)
+        say_json(document | {"failure": None if failure is None else failure.as_json()})
     else:
         _say_record(record, explanation, event, now_ms)
+        _say_failure(failure)
         _say_timeline(timeline)
         _say_result(result)
 
@@ -68,6 +73,18 @@ def timeline_of(queue: ExecutionQueueService, execution_id: str, accepted_ms: st
     """The execution's transitions; the journal is read from its acceptance on only."""
     after = None if accepted_ms is None else str(int(accepted_ms) - 1)
     return [entry for entry in queue.views.journal(after=after) if entry.execution_id == execution_id]
+
+
+def told_by(timeline: list[JournalEntry]) -> dict[str, str]:
+    """What the journal tells of an execution: more than its record, once that is gone."""
+    told: dict[str, str] = {}
+    for each in timeline:
+        told = each.fields if each.verb == "park" else told | each.fields
+        if each.verb in _STAMPED:
+            told[_STAMPED[each.verb]] = str(each.at_ms)
+        if told.get("state") in TERMINAL:
+            told.setdefault("ended_at", str(each.at_ms))
+    return told
 
 
 def read_event(queue: ExecutionQueueService, execution_id: str) -> ExecutionRequestedEvent | None:
@@ -109,10 +126,10 @@ def _say_record(
             ("why", reasons or None),
             ("asked to end", "yes; what runs is being ended" if record.cancel_requested and not record.ended else None),
             ("reason", record.reason),
-            ("priority", record.priority.lower()),
+            ("priority", record.priority.lower() or None),
             ("user", record.user_id),
-            ("action", record.action),
-            ("lane", record.lane),
+            ("action", record.action or None),
+            ("lane", record.lane or None),
             ("gates", list(record.gates) or None),
             ("attempt", record.attempt or None),
             ("pod", record.pod),
@@ -129,6 +146,18 @@ def _runs(event: ExecutionRequestedEvent) -> str:
         return text if len(text) <= 200 else f"{text[:200]}…"
     script = event.script or ""
     return f"{event.file_name or 'a script'}, {len(script.splitlines())} lines"
+
+
+def _say_failure(failure: Failure | None) -> None:
+    if failure is None:
+        return
+    say()
+    facts = [("called", f"{failure.actor}({failure.arguments})"), ("exception", failure.exception)]
+    say_facts(facts)
+    if failure.traceback is not None:
+        say("its traceback:", style="dim")
+        for line in escaped_lines(failure.traceback).splitlines():
+            output().out(f"  {line}", highlight=False)
 
 
 def _say_timeline(timeline: list[JournalEntry]) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.completing import complete_priority
 from bandmaster.cli.exits import Exit, WrongUsage
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.records import Record, Result, read_result
@@ -52,7 +53,13 @@ def submit(
         list[str] | None, typer.Argument(metavar="FILE | - | -- COMMAND", help="Scripts; - is standard input.")
     ] = None,
     priority: Annotated[
-        str, typer.Option("--priority", "-p", metavar="NAME", help="critical, high, normal, low or background.")
+        str,
+        typer.Option(
+            *("--priority", "-p"),
+            metavar="NAME",
+            help="critical, high, normal, low or background.",
+            autocompletion=complete_priority,
+        ),
     ] = "normal",
     user: Annotated[str | None, typer.Option("--user", "-u", help="Whose limit it counts against.")] = None,
     action: Annotated[str, typer.Option(help="Whose limit, pause and statistics it counts for.")] = "pod",
@@ -170,7 +177,7 @@ def _say_sent(sent: list[Sent]) -> None:
     if len(rows) == 1:
         say(f"{rows[0][0]}  {rows[0][1]}")
     elif rows:
-        say_table([Column("EXECUTION", folds=True), Column("PLACE"), Column("SOURCE", gives=True)], rows)
+        say_table([Column("EXECUTION", folds=True), Column("PLACE"), Column("SOURCE", gives=True, drops=True)], rows)
 
 
 def _place(each: Sent, parked: Parked) -> str:
@@ -181,8 +188,9 @@ def _place(each: Sent, parked: Parked) -> str:
 
 def _say_ended(sent: list[Sent]) -> None:
     columns = [
-        *(Column("EXECUTION", folds=True), Column("STATE"), Column("EXIT", right=True), Column("RAN", right=True)),
-        *(Column("REASON", gives=True, drops=True), Column("SOURCE", gives=True)),
+        *(Column("EXECUTION", folds=True), Column("STATE"), Column("EXIT", right=True, drops=True)),
+        *(Column("RAN", right=True, drops=True), Column("REASON", gives=True, drops=True)),
+        Column("SOURCE", gives=True, drops=True),
     ]
     rows: list[tuple[str, ...]] = []
     for each in sent:

@@ -1,23 +1,26 @@
 """``bandmaster up``: run everything on this machine, say when it is ready, end it cleanly at Ctrl-C.
 
-In the flow: the processes of the Procfile in the current folder, else the same three built in: the embedded server,
-a worker, the scheduler. Data stays under ``var/``; executions that run survive, since they are supervised on their
-own, and are found again by the next ``up``.
+In the flow: three processes built in, the embedded server, a worker and the scheduler; or those of a Procfile that was
+named, for one that just lies in the folder is some application's. Data stays under ``var/``; executions that run
+survive, since they are supervised on their own, and are found again by the next ``up``.
 """
 
 import signal
 import sys
+import tempfile
 import time
+from pathlib import Path
 from threading import Thread
 from typing import Annotated, Final
 
 import redis
 import typer
 
-from bandmaster.cli.exits import CommandFailed, Exit
-from bandmaster.cli.opening import Opened
-from bandmaster.cli.processes import PROCFILE, Stack, built_in, from_procfile
+from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
+from bandmaster.cli.opening import Opened, opened_on
+from bandmaster.cli.processes import Stack, built_in, from_procfile
 from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.streams import StreamLost
 from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings, load_settings
@@ -25,7 +28,6 @@ from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.errors import PodError
 from bandmaster.scheduler.connection import connect, embedded_socket, redis_url
 from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.queue import ExecutionQueueService
 
 WORKERS: Final = 2
 THREADS: Final = 4
@@ -38,14 +40,15 @@ _POLL_SECONDS: Final = 0.1
 def up(
     workers: Annotated[int | None, typer.Option(min=1, help=f"Worker processes; default {WORKERS}.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help=f"Threads of each; default {THREADS}.")] = None,
+    procfile: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run the processes of this Procfile instead.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON lines: starting, ready, ended. Logs go to standard error.")
     ] = False,
 ) -> None:
     """Run server, worker and scheduler on this machine until Ctrl-C.
 
-    Runs the Procfile of the current folder if there is one and neither
-    --workers nor --threads is given; else the same three processes, built in.
     Data is kept under ./var (BANDMASTER_PATHS__VAR_DIR). With
     BANDMASTER_REDIS__URL no server is started. Programs that run when it is
     ended go on; the next `up` finds them.
@@ -54,20 +57,25 @@ def up(
     Examples:
       bandmaster up
       bandmaster up --workers 1 --threads 8
+      bandmaster up --procfile Procfile.dev
     """
+    if procfile is not None and (workers is not None or threads is not None):
+        raise WrongUsage("--procfile says what runs: --workers and --threads are for the processes that are built in")
     settings = load_settings()
     configure_logging(settings.logging)
     url = redacted_url(redis_url(settings))
     _refuse_a_second(settings)
-    if PROCFILE.is_file() and workers is None and threads is None:
-        commands = from_procfile(PROCFILE)
-    else:
-        commands = built_in(workers or WORKERS, threads or THREADS)
+    commands = from_procfile(procfile) if procfile else built_in(workers or WORKERS, threads or THREADS)
+    _make_folder(settings.paths.absolute)
     if as_json:
         say_json({"event": "starting", "processes": list(commands), "server": url}, line=True)
     else:
         say(f"starting {', '.join(commands)}; server {url}")
-    stack = Stack(commands, on_start=lambda: Thread(target=_say_ready, args=(settings, as_json), daemon=True).start())
+
+    def on_start() -> None:
+        Thread(target=_watch_start, args=(stack, settings, as_json), daemon=True).start()
+
+    stack = Stack(commands, on_start=on_start)
     stack.loop()  # pyright: ignore[reportUnknownMemberType]
     code = _exit_of(stack)
     if as_json:
@@ -93,11 +101,31 @@ def _refuse_a_second(settings: Settings) -> None:
     )
 
 
+def _make_folder(folder: Path) -> None:
+    """Make the folder for data, and a file in it: said here, before three processes say it each in its own way."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise WrongUsage(
+            f"the folder for data, {str(folder)!r}, cannot be written ({error.strerror}): make it writable, or name "
+            "another with BANDMASTER_PATHS__VAR_DIR"
+        ) from None
+
+
+def _watch_start(stack: Stack, settings: Settings, as_json: bool) -> None:
+    try:
+        _say_ready(settings, as_json)
+    except StreamLost as lost:
+        if lost.unread:
+            stack.ask_to_end()
+
+
 def _say_ready(settings: Settings, as_json: bool) -> None:
     """Wait until the server answers, a worker asks for work and a scheduler leads, and say so."""
     try:
         with connect(settings, name="bandmaster-up") as client:
-            bandmaster = Opened(settings, client, ExecutionQueueService(client, prefix=settings.redis.prefix))
+            bandmaster = opened_on(settings, client)
             began, said = time.monotonic(), False
             while missing := _missing(bandmaster):
                 if not said and time.monotonic() - began > READY_SECONDS:

@@ -35,6 +35,8 @@ class Observed:
 
     def read(self, entry: JournalEntry) -> None:
         """Take in the next entry."""
+        if not entry.execution_id:
+            return  # an operator's change
         seen = self.executions.setdefault(entry.execution_id, Seen())
         seen.verbs.append(entry.verb)
         seen.band = int(entry.fields["band"])

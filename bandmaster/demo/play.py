@@ -36,7 +36,10 @@ class Play:
 
     def __init__(self, stack: Stack, client: redis.Redis, planned: list[Planned], console: Console) -> None:
         self._stack = stack
-        self._queue = ExecutionQueueService(client, prefix=stack.settings.redis.prefix)
+        redis_settings = stack.settings.redis
+        self._queue = ExecutionQueueService(
+            client, prefix=redis_settings.prefix, deadline_seconds=redis_settings.deadline_seconds
+        )
         self._planned = planned
         self._console = console
         self._observed = Observed()
@@ -101,7 +104,7 @@ class Play:
     def _cancel_as_a_user(self, execution_id: str) -> "subprocess.Popen[bytes]":
         with (self._stack.folder / "cancel.log").open("wb") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "bandmaster.cli", "cancel", execution_id],
+                [sys.executable, "-m", "bandmaster", "cancel", execution_id],
                 env=child_environment(self._stack.replaced),
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,7 +1,7 @@
 """The processes of the demo: embedded server, worker, scheduler, in a folder of their own with their data and logs.
 
-In the flow: started before anything is submitted, ended after the last check, whatever happens in between. If the demo
-itself is killed, the server ends with it on Linux; what is left of the others ends when its server is gone for good.
+In the flow: started before anything is submitted, ended after the last check, whatever happens in between. SIGTERM, and
+what a terminal sends when it is closed, end the demo in order. If it is killed, they end with it on Linux.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import redis
@@ -19,6 +20,7 @@ from bandmaster.configs.areas import PathSettings
 from bandmaster.configs.children import Replaced, child_environment
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.connection import connect
+from bandmaster.scheduler.valkey import end_with_parent
 
 STOP_SECONDS: Final = 20.0
 START_SECONDS: Final = 30.0
@@ -50,6 +52,9 @@ class Stack:
         Raises:
             QueueUnavailable: If the server did not come up.
         """
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _end)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         try:
@@ -80,6 +85,7 @@ class Stack:
                 env=child_environment(self.replaced),
                 # Ctrl-C reaches the demo alone, which ends them in order.
                 start_new_session=True,
+                preexec_fn=end_with_parent,
             )
 
     def _stop(self) -> None:
@@ -94,3 +100,7 @@ class Stack:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

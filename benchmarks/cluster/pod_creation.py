@@ -6,7 +6,6 @@ over the grant's checks to the hand-over of the slot, which has a ninth thread f
 enough for these pods, so none of them runs.
 """
 
-import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -79,7 +78,7 @@ def _by_worker(rig: Rig, own: Place, count: int) -> float:
     with workers(rig, own, threads=THREADS + 1):
         for _ in range(count + THREADS):
             submit(queue, script=SCRIPT, runtime="python", cpu_request=CPU, cpu_limit=CPU)
-        rig.wait_until(lambda: len(queue.views.lapsed_pods(math.inf, 10**6)) == count + THREADS, "all creations")
+        rig.wait_until(lambda: len(queue.views.pod_leases(10**6)) == count + THREADS, "all creations")
     at_ms = _handed_over_ms(queue)
     return 1000 * count / (at_ms[-1] - at_ms[THREADS - 1])
 

@@ -10,15 +10,14 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from ...configs.areas import KubernetesSettings
+from ...configs.logger import Logger
 from . import labels
 from .client import ClusterApi
 from .faults import ApiError, Fault
 from .objects import Bare, Metadata
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 _PODS_EVERY_SECONDS: Final = 30.0
 _SCRIPTS_EVERY_SECONDS: Final = 300.0
@@ -58,7 +57,7 @@ class Cleanup:
 
     def remove_settled(self) -> int:
         """Delete pods whose result was stored long enough ago."""
-        before = time.time() - self._ttl_seconds
+        before = self._api.clock.now() - self._ttl_seconds
         removed = 0
         for pod in self._api.pods_metadata(labels.SETTLED):
             metadata = pod.metadata
@@ -71,7 +70,7 @@ class Cleanup:
         # The scripts first: the pod of each was created before it.
         scripts = self._api.config_maps_metadata(labels.ALL)
         pods = {pod.metadata.uid for pod in self._api.pods_metadata(labels.ALL)}
-        before = time.time() - _YOUNG_SECONDS
+        before = self._api.clock.now() - _YOUNG_SECONDS
         removed = 0
         for script in scripts:
             metadata = script.metadata

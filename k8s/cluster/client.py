@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from ...configs.areas import KubernetesSettings
 from .bytestream import ByteStream, lost
+from .clock import ClusterClock
 from .faults import ApiError, Fault, api_error
 from .labels import CONTAINER
 from .objects import Bare, BareList, Pod, PodList, Wire
@@ -53,6 +54,7 @@ class ClusterApi:
         self._timeouts = (CONNECT_SECONDS, float(settings.request_timeout_seconds))
         self._lock = threading.Lock()
         self._connection: Any = None
+        self.clock: Final = ClusterClock()
 
     def create_pod(self, body: Body) -> Pod:
         """Create a pod. CONFLICT: its name is taken."""
@@ -225,7 +227,7 @@ class ClusterApi:
     def _open(self, method: Callable[..., Any], idle_seconds: float | None, arguments: dict[str, Any]) -> Any:
         timeouts = self._timeouts if idle_seconds is None else (CONNECT_SECONDS, idle_seconds)
         try:
-            return method(namespace=self.namespace, _preload_content=False, _request_timeout=timeouts, **arguments)
+            answer = method(namespace=self.namespace, _preload_content=False, _request_timeout=timeouts, **arguments)
         except ApiException as error:
             raise _answered(error) from error
         except ValidationError as error:
@@ -236,6 +238,8 @@ class ClusterApi:
             raise ApiError(Fault.DENIED, f"the credentials cannot be renewed: {error}") from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise lost(error) from error
+        self.clock.note(answer.headers.get("Date"))
+        return answer
 
     @property
     def _core(self) -> Any:

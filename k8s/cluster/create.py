@@ -9,9 +9,8 @@ if there is no pod: it may be that an earlier try got through, and used up the q
 
 from typing import Final
 
-import structlog
-
 from ...configs.areas import KubernetesSettings
+from ...configs.logger import Logger
 from ..errors import PodConflict, PodRejected, PodsUnavailable
 from ..pods import PodScript, PodSpec
 from .client import ClusterApi
@@ -22,7 +21,7 @@ from .objects import Pod
 from .outcome import Sight, look, started
 from .patience import Patience
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 #: Shorter than a lease, so that whoever holds the grant still does when this gives up.
 CREATE_WITHIN_SECONDS: Final = 15.0

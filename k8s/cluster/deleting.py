@@ -6,26 +6,26 @@ that may be repeated. The order is chosen for a death in between: what says why 
 deleted, and what gives up its outcome after.
 """
 
-import time
 from collections.abc import Callable
 
-import structlog
-
+from ...configs.logger import Logger
 from . import labels
 from .changing import CHANGE_WITHIN_SECONDS, add, change_pod, is_another, let_go, or_busy
 from .client import ClusterApi, Operation
+from .clock import ClusterClock
 from .faults import ApiError
 from .objects import Pod
 from .outcome import look, started
 from .overdue import Overdue
 from .patience import patiently
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 
 def acknowledge(api: ClusterApi, name: str, uid: str) -> bool:
     """Take the finalizer off an ended pod. False: there is no such pod, or it has not ended."""
-    return let_go(api, name, uid, _acknowledgement)
+    # Read first, so the cluster's time is known by then.
+    return let_go(api, name, uid, lambda pod: _acknowledgement(pod, api.clock))
 
 
 def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod], None] = lambda pod: None) -> bool:
@@ -75,7 +75,7 @@ def _give_up_outcome(api: ClusterApi, pod: Pod) -> None:
         release_finalizer(api, pod)
 
 
-def _acknowledgement(pod: Pod) -> list[Operation] | None:
+def _acknowledgement(pod: Pod, clock: ClusterClock) -> list[Operation] | None:
     if labels.ACKNOWLEDGED in pod.metadata.labels:
         return []
     sight = look(pod)
@@ -83,7 +83,7 @@ def _acknowledgement(pod: Pod) -> list[Operation] | None:
         return None
     return [
         add("labels", labels.ACKNOWLEDGED, "true"),
-        add("annotations", labels.ACKNOWLEDGED_AT, f"{time.time():.3f}"),
+        add("annotations", labels.ACKNOWLEDGED_AT, f"{clock.now():.3f}"),
     ]
 
 

@@ -12,12 +12,11 @@ so that a pod that was adopted tells which ConfigMap it needs, and an earlier po
 
 import math
 import secrets
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from ...configs.areas import KubernetesSettings
-from ...scheduler.errors import shown
 from ..errors import BackendNotAvailable, PodRejected
+from ..images import check_image
 from ..quantity import cpu_cores, memory_bytes
 from ..runtimes import Runtime
 from ..spec import PodScript, PodSpec
@@ -62,9 +61,7 @@ def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
         PodRejected: If the image is not allowed.
     """
     image = spec.image or settings.default_image
-    allowed = settings.allowed_images
-    if allowed and not any(fnmatchcase(image, pattern) for pattern in allowed):
-        raise PodRejected(f"image {shown(image)} is not on the list of allowed images: {', '.join(allowed)}")
+    check_image(image, settings.allowed_images)
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-import structlog
-
+from ...configs.logger import Logger
 from .faults import ApiError
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 T = TypeVar("T")
 _FIRST_SECONDS: Final = 0.1

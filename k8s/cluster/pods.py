@@ -5,6 +5,7 @@ number of processes may use the same namespace at once, and each may die at any 
 of its own: whatever carries Bandmaster's labels there is taken for one of its pods.
 """
 
+import builtins
 from collections.abc import Iterator
 from typing import Final
 
@@ -53,6 +54,11 @@ class ClusterPods:
         pod = patiently(_READ_WITHIN_SECONDS, lambda: self._api.get_pod(name))
         return None if pod is None else self._status(pod)
 
+    def attempts(self, execution_id: str) -> builtins.list[PodStatus]:
+        """See ``Pods.attempts``."""
+        selector = f"{labels.ALL},{labels.EXECUTION}={labels.label_value(execution_id)}"
+        return [status for status in self._statuses(selector) if status.execution_id == execution_id]
+
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
         """See ``Pods.watch``. Pods whose result is stored are not seen; becoming one of them is seen as the end."""
         return Watching(self._api, self._settings, self._tails, self._cleanup).changes(window_seconds)
@@ -82,7 +88,10 @@ class ClusterPods:
 
     def list(self) -> list[PodStatus]:
         """See ``Pods.list``."""
-        pods, _ = patiently(_READ_WITHIN_SECONDS, lambda: self._api.list_pods(labels.ALL))
+        return self._statuses(labels.ALL)
+
+    def _statuses(self, selector: str) -> builtins.list[PodStatus]:
+        pods, _ = patiently(_READ_WITHIN_SECONDS, lambda: self._api.list_pods(selector))
         return [status for pod in pods if (status := self._status(pod)) is not None]
 
     def _status(self, pod: Pod) -> PodStatus | None:

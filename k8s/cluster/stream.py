@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-import structlog
 from pydantic import ValidationError
 
+from ...configs.logger import Logger
 from .bytestream import ByteStream
 from .client import ClusterApi
 from .faults import ApiError, Fault, watch_error
 from .objects import BookmarkEvent, ErrorEvent, Pod, read_event
 from .patience import Patience
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 #: Of one request; a longer window consists of several. An idle server sends nothing up to then.
 _LONGEST_WATCH_SECONDS: Final = 15

@@ -12,8 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final
 
-import structlog
-
+from ...configs.logger import Logger
 from ..pods import PodStatus
 from .bytestream import without_runtime_error
 from .client import ClusterApi
@@ -22,7 +21,7 @@ from .objects import Pod
 from .outcome import Sight
 from .patience import Patience
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 TAIL_BYTES: Final = 8 << 10
 _FEW_LINES: Final = 256
@@ -140,11 +139,16 @@ class Tails:
             except ApiError as error:
                 if error.fault in (Fault.REJECTED, Fault.NOT_FOUND):
                     return Tail()  # its node has no such container (any more)
-                if (sight.certain or _believed(sight)) and not patience.wait(error):
+                if (sight.certain or self._is_believed(sight)) and not patience.wait(error):
                     log.warning("log_not_read", pod=sight.pod.name, error=str(error))
                     return Tail(f"[bandmaster: its log could not be read: {error}]\n")
                 if not sight.certain:
                     return None
+
+    def _is_believed(self, sight: Sight) -> bool:
+        outcome = sight.status.outcome
+        after_seconds = sight.pod.spec.termination_grace_period_seconds + _BELIEVED_AFTER_SECONDS
+        return outcome is not None and self._api.clock.now() > outcome.ended_at + after_seconds
 
 
 def read_tail(api: ClusterApi, pod: Pod, *, follow: bool = False) -> Tail:
@@ -188,9 +192,3 @@ def _last_bytes(
     words = len(kept)
     kept = without_runtime_error(kept)
     return kept, lines, total - (words - len(kept))
-
-
-def _believed(sight: Sight) -> bool:
-    outcome = sight.status.outcome
-    grace = sight.pod.spec.termination_grace_period_seconds
-    return outcome is not None and time.time() > outcome.ended_at + grace + _BELIEVED_AFTER_SECONDS

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-import structlog
-
 from ...configs.areas import KubernetesSettings
+from ...configs.logger import Logger
 from ..errors import PodsUnavailable
 from ..pods import ChangeKind, PodChange, PodStatus
 from . import labels
@@ -31,7 +30,7 @@ from .patience import patiently
 from .stream import Left, Listed, PodStream, Seen
 from .tails import Tails
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 #: The consumer's thread is never deaf for longer, so a worker that stops is not held up.
 _TURN_SECONDS: Final = 0.25
@@ -129,7 +128,7 @@ class Watching:
             return
         due = overdue(pod, self._settings)
         self._due.pop(pod.uid, None)
-        if due is not None and due.at <= time.time():
+        if due is not None and due.at <= self._api.clock.now():
             self._give_up(pod, due)  # now: the window may be over before it looks around
         elif due is not None:
             self._due[pod.uid] = (pod, due)
@@ -160,8 +159,8 @@ class Watching:
             self._look_again[pod.uid] = (time.monotonic() + _CONFIRM_AGAIN_SECONDS, pod)
         elif labels.DISCARDED in pod.metadata.annotations:
             # Counted from its end, so that windows shorter than this let it go too.
-            at = min(time.time(), status.outcome.ended_at) + _DISCARD_AFTER_SECONDS
-            if at <= time.time():
+            at = min(self._api.clock.now(), status.outcome.ended_at) + _DISCARD_AFTER_SECONDS
+            if at <= self._api.clock.now():
                 self._beside(release_finalizer, self._api, pod)
             else:
                 self._let_go[pod.uid] = (at, pod)
@@ -202,7 +201,7 @@ class Watching:
 
     def _look_around(self, now: float) -> None:
         """See to what does not announce itself."""
-        wall = time.time()
+        wall = self._api.clock.now()
         for uid in [uid for uid, (_, due) in self._due.items() if due.at <= wall]:
             self._give_up(*self._due.pop(uid))
         for uid in [uid for uid, (at, _) in self._let_go.items() if at <= wall]:

@@ -5,16 +5,18 @@ at once, and each may die at any time. An image means nothing here: the program 
 isolation beyond its folder, process group and limits, so only trusted programs belong here.
 """
 
+import builtins
 import os
 import re
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import PodConflict, PodNotFound, PodsUnavailable
 from ..pods import PodChange, PodSpec, PodStatus
+from ..spec import pod_prefix
 from .launching import LocalLimits, launch
 from .records import Folder
 from .segments import OutputReader
@@ -70,6 +72,13 @@ class LocalPods:
     def get(self, name: str) -> PodStatus | None:
         """See ``Pods.get``."""
         return observe(folder) if (folder := self._named(name)) else None
+
+    @_reporting_unavailable()
+    def attempts(self, execution_id: str) -> builtins.list[PodStatus]:
+        """See ``Pods.attempts``."""
+        self._make_root()
+        prefix = pod_prefix(execution_id)
+        return self._statuses(name for name in os.listdir(self._root) if name.removeprefix(prefix).isdecimal())
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
         """See ``Pods.watch``."""
@@ -130,7 +139,10 @@ class LocalPods:
         """See ``Pods.list``."""
         self._make_root()
         self._sweep()
-        folders = (self._named(name) for name in sorted(os.listdir(self._root)))
+        return self._statuses(os.listdir(self._root))
+
+    def _statuses(self, names: Iterable[str]) -> builtins.list[PodStatus]:
+        folders = (self._named(name) for name in sorted(names))
         seen = (observe(folder) for folder in folders if folder is not None)
         return [status for status in seen if status is not None]
 

@@ -12,8 +12,7 @@ import shutil
 import time
 from pathlib import Path
 
-import structlog
-
+from ...configs.logger import Logger
 from ..errors import PodsUnavailable
 from ..phases import PodPhase, Reason
 from ..pods import PodOutcome, PodStatus
@@ -29,7 +28,7 @@ from .records import (
 )
 from .segments import OutputReader
 
-log = structlog.get_logger(__name__)
+log = Logger(__name__)
 
 #: Each settles something, or finds the name taken by another pod meanwhile: more than two are hardly ever needed.
 _LOOKS = 20

@@ -62,6 +62,9 @@ class ExecutionEndedEvent(LifecycleEvent, frozen=True):
 
     attempt: int = Field(ge=0)
     """0: it never ran."""
+    pod_uid: Word | None = None
+    """Of the pod that ended: another one of the same attempt, as a server restored from older data may have, is not
+    ended by it. None: whoever reports it knows the attempt alone."""
     exit_code: int | None = None
     """None: it has none, since it never ran, was lost, or died of a signal."""
     reason: Reason | None = None

@@ -1,21 +1,25 @@
 -- bury: keep a refused execution as a dead letter, when there is no caller left to be told (a pipeline's next step, a
--- callback). Atomic; it never waits, holds no slot and counts for nobody's limit.
+-- callback). Atomic; it never waits, holds no slot and counts for nobody's limit. A worker tells who waits for its result.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: caller, number, id, lane, band, action, user, gates, timeout_ms, due_ms, event, message, reason
+-- ARGV: caller, number, id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason
 --   caller number   the request token; the others as in park
 --   reason          the refusal's code
 -- Returns: 1 if it was kept, 0 if the id is known already
-once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms, due_ms, event, message, reason)
-    if call('EXISTS', D.meta(id)) == 1 then return 0 end
+once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason)
+    if state_of(id, parent) then return 0 end
     local m = {lane = lane, band = band, action = action, user = user}
     call('HSET', D.meta(id), 'state', 'FAILED', 'reason', reason, 'lane', lane, 'band', band, 'action', action,
         'timeout_ms', timeout_ms, 'accepted_at', now, 'ended_at', now)
     if user ~= '' then call('HSET', D.meta(id), 'user', user) end
     if gates ~= '' then call('HSET', D.meta(id), 'gates', gates) end
     if due_ms ~= '' then call('HSET', D.meta(id), 'due', due_ms) end
+    if lasting ~= '' then call('HSET', D.meta(id), 'lasting', lasting) end
+    note_sent(id, parent)
     if event ~= '' then call('SET', D.event(id), event) end
     if message ~= '' then call('SET', D.message(id), message) end
-    call('ZADD', K.dead, now, id)
+    unpost(id, lane)
+    keep_dead(id)
+    post(id, lane)
     journal('bury', id, m, 'state', 'FAILED', 'reason', reason, 'dead', 1)
     return 1
 end)

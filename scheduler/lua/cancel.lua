@@ -2,24 +2,26 @@
 -- gone (D10, D11): a pod's execution is CANCELLING until its pod is deleted, a body is told at its next renewal.
 -- Atomic against admit, hand-over and release: exactly one terminal state results.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: caller, number, id, outcome, reason, attempt
+-- ARGV: caller, number, id, outcome, reason, attempt, by
 --   caller number   the request token
 --   outcome         CANCELLED | TIMEOUT, what it ends as if it holds a slot; what waits is CANCELLED
 --   attempt         only under this grant (a timeout is an attempt's own), '' for whatever attempt it is at
+--   by              who asks, '' for no operator
 -- Returns: {code, state, attempt, pod, pod_uid}; code OK | STALE | UNKNOWN | ENDED
-once('cancel', function(id, outcome, reason, attempt)
-    local m = load(id)
+once('cancel', function(id, outcome, reason, attempt, by)
+    asked_by = by
+    local m = load(id) or load_tombstone(id)
     if not m then return {'UNKNOWN', '', 0, '', ''} end
     if m.ended_at then return {'ENDED', m.state, m.attempt or 0, '', ''} end
     local waits = m.state == 'SCHEDULED' or m.state == 'PENDING'
     if attempt ~= '' and (waits or attempt ~= m.attempt) then return {'STALE', m.state, m.attempt or 0, '', ''} end
     if waits then
         leave_waiting(id, m)
-        finish(id, m, 'cancel', 'CANCELLED', reason, false)
+        finish(id, m, 'cancel', 'CANCELLED', reason, false, true)
     elseif not m.cancel then
         if m.state == 'POD' then m.state = 'CANCELLING' end
         call('HSET', D.meta(id), 'state', m.state, 'cancel', outcome, 'cancel_reason', reason)
-        journal('cancel', id, m, 'state', m.state, 'reason', reason)
+        journal('cancel', id, m, 'state', m.state, 'reason', reason, asked())
     end
     return {'OK', m.state, m.attempt or 0, m.pod or '', m.pod_uid or ''}
 end)

@@ -1,13 +1,16 @@
--- drop: forget a dead letter: its event and message are deleted, its meta gets its TTL.
+-- drop: forget a dead letter: what is left of it is what is left of any execution that has ended. An end that is to be
+-- told still is told all the same.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: id
--- Returns: 1 if it was a dead letter, else 0
-transition('drop', function(id)
+-- ARGV: id, by
+--   by   who asks, '' for no operator
+-- Returns: 1 if it was a dead letter, else 0, as for what lives under the id of one whose time is over
+transition('drop', function(id, by)
+    asked_by = by
     if call('ZREM', K.dead, id) == 0 then return 0 end
-    call('DEL', D.event(id), D.message(id))
-    call('EXPIRE', D.meta(id), setting('meta_ttl_seconds'))
-    local m = load(id)
-    if m then journal('drop', id, m, 'state', m.state) end
+    local m = load_end(id)
+    if not m then return call('EXISTS', D.meta(id)) == 0 and 1 or 0 end
+    if not is_kept(id, m.lane) then leave_record(id, m, m.state) end
+    journal('drop', id, m, 'state', m.state, asked())
     return 1
 end)

@@ -1,21 +1,25 @@
--- explain: why an execution waits: a pause, a closed gate, the limit over everything, or how many are before it.
+-- explain: why an execution waits: a pause, a closed gate, its lane's bound, the limit over everything, or how many are
+-- before it.
 -- Read only, in one moment.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
 -- ARGV: id
--- Returns: {state, position, lane, consumer_age_ms, {reason, …}}; {''} if unknown
---   position          from 0 over all lanes, -1 unless PENDING
+-- Returns: {state, position, lane, consumer_age_ms, {reason, …}}; {''} if unknown; lane '' if only a tombstone is left
+--   position          from 0 in its lane, -1 unless PENDING
 --   consumer_age_ms   since a worker last asked for its lane, -1 for never
---   reason            paused:NAME | gate:KEY:held:LIMIT | full:active:LIMIT | due:unix_ms | before:COUNT
+--   reason            paused:NAME | gate:KEY:held:LIMIT | full:active:LIMIT:SETTING | due:unix_ms | before:COUNT
 view('explain', function(id)
     local m = load(id)
-    if not m then return {''} end
+    if not m then
+        m = load_tombstone(id)
+        return m and {m.state, -1, '', -1, {}} or {''}
+    end
     local asked = call('HGET', K.rounds, 'lane:' .. m.lane)
-    local age = asked and now - tonumber(asked) or -1
+    local age = asked and math.abs(now - tonumber(asked)) or -1
     local reasons, position = {}, -1
     if m.state == 'SCHEDULED' then
         reasons[1] = 'due:' .. m.due
     elseif m.state == 'PENDING' then
-        position = call('ZRANK', K.pending, id) or -1
+        position = call('ZRANK', D.pending(m.lane), id) or -1
         for _, name in ipairs({'*', 'lane:' .. m.lane}) do
             if is_paused(name) then reasons[#reasons + 1] = 'paused:' .. name end
         end
@@ -28,8 +32,11 @@ view('explain', function(id)
                 reasons[#reasons + 1] = 'gate:' .. gate .. ':' .. call('SCARD', D.held(gate)) .. ':' .. limits[gate]
             end
         end
-        if #reasons == 0 and free_slots() < 1 then
-            reasons[1] = 'full:' .. call('SCARD', K.active) .. ':' .. setting('max_concurrent_executions')
+        if #reasons == 0 and room_of(m.lane) < 1 then
+            local most = bound_of(m.lane, 'max_concurrent_executions')
+            reasons[1] = 'full:' .. slots_taken[m.lane] .. ':' .. most .. ':max_concurrent_executions'
+        elseif #reasons == 0 and room_over_all() < 1 then
+            reasons[1] = 'full:' .. leases_held .. ':' .. setting('max_concurrent') .. ':max_concurrent'
         end
         local before = call('ZRANK', D.ready(m.lane), id)
         if before then reasons[#reasons + 1] = 'before:' .. before end

@@ -1,11 +1,22 @@
--- limit: set or lift the limit of one gate; what waits behind it is a candidate at once (D35).
+-- limit: set or lift the limit of one gate, or of a kind; what waits behind it is a candidate at once (D35).
 -- Atomic. A lowered limit takes effect as running executions end. Repeating it does no harm: no request token.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: gate, limit
+-- ARGV: gate, limit, by
+--   gate    a gate key, or `tenant:*` for every gate `tenant:…` without a limit of its own
 --   limit   a whole number >= 0, '' for none
--- Returns: the number that hold the gate now
-transition('limit', function(gate, limit)
-    if limit == '' then call('HDEL', K.limits, gate) else call('HSET', K.limits, gate, limit) end
+--   by      who asks
+-- Returns: the number that hold the gate now, 0 for a kind
+transition('limit', function(gate, limit, by)
+    local key = is_kind(gate) and D.default_limits() or K.limits
+    note_change('limit', gate, call('HGET', key, gate) or '', limit, by)
+    if limit == '' then call('HDEL', key, gate) else call('HSET', key, gate, limit) end
+    if is_kind(gate) then
+        change_defaults()
+        return 0
+    end
+    forget_limits()
+    any_limited = call('EXISTS', K.limits) == 1
+    if any_limited then call('HSET', K.settings, 'limited', 1) else call('HDEL', K.settings, 'limited') end
     reindex(gate)
     return call('SCARD', D.held(gate))
 end)

@@ -1,14 +1,17 @@
 -- remove: take an execution out of the queue by force; its slot is free at once, whatever still runs.
 -- Atomic: pending set, slot, gates and event go together. For operators; `cancel` is the careful way.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: caller, number, id
+-- ARGV: caller, number, id, silent, by
 --   caller number   the request token
+--   silent          1: whoever sent it is not told of its end
+--   by              who asks, '' for no operator
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED
-once('remove', function(id)
-    local m = load(id)
+once('remove', function(id, silent, by)
+    asked_by = by
+    local m = load(id) or load_tombstone(id)
     if not m then return {'UNKNOWN', ''} end
     if m.ended_at then return {'ENDED', m.state} end
     if m.state == 'SCHEDULED' or m.state == 'PENDING' then leave_waiting(id, m) else leave_slot(id, m) end
-    finish(id, m, 'remove', 'CANCELLED', 'removed', false)
+    finish(id, m, 'remove', 'CANCELLED', 'removed', false, silent ~= '1')
     return {'OK', m.state}
 end)

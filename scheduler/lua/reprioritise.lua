@@ -2,11 +2,13 @@
 -- Atomic: only while it waits, so what was just admitted is never added again (D12); the time is unique, so it ties
 -- with nobody there.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: caller, number, id, band
+-- ARGV: caller, number, id, band, by
 --   caller number   the request token
+--   by              who asks, '' for no operator
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED | NOT_WAITING
-once('reprioritise', function(id, band)
-    local m = load(id)
+once('reprioritise', function(id, band, by)
+    asked_by = by
+    local m = load(id) or load_tombstone(id)
     if not m then return {'UNKNOWN', ''} end
     if m.ended_at then return {'ENDED', m.state} end
     if m.state ~= 'PENDING' and m.state ~= 'SCHEDULED' then return {'NOT_WAITING', m.state} end
@@ -16,7 +18,7 @@ once('reprioritise', function(id, band)
     if m.state == 'PENDING' then
         local score = exact(tonumber(m.score) + (tonumber(band) - from) * BAND_WIDTH_MS)
         call('HSET', D.meta(id), 'score', score)
-        call('ZADD', K.pending, score, id)
+        call('ZADD', D.pending(m.lane), score, id)
         if m.behind then
             call('ZADD', D.waiting(m.behind, m.lane), score, id)
             reindex(m.behind)
@@ -24,8 +26,9 @@ once('reprioritise', function(id, band)
             add_ready(m.lane, score, id)
         end
         touched[m.lane] = true
+        if overrides[reindexing_field(m.lane)] then enter_again(id, m) end -- it may have gone behind the page
     end
     m.band = band
-    journal('reprioritise', id, m, 'state', m.state, 'from', from)
+    journal('reprioritise', id, m, 'state', m.state, 'from', from, asked())
     return {'OK', m.state}
 end)

@@ -1,14 +1,28 @@
--- resume: end a pause; its length is added up, so that the time paused does not count as waiting.
+-- resume: end a pause. It is kept for a while, so that the time it lasted does not count as waiting.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: gate
+-- ARGV: gate, by
 --   gate   a gate key, `lane:NAME` or `*` for everything
+--   by     who asks
 -- Returns: 1 if it was paused before, else 0
-transition('resume', function(gate)
+local PAUSES_KEPT = 1000 -- the latest of each name: beyond, or later, what waits still may expire early
+local PAUSES_TTL_SECONDS = 30 * 86400
+
+local function keep_pause(gate, since)
+    local key = D.pauses(gate)
+    call('ZADD', key, now, since)
+    call('ZREMRANGEBYRANK', key, 0, -PAUSES_KEPT - 1)
+    call('EXPIRE', key, PAUSES_TTL_SECONDS)
+end
+
+transition('resume', function(gate, by)
     local since = call('HGET', K.paused, gate)
     if not since then return 0 end
     call('HDEL', K.paused, gate)
-    call('HINCRBY', K.paused, gate .. '\ntotal', math.max(0, now - tonumber(since)))
+    note_change('resume', gate, 'paused', '', by)
+    any_paused = call('EXISTS', K.paused) == 1
+    if not any_paused then call('HDEL', K.settings, 'paused') end
+    if now > tonumber(since) then keep_pause(gate, since) end
     reindex(gate)
     for _, lane in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[lane] = true end
     return 1

@@ -1,19 +1,38 @@
--- set: change one runtime setting for every process at once (D14); lanes that gain room are woken.
+-- set: change one runtime setting for every process at once (D14), or a bound of one lane; lanes that gain room are woken.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV: name, value, only_if_unset
+-- ARGV: lane, name, value, only_if_unset, by
+--   lane            whose bound it is; '' for a setting that is no lane's
 --   value           a number, '' for the default
 --   only_if_unset   1: a configured value seeds the hash, but an operator's later change survives restarts
--- Returns: {code, value}; code OK | UNKNOWN (no such setting); value is the one in force, as a string
-transition('set', function(name, value, only_if_unset)
-    if not DEFAULTS[name] then return {'UNKNOWN', ''} end
+--   by              who asks; nobody does where a process seeds it
+-- Returns: {code, value}; code OK | UNKNOWN (no such setting, or no bound of a lane); value is the one in force, as a
+--   string, '' for none
+local function in_force(lane, name)
+    local value
+    if BOUNDS[name] then value = bound_of(lane, name) else value = setting(name) end
+    return value and exact(value) or ''
+end
+
+transition('set', function(lane, name, value, only_if_unset, by)
+    local is_bound = BOUNDS[name]
+    if DEFAULTS[name] == nil or (lane ~= '') ~= (is_bound or false) then return {'UNKNOWN', ''} end
+    local field = is_bound and field_of(lane, name) or name
+    local from = in_force(lane, name)
     if value == '' then
-        call('HDEL', K.settings, name)
-    elseif only_if_unset == '1' then
-        call('HSETNX', K.settings, name, value)
-    else
-        call('HSET', K.settings, name, value)
+        call('HDEL', K.settings, field)
+        overrides[field] = nil
+    elseif only_if_unset ~= '1' or not overrides[field] then
+        call('HSET', K.settings, field, value)
+        overrides[field] = value
     end
-    for _, lane in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[lane] = true end
-    return {'OK', exact(setting(name))}
+    local value_now = in_force(lane, name)
+    if only_if_unset ~= '1' then note_change('set', field, from, value_now, by) end
+    if value_now == from then return {'OK', value_now} end -- so that each process that starts puts its bounds down cheaply
+    if name == 'stale_timeout_seconds' then call('HSET', K.settings, reindexing_field(lane), '-inf') end
+    if is_bound then touched[lane] = true end
+    if name == 'max_concurrent' then
+        for _, each in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[each] = true end
+    end
+    return {'OK', value_now}
 end)

@@ -1,21 +1,36 @@
--- status: how many wait and run, by band, in one moment. A band is counted between its base plus now, 5*10^11 ms
--- to either side, since the bands' scores overlap the ranges that a reader of the formula expects (D1).
+-- status: how many wait and run in some lanes, by band, in one moment. A band is counted between its base plus now,
+-- 5*10^11 ms to either side, since the bands' scores overlap the ranges that a reader of the formula expects (D1).
 -- Read only.
 -- KEYS: all fixed keys, in the order of scheduler/keys.py
--- ARGV:
--- Returns: {queue_depth, active_count, scheduled_count, dead_count, {count of band 0, …, 4}, {setting, value, …}}
+-- ARGV: (lane), …
+-- Returns: {dead_count, {setting, value, …}, {{queue_depth, active_count, live_count, {count of band 0, …, 4},
+--   {bound, value, …}}, …}}; dead letters of all lanes; a live one waits, is scheduled or holds a slot; value '' for none
 local COUNT_WINDOW_MS = 500000000000
 
-view('status', function()
-    local bands, values = {}, {}
+local function bands_of(lane)
+    local bands = {}
     for band = 0, 4 do
         local middle = band * BAND_WIDTH_MS + now
         local from, to = exact(middle - COUNT_WINDOW_MS), '(' .. exact(middle + COUNT_WINDOW_MS)
-        bands[band + 1] = call('ZCOUNT', K.pending, from, to)
+        bands[band + 1] = call('ZCOUNT', D.pending(lane), from, to)
     end
+    return bands
+end
+
+local function listed(values, name, value)
+    values[#values + 1], values[#values + 2] = name, value and exact(value) or ''
+end
+
+view('status', function(...)
+    local settings, lanes = {}, {}
     for name in pairs(DEFAULTS) do
-        values[#values + 1], values[#values + 2] = name, exact(setting(name))
+        if not BOUNDS[name] then listed(settings, name, setting(name)) end
     end
-    return {call('ZCARD', K.pending), call('SCARD', K.active), call('ZCARD', K.scheduled), call('ZCARD', K.dead), bands,
-        values}
+    for i, lane in ipairs({...}) do
+        local bounds = {}
+        for name in pairs(BOUNDS) do listed(bounds, name, bound_of(lane, name)) end
+        lanes[i] = {call('ZCARD', D.pending(lane)), call('SCARD', D.active(lane)), call('SCARD', D.members(lane)),
+            bands_of(lane), bounds}
+    end
+    return {call('ZCARD', K.dead), settings, lanes}
 end)

@@ -5,12 +5,17 @@ import time
 
 import dramatiq
 import redis
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
 
 from bandmaster import BandedRedisBroker
 
 broker = BandedRedisBroker(url=os.environ["APP_REDIS_URL"], lease_ttl_ms=1_500)
 dramatiq.set_broker(broker)
-said = redis.Redis.from_url(os.environ.get("APP_SAID_URL", os.environ["APP_REDIS_URL"]))
+# What a body says waits for a server that is away: a body that failed would wait for its retry.
+said = redis.Redis.from_url(
+    os.environ.get("APP_SAID_URL", os.environ["APP_REDIS_URL"]), retry=Retry(ConstantBackoff(0.1), 600)
+)
 
 
 @dramatiq.actor(band="HIGH")

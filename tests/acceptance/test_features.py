@@ -114,7 +114,7 @@ def test_a_message_beyond_its_age_does_not_run(broker: BandedRedisBroker, start_
     start_worker()
     all_ended(broker)
     assert not ran
-    assert state_of(broker, message) == "FAILED"
+    assert state_of(broker, message) == "EXPIRED"
 
 
 def test_the_same_message_sent_twice_is_refused(broker: BandedRedisBroker) -> None:
@@ -124,7 +124,7 @@ def test_the_same_message_sent_twice_is_refused(broker: BandedRedisBroker) -> No
     message = once.send()
     with pytest.raises(DuplicateExecution, match="that id is taken"):
         broker.enqueue(message)
-    assert broker.queue.get_queue_status()["queue_depth"] == 1
+    assert broker.queue.on("default").get_queue_status()["queue_depth"] == 1
 
 
 def test_a_cancelled_body_is_interrupted_and_not_retried(broker: BandedRedisBroker, start_worker: StartWorker) -> None:

@@ -32,7 +32,7 @@ def broker(request: pytest.FixtureRequest, redis_client: redis.Redis, redis_url:
 
 
 def test_limit_order_retries_and_delays_hold(broker: Broker, redis_client: redis.Redis) -> None:
-    queue = ExecutionQueueService(redis_client)
+    queue = ExecutionQueueService(redis_client, lane="default")
     queue.controls.change_setting("max_concurrent_executions", LIMIT)
     lock = threading.Lock()
     ran: list[int] = []

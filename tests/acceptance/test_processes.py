@@ -4,29 +4,29 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 from dramatiq import Message
+from probing import probe_threads
 
-from acceptance.workers import TESTS, Process, Workers, signal_all
+from acceptance.workers import LANE, TESTS, Workers, signal_all
 from bandmaster import ExecutionQueueService
 from bandmaster.scheduler.transitions import Candidate
 from waiting import wait_until
 
-Start = Callable[[], Process]
 LEASE_TTL_MS = 1_500
 
 
 @pytest.fixture
-def start(redis_url: str, tmp_path: Path) -> Generator[Start]:
-    """Starts worker processes of two threads each; ends all of them."""
-    workers = Workers(redis_url, tmp_path)
-    yield workers.start
-    workers.end()
+def workers(redis_url: str, tmp_path: Path) -> Generator[Workers]:
+    """Worker processes of two threads each; all are ended."""
+    made = Workers(redis_url, tmp_path)
+    yield made
+    made.end()
 
 
 def heard(client: redis.Redis, name: str) -> list[int]:
@@ -38,7 +38,7 @@ def heard(client: redis.Redis, name: str) -> list[int]:
 @pytest.fixture
 def queue(redis_client: redis.Redis) -> ExecutionQueueService:
     """The application's queue, whose leases are short."""
-    queue = ExecutionQueueService(redis_client)
+    queue = ExecutionQueueService(redis_client, lane="default")
     queue.controls.change_setting("lease_ttl_ms", LEASE_TTL_MS)
     return queue
 
@@ -61,37 +61,39 @@ def send(redis_url: str, place: int, seconds: float = 0.0) -> str:
 
 
 def test_a_killed_worker_s_executions_run_again_with_the_next_attempt(
-    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, start: Start
+    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, workers: Workers
 ) -> None:
-    first = start()
-    execution_id = send(redis_url, 1, 60.0)
+    first = workers.start()
+    execution_id = send(redis_url, 1, 5.0)
     wait_until(lambda: heard(redis_client, "began") == [1], what="the first attempt")
     signal_all(first, signal.SIGKILL)
-    start()
+    workers.start()
     wait_until(lambda: heard(redis_client, "began") == [1, 1], what="the second attempt")
     assert queue.views.meta(execution_id)["attempt"] == "2"
     assert queue.views.meta(execution_id)["crashes"] == "1"
     assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 1}
+    workers.probe(queue)
 
 
 def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_goes_on(
-    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, start: Start
+    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, workers: Workers
 ) -> None:
-    first = start()
+    first = workers.start()
     execution_id = send(redis_url, 1, 3.0)
     wait_until(lambda: heard(redis_client, "began") == [1], what="the first attempt")
     signal_all(first, signal.SIGSTOP)
-    start()
+    workers.start()
     wait_until(lambda: heard(redis_client, "began") == [1, 1], what="the second attempt")
     signal_all(first, signal.SIGCONT)
     wait_until(lambda: heard(redis_client, "ended") == [1, 1], what="both ends")
     wait_until(lambda: queue.views.lane_size("default") == 0, what="the end")
     released = [entry for entry in queue.views.timeline(execution_id) if entry.verb == "release"]
     assert [(entry.fields["state"], entry.fields["attempt"]) for entry in released] == [("COMPLETED", "2")]
+    workers.probe(queue)
 
 
 def test_a_rolling_restart_under_load_loses_nothing(
-    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, start: Start
+    redis_client: redis.Redis, redis_url: str, queue: ExecutionQueueService, workers: Workers
 ) -> None:
     queue.transitions.park_many(
         [
@@ -99,15 +101,26 @@ def test_a_rolling_restart_under_load_loses_nothing(
             for place in range(300)
         ]
     )
-    workers = [start(), start()]
+    running = [workers.start(), workers.start()]
     for restarted in range(2):
         wait_until(lambda: len(heard(redis_client, "ended")) > 60 * (restarted + 1), what="some ends")  # noqa: B023
-        workers[restarted].send_signal(signal.SIGTERM)
-        assert workers[restarted].wait(timeout=60) == 0
-        workers[restarted] = start()
+        running[restarted].send_signal(signal.SIGTERM)
+        assert running[restarted].wait(timeout=60) == 0
+        workers.start()
     wait_until(lambda: queue.views.lane_size("default") == 0, timeout_seconds=60, what="the end of all")
     assert sorted(heard(redis_client, "ended")) == list(range(300))
     assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 0}
+    workers.probe(queue)
+
+
+def test_the_probe_tells_how_many_threads_take_work(
+    redis_url: str, redis_client: redis.Redis, queue: ExecutionQueueService, workers: Workers
+) -> None:
+    workers.start(threads=3)
+    send(redis_url, 1, 60.0)
+    wait_until(lambda: heard(redis_client, "began") == [1], what="a thread that takes no work")
+    with pytest.raises(AssertionError, match="2 of 3 threads take work"):
+        probe_threads(queue, LANE, 3, timeout_seconds=5)
 
 
 def message(place: int) -> bytes:

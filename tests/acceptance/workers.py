@@ -1,4 +1,4 @@
-"""Worker processes of `ten_lines.py`, with all their children."""
+"""Worker processes of an application that is a module of the tests, with all their children."""
 
 import os
 import signal
@@ -7,9 +7,13 @@ import sys
 from pathlib import Path
 
 import psutil
+from probing import MODULE, probe_environment, probe_threads
+
+from bandmaster.scheduler.queue import ExecutionQueueService
 
 Process = subprocess.Popen[bytes]
 TESTS = Path(__file__).parent.parent
+LANE = "default"
 
 
 def tree(process: Process) -> list[psutil.Process]:
@@ -30,10 +34,23 @@ def signal_all(process: Process, number: signal.Signals) -> None:
 class Workers:
     """Starts them on one server; their logs go into a folder."""
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(
+        self, url: str, folder: Path, *, module: str = "acceptance.ten_lines", said_url: str | None = None
+    ) -> None:
+        """Starts nothing yet.
+
+        Args:
+            url: Of the server.
+            folder: Of the logs.
+            module: The application; its lane is `default`.
+            said_url: Of the server to which the bodies say what they do, if it is another.
+        """
         self._url = url
+        self._said_url = said_url or url
+        self._module = module
         self._folder = folder
         self._started: list[Process] = []
+        self._threads: dict[int, int] = {}
 
     def start(self, *, url: str | None = None, threads: int = 2) -> Process:
         """One worker process.
@@ -49,23 +66,35 @@ class Workers:
                     sys.executable,
                     "-m",
                     "dramatiq",
-                    "acceptance.ten_lines",
+                    self._module,
+                    MODULE,
                     "--processes",
                     "1",
                     "--threads",
                     str(threads),
                 ],
                 cwd=TESTS,
-                env={**os.environ, "APP_REDIS_URL": url or self._url, "APP_SAID_URL": self._url},
+                env={
+                    **os.environ,
+                    "APP_REDIS_URL": url or self._url,
+                    "APP_SAID_URL": self._said_url,
+                    **probe_environment(self._url, LANE),
+                },
                 stdout=log,
                 stderr=log,
             )
         self._started.append(process)
+        self._threads[process.pid] = threads
         return process
 
     def log(self, number: int) -> Path:
         """What the worker that was started as this one said."""
         return self._folder / f"worker-{number}.log"
+
+    def probe(self, queue: ExecutionQueueService) -> None:
+        """All threads of those that live still take work."""
+        living = [each for each in self._started if each.poll() is None]
+        probe_threads(queue, LANE, sum(self._threads[each.pid] for each in living))
 
     def end(self) -> None:
         """All of them, whatever state they are in."""

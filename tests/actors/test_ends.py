@@ -156,7 +156,7 @@ def test_an_unknown_execution_is_ended_by_nobody(lifecycle: Lifecycle) -> None:
     for actor in (execution_completed, execution_failed, execution_timeout):
         actor(event())
     execution_cancelled({"execution_id": "x"})
-    assert {key for key in lifecycle.keys() - before if b":reply:" not in key} == set()
+    assert {key for key in lifecycle.keys() - before if b":reply:" not in key} <= {b"exec_queue:settings"}
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[::5])

@@ -152,7 +152,7 @@ def test_a_pod_that_has_not_ended_has_no_event() -> None:
 
 
 def test_a_pod_that_is_absent_is_an_infrastructure_failure_of_its_attempt() -> None:
-    made = absent_event("x", 4)
+    made = absent_event("x", 4, "uid")
     assert (made.attempt, made.infrastructure, made.reason) == (4, True, "PodAbsent")
 
 

@@ -219,3 +219,30 @@ def test_the_time_limit_before_the_creation_ends_the_body(lifecycle: Lifecycle) 
 def _is_deleting(lifecycle: Lifecycle, name: str) -> bool:
     pod = lifecycle.pods.get(name)
     return pod is not None and pod.deleting
+
+
+def test_f14_the_pod_of_a_grant_that_the_server_forgot_is_its_successors(lifecycle: Lifecycle) -> None:
+    event = lifecycle.granted()
+    meta = lifecycle.queue.scripts.keys.meta("x")
+    forgotten = lifecycle.queue.views.meta("x")["nonce"]
+    lifecycle.client.hset(meta, "nonce", "another:1")  # restored from older data, it gave the attempt to somebody else
+    assert saga_of(lifecycle).run(event, 1, forgotten) is None
+    assert lifecycle.state() is State.RUNNING
+    pod = saga_of(lifecycle).run(event, 1, "another:1")
+    assert pod is not None
+    assert lifecycle.state() is State.POD
+    assert [(each.uid, each.deleting) for each in lifecycle.pods.list()] == [(pod.uid, False)]
+
+
+def test_f14_a_forgotten_grant_whose_execution_was_cancelled_leaves_no_pod(lifecycle: Lifecycle) -> None:
+    event = lifecycle.granted()
+    forgotten = lifecycle.queue.views.meta("x")["nonce"]
+    lifecycle.client.hset(lifecycle.queue.scripts.keys.meta("x"), "nonce", "another:1")
+    lifecycle.queue.cancel("x")
+    assert saga_of(lifecycle).run(event, 1, forgotten) is None
+    wait_until(lambda: not lifecycle.pods.list(), what="the deletion of its pod")
+
+
+def test_a_creation_under_a_grant_that_is_anothers_does_nothing(lifecycle: Lifecycle) -> None:
+    create_pod(lifecycle.granted(), 1, "another:1")
+    assert lifecycle.pods.list() == []

@@ -44,7 +44,7 @@ def test_each_end_is_reported_for_what_it_is(lifecycle: Lifecycle, watch: Watch,
         assert event.duration_seconds == pod.outcome.duration_seconds
 
 
-def test_an_end_is_reported_again_until_it_is_acknowledged(
+def test_an_end_is_reported_again_until_it_is_settled_and_acknowledged(
     lifecycle: Lifecycle, watch: Watch, reports: Reports
 ) -> None:
     pod = lifecycle.ended(lifecycle.in_pod(requested("true")))
@@ -57,17 +57,30 @@ def test_an_end_is_reported_again_until_it_is_acknowledged(
         return len(reports) == 2
 
     wait_until(again, what="another report")
+    lifecycle.queue.release("x", 1)
     lifecycle.pods.acknowledge(pod.name, pod.uid)
     watch.run(0.4)
     assert len(reports) == 2
 
 
+def test_f32_an_end_that_was_acknowledged_is_reported_again_while_its_slot_is_held(
+    lifecycle: Lifecycle, watch: Watch, reports: Reports
+) -> None:
+    pod = lifecycle.ended(lifecycle.in_pod(requested("exit 3")))
+    lifecycle.pods.acknowledge(pod.name, pod.uid)
+    watch.run(0)
+    assert reports.of("x") == ["Error"]
+    watch.run(0)
+    assert len(reports) == 1, "its report is under way"
+
+
 def test_the_living_are_renewed_and_nothing_is_reported(lifecycle: Lifecycle, watch: Watch, reports: Reports) -> None:
     lifecycle.in_pod()
     key = lifecycle.queue.scripts.keys.named("lease:pods")
-    lifecycle.client.zadd(key, {"x": 1})
+    lease = lifecycle.queue.views.pod_leases()["x"]
+    lifecycle.client.zadd(key, {lease: 1})
     watch.run(0)
-    assert (lifecycle.client.zscore(key, "x") or 0) > lifecycle.queue.views.server_time_ms()  # type: ignore[operator]
+    assert (lifecycle.client.zscore(key, lease) or 0) > lifecycle.queue.views.server_time_ms()  # type: ignore[operator]
     assert reports == []
 
 
@@ -77,7 +90,7 @@ def test_f2_a_pod_whose_creator_died_is_handed_the_grant(lifecycle: Lifecycle, w
     meta = lifecycle.queue.views.meta("x")
     assert (meta["state"], meta["pod_uid"]) == (State.POD, pod.uid)
     # Its creator was only slow, and does the same again.
-    assert lifecycle.queue.transitions.hand_over("x", 1, pod.name, pod.uid)[1] is State.POD
+    assert lifecycle.queue.transitions.hand_over("x", 1, pod.name, pod.uid).state is State.POD
     assert reports == []
 
 
@@ -125,6 +138,30 @@ def test_f15_a_pod_that_redis_knows_nothing_of_is_left_alone(
     assert found is not None
     assert not found.deleting
     assert reports == []
+
+
+def test_the_slot_of_a_lost_record_is_held_as_long_as_its_pod_is_there(lifecycle: Lifecycle, watch: Watch) -> None:
+    lifecycle.queue.controls.set_limit("gpu", 1)
+    pod = lifecycle.in_pod(requested(gates=("gpu",)))
+    lifecycle.client.delete(lifecycle.queue.scripts.keys.meta("x"))
+    watch.run(0)
+    assert lifecycle.active() == 1
+    lifecycle.pods.delete(pod.name)
+    lifecycle.gone(pod)
+    watch.run(0)
+    assert lifecycle.active() == 0
+    assert lifecycle.queue.views.held(["gpu", "action:pod"]) == [0, 0]
+    assert lifecycle.queue.views.event("x") is None
+
+
+def test_f32_another_pod_in_the_place_of_the_one_that_is_noted_does_not_end_in_its_name(
+    lifecycle: Lifecycle, watch: Watch, reports: Reports
+) -> None:
+    pod = lifecycle.create(lifecycle.granted(requested("true")), 1)
+    lifecycle.queue.transitions.hand_over("x", 1, pod.name, "uid-of-one-that-is-gone")
+    lifecycle.pods.acknowledge(pod.name, lifecycle.ended(pod).uid)
+    watch.run(0)
+    assert reports.of("x") == ["PodAbsent"]
 
 
 def test_f23_a_pod_that_is_not_there_is_reported_once(lifecycle: Lifecycle, watch: Watch, reports: Reports) -> None:

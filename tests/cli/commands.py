@@ -27,9 +27,7 @@ def become(arguments: list[str], environment: dict[str, str], files: list[str]) 
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - it lives as long as the process
     sys.argv = ["bandmaster", *arguments]
     try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
+        return main()
     except Exception:  # noqa: BLE001 - the edge of the process: what gets here is a defect, and is shown
         traceback.print_exc()
         return DEFECT

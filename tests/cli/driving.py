@@ -22,7 +22,7 @@ from bandmaster.scheduler.connection import connect
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
-COMMAND = [sys.executable, "-m", "bandmaster.cli"]
+COMMAND = [sys.executable, "-m", "bandmaster"]
 INSTALLED = Path(sys.executable).with_name("bandmaster")
 FORKING = Path(__file__).with_name("commands.py")
 ESCAPE = "\x1b"

@@ -19,13 +19,14 @@ class Case:
 
     @property
     def arguments(self) -> list[str]:
-        """The words of the line; ~ stands for a blank within one."""
-        return [word.replace("~", " ") for word in self.line.split()]
+        """The words of the line; ~ stands for a blank within one, EMPTY for none."""
+        return [word.replace("~", " ").replace("EMPTY", "") for word in self.line.split()]
 
 
 CASES = {
     "nothing to send": Case("submit", "nothing to send: name script files"),
-    "an empty command": Case("submit --", "command: names no program"),
+    "an empty command": Case("submit --", "bandmaster: the command behind --: command: names no program"),
+    "a command without a name": Case("submit -- EMPTY", "bandmaster: '': command: names no program"),
     "an unknown priority": Case("submit -p urgent good.py", "'urgent' is not a priority; allowed: CRITICAL, HIGH"),
     "a missing file": Case("submit good.py gone.py", "'gone.py' cannot be read: No such file or directory"),
     "a folder": Case("submit .", "'.' cannot be read: Is a directory"),
@@ -40,7 +41,7 @@ CASES = {
     "one id for two": Case("submit --id x good.py blank.py", "--id names one execution"),
     "a bad user": Case("submit --user \x1b[31m good.py", r"metadata.user_id: '\x1b[31m' is not a user's id"),
     "a bad action": Case("submit --action a/b good.py", "action: 'a/b' is not an action"),
-    "a bad gate": Case("submit --gate a~b good.py", "'a b' is not a gate's key"),
+    "a bad gate": Case("submit --gate \x1b[31m good.py", r"'\x1b[31m' is not a gate's key"),
     "no timeout": Case("submit --timeout 0 good.py", "timeout_seconds: 0 is refused"),
     "a bad timeout": Case("submit --timeout soon good.py", "--timeout: 'soon' is not a duration"),
     "a bad time": Case("submit --at tomorrow good.py", "--at: 'tomorrow' is not a time"),
@@ -65,7 +66,7 @@ CASES = {
     "a state that is none": Case("list --state asleep", "--state: 'asleep' is not a state; allowed: running"),
     "a negative limit": Case("limit action:x -- -1", "limit: '-1' is not a whole number"),
     "a setting as a gate": Case("limit max_queue_size 3", "max_queue_size is not a gate but a setting"),
-    "an unknown setting": Case("setting speed 9", "setting: 'speed' is not a setting; allowed: event_ttl_seconds"),
+    "an unknown setting": Case("setting speed 9", "setting: 'speed' is not a setting; allowed: dead_message_ttl"),
     "a setting that is no number": Case("setting max_queue_size many", "'many' is not a whole number"),
     "a setting out of range": Case("setting meta_ttl_seconds 0", "0 is not a setting's value"),
     "pausing what is none": Case("pause lane:9", "lane: '9' is not a lane's name"),

@@ -16,7 +16,7 @@ from bandmaster.cli.times import iso_of, read_duration, read_when, show_duration
 
 COMMANDS = (
     *("up", "submit", "status", "list", "show", "logs", "cancel", "priority", "pause", "resume", "limit", "setting"),
-    *("dead", "demo"),
+    *("gates", "workers", "actions", "changes", "dead", "demo"),
 )
 
 

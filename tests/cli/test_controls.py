@@ -1,17 +1,28 @@
 """Limits, pauses, settings and status with the real command: what is turned holds at once."""
 
+import subprocess
+import sys
+
 from cli.driving import Driver
+
+from bandmaster.scheduler.operators import user_at_host
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import State
+from waiting import wait_until
 
 
 def test_a_limited_gate_holds_back_until_the_limit_is_lifted(driver: Driver) -> None:
-    assert driver.json("limit", "tenant:42", "0") == {"limits": [{"gate": "tenant:42", "limit": 0, "held": 0}]}
+    own = {"gate": "tenant:42", "limit": 0, "held": 0, "limited_by": "tenant:42", "declared": False}
+    assert driver.json("limit", "tenant:42", "0") == {"limits": [own]}
     execution_id = driver.submit("--gate", "tenant:42", "--", "true")
     shown = driver.json("show", execution_id)
     assert (shown["state"], shown["gates"]) == ("PENDING", ["tenant:42"])
     assert shown["explanation"]["reasons"][0] == "gate tenant:42 is full: 0 of 0 held"
-    assert {"gate": "tenant:42", "limit": 0, "held": 0} in driver.json("status")["limits"]
+    assert own in driver.json("status")["limits"]
     assert driver.run("limit").out.splitlines()[1].split() == ["tenant:42", "0", "0"]
-    assert driver.json("limit", "tenant:42", "none") == {"limits": [{"gate": "tenant:42", "limit": None, "held": None}]}
+    assert driver.json("limit", "tenant:42", "none") == {
+        "limits": [own | {"limit": None, "held": None, "limited_by": None}]
+    }
     driver.wait_for(execution_id, "COMPLETED")
 
 
@@ -35,6 +46,23 @@ def test_a_setting_is_changed_for_everybody_and_goes_back_to_its_default(driver:
     assert driver.json("setting").keys() == {"settings"}
 
 
+def test_a_bound_of_a_lane_is_set_and_lifted_and_shown_by_lane(driver: Driver) -> None:
+    assert driver.json("setting", "max_queue_size", "5", "--lane", "emails") == {"settings": {"max_queue_size": 5}}
+    bounds = driver.json("setting", "--lane", "emails")["settings"]
+    assert (bounds["max_queue_size"], bounds["max_concurrent_executions"]) == (5, None)
+    assert driver.json("setting", "max_queue_size")["settings"] == {"max_queue_size": 10_000}
+    assert "max_queue_size  none" in driver.run("setting", "max_queue_size", "default", "--lane", "emails").out
+    refused = driver.run("setting", "lease_ttl_ms", "5", "--lane", "emails")
+    assert refused.code == 2
+    assert "'lease_ttl_ms' is not a bound of a lane" in refused.err
+    status = driver.json("status")
+    (own,) = (each for each in status["lanes"] if each["lane"] == "executions")
+    assert own["bounds"]["max_concurrent_executions"] == 10
+    assert sum(each["queue_depth"] for each in status["lanes"]) == status["queue_depth"]
+    assert "lanes      " in driver.run("status").out
+    assert "executions  0 waiting, 0 of 10 running, 0 scheduled" in driver.run("status").out
+
+
 def test_status_names_who_is_there_and_where_executions_run(driver: Driver) -> None:
     status = driver.json("status")
     assert (status["queue_depth"], status["active_count"], status["dead_count"]) == (0, 0, 0)
@@ -51,3 +79,194 @@ def test_status_names_who_is_there_and_where_executions_run(driver: Driver) -> N
     human = driver.run("status").out
     assert "waiting    0  (critical 0  high 0  normal 0  low 0  background 0)" in human
     assert "paused     nothing" in human
+
+
+def test_what_nobody_has_used_yet_is_turned_and_said(driver: Driver) -> None:
+    driver.run("submit", "--action", "typist", "--user", "ann", "--wait", "--", "true")
+    paused = driver.run("pause", "action:typost")
+    assert (paused.code, paused.out) == (0, "action:typost paused\n")
+    assert paused.err == (
+        "bandmaster: no execution has passed action:typost so far: it holds for what comes; "
+        "did you mean action:typist?\n"
+    )
+    assert "lane:executoins so far" in driver.run("pause", "lane:executoins").err
+    assert "did you mean lane:executions?" in driver.run("pause", "lane:executoins").err
+    assert "no execution has passed user:anne so far" in driver.run("limit", "user:anne", "3").err
+    for known in ("action:typist", "lane:executions", "*"):
+        assert driver.run("pause", known).err == ""
+        driver.json("resume", known)
+    assert driver.run("limit", "user:ann", "3").err == ""
+    for name in ("action:typost", "lane:executoins"):
+        driver.json("resume", name)
+    for name in ("user:ann", "user:anne"):
+        assert driver.run("limit", name, "none").err == ""
+
+
+def test_gates_are_listed_with_the_most_blocked_first(driver: Driver) -> None:
+    for name, most in (("tenant:b", "0"), ("tenant:a", "1"), ("tenant:c", "0")):
+        driver.json("limit", name, most)
+    ids = [driver.submit("--gate", name, "--", "true") for name in ("tenant:b", "tenant:c", "tenant:c")]
+
+    def blocked() -> list[tuple[str, int, int, int]]:
+        listed = driver.json("gates")["gates"]
+        return [(each["gate"], each["held"], each["limit"], each["waiting"]) for each in listed]
+
+    wait_until(
+        lambda: blocked() == [("tenant:c", 0, 0, 2), ("tenant:b", 0, 0, 1), ("tenant:a", 0, 1, 0)], what="all looked"
+    )
+    assert driver.run("gates").out.splitlines()[1].split() == ["tenant:c", "2", "0", "0"]
+    answer = driver.run("gates", "-n", "1")
+    assert (len(answer.out.splitlines()), answer.err) == (2, "bandmaster: there are 2 more; see --limit\n")
+    driver.json("cancel", *ids)
+    for name in ("tenant:a", "tenant:b", "tenant:c"):
+        driver.json("limit", name, "none")
+    driver.json("pause", "tenant:d")
+    assert driver.json("gates")["gates"] == [
+        {
+            "gate": "tenant:d",
+            "limit": None,
+            "held": 0,
+            "waiting": 0,
+            "limited_by": None,
+            "declared": False,
+            "paused": True,
+        }
+    ]
+    assert driver.run("gates").out.splitlines()[1].split() == ["tenant:d", "0", "0", "none", "paused"]
+    driver.json("resume", "tenant:d")
+    assert driver.run("gates").out == "no gate is limited or paused\n"
+
+
+def test_a_kind_is_limited_with_all_its_gates(driver: Driver) -> None:
+    assert driver.json("limit", "firm:*", "0")["limits"][0]["limit"] == 0
+    ids = [driver.submit("--gate", gate, "--", "true") for gate in ("firm:a", "firm:b", "firm:b")]
+    wait_until(lambda: len(driver.json("gates")["gates"]) == 3, what="all looked")
+    rows = [line.split() for line in driver.run("gates").out.splitlines()[1:]]
+    assert rows == [
+        ["firm:*", "3", "0"],
+        ["firm:b", "2", "0", "0", "by", "firm:*"],
+        ["firm:a", "1", "0", "0", "by", "firm:*"],
+    ]
+    assert driver.run("limit", "firm:a").out.splitlines()[1].split() == ["firm:a", "0", "0", "by", "firm:*"]
+    assert "firm:*  0 of each, 3 waiting" in driver.run("status").out
+    assert driver.run("limit", "firm:b", "1").err == ""
+    for execution_id in ids[1:]:
+        driver.wait_for(execution_id, "COMPLETED")
+    assert driver.state(ids[0]) == "PENDING"
+    for name in ("firm:*", "firm:b"):
+        driver.json("limit", name, "none")
+    driver.wait_for(ids[0], "COMPLETED")
+    assert driver.json("limit") == {"limits": []}
+
+
+def test_limits_are_set_from_a_file_all_or_none(driver: Driver) -> None:
+    driver.json("limit", "firm:c", "7")
+    path = driver.script("limits.toml", '"firm:*" = 2\n"firm:a" = 10\n"firm:c" = "none"\n"user:ann" = 0\n')
+    answer = driver.run("limit", "--file", path)
+    rows = [line.split()[:2] for line in answer.out.splitlines()[1:]]
+    assert rows == [["firm:*", "2"], ["firm:a", "10"], ["firm:c", "2"], ["user:ann", "0"]]
+    assert answer.err == ""
+    listed = {each["gate"]: each["limit"] for each in driver.json("limit")["limits"]}
+    assert listed == {"firm:*": 2, "firm:a": 10, "user:ann": 0}
+    bad = {
+        '"firm:a" = 3\n"firm:b*" = 1\n': "'firm:b*' is not a gate's key",
+        '"firm:a" = 3\n"firm:b" = -1\n': "'firm:b': -1 is not a limit",
+        '"firm:a" = 3\n"firm:b" = true\n': "'firm:b': True is not a limit",
+        '"firm:a" = 3\n[firm]\nb = 1\n': "'firm': a value of type dict is not a limit",
+        "firm:a = 3\n": "is no TOML: ",
+        '"firm:a" = 3\n"firm:a" = 4\n': "is no TOML: ",
+    }
+    for text, problem in bad.items():
+        answer = driver.run("limit", "-f", driver.script("bad.toml", text))
+        assert (answer.code, answer.out) == (2, "")
+        assert problem in answer.err, answer.err
+    assert driver.run("limit", "-f", "no-such-file").code == 2
+    assert driver.run("limit", "firm:a", "3", "-f", path).code == 2
+    assert {each["gate"]: each["limit"] for each in driver.json("limit")["limits"]} == listed
+    driver.json("limit", "-f", driver.script("lift.toml", "".join(f'"{gate}" = "none"\n' for gate in listed)))
+    assert driver.run("limit").out.startswith("no gate is limited")
+
+
+def test_thousands_of_limits_are_shown_in_part(driver: Driver) -> None:
+    names = [f"customer:{number}" for number in range(5_000)]
+    with driver.connect() as client:
+        controls = ExecutionQueueService(client).controls
+        for name in names:
+            controls.set_limit(name, 1)
+        assert len(driver.run("status").out.splitlines()) < 40
+        assert "and 4990 more" in driver.run("status").out
+        assert len(driver.json("status")["limits"]) == 5_000
+        assert len(driver.run("limit").out.splitlines()) == 51
+        assert len(driver.run("limit", "-n", "9999").out.splitlines()) == 5_001
+        for name in names:
+            controls.set_limit(name, None)
+
+
+def test_lanes_are_listed_with_their_workers_and_only_one_without_is_missed(idle: Driver) -> None:
+    command = [sys.executable, "-m", "bandmaster.scheduler.embedded"]
+    server = subprocess.Popen(command, cwd=idle.folder, env=idle.environment, stderr=subprocess.DEVNULL)
+    try:
+        with idle.connect() as client:
+            assert "no worker has asked for lane executions yet" in idle.run("status").out
+            assert idle.run("workers").out == "no worker has asked for anything yet, and nothing waits\n"
+            application = ExecutionQueueService(client, lane="emails")
+            application.transitions.admit(("emails",), 1, consumer=True)  # its worker asks
+            assert "workers    ask for lane emails\n" in idle.run("status").out
+            (lane,) = idle.json("workers")["lanes"]
+            assert (lane["lane"], lane["live"], lane["executions"]) == ("emails", True, 0)
+            assert idle.run("workers").out.splitlines()[1].split()[:2] == ["emails", "live"]
+
+            missed = "no worker has asked for lane executions yet: start one with `bandmaster up`"
+            assert missed in idle.run("submit", "--", "true").err
+            assert missed in idle.run("status").out
+            assert {each["lane"]: each["live"] for each in idle.json("workers")["lanes"]} == {
+                "emails": True,
+                "executions": False,
+            }
+            # What is retried goes back to its own lane, which has a worker.
+            application.enqueue({"execution_id": "dead-mail", "command": ["true"]})
+            (grant,) = application.transitions.admit(("emails",), 1).grants
+            application.transitions.release("dead-mail", grant.attempt, State.FAILED, reason="x", dead=True)
+            assert idle.run("dead", "retry", "dead-mail").err == ""
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def test_who_changed_what_is_told(driver: Driver) -> None:
+    driver.json("limit", "tenant:told", "3")
+    driver.json("limit", "tenant:told", "none")
+    lifted, limited = driver.json("changes", "-n", "2")["changes"]
+    assert (limited["verb"], limited["name"], limited["before"], limited["after"]) == (
+        "limit",
+        "tenant:told",
+        None,
+        "3",
+    )
+    assert (lifted["before"], lifted["after"]) == ("3", None)
+    assert lifted["by"] == limited["by"] == user_at_host()
+    assert user_at_host() in driver.run("changes").out
+
+
+def test_who_cancelled_an_execution_is_told_with_its_timeline(driver: Driver, paused: None) -> None:
+    execution_id = driver.submit("--", "true")
+    driver.json("priority", execution_id, "low")
+    driver.json("cancel", execution_id)
+    timeline = {each["verb"]: each for each in driver.json("show", execution_id)["timeline"]}
+    assert timeline["reprioritise"]["by"] == timeline["cancel"]["by"] == user_at_host()
+    assert "by" not in timeline["park"]
+    assert f"by {user_at_host()}" in driver.run("show", execution_id).out
+
+
+def test_an_action_that_nobody_uses_is_dropped(driver: Driver, paused: None) -> None:
+    execution_id = driver.submit("--action", "typo", "--", "true")
+    refused = driver.run("actions", "--drop", "typo")
+    assert (refused.code, refused.err) == (
+        1,
+        "bandmaster: typo is used: one of it waits or runs; nothing was changed\n",
+    )
+    driver.json("cancel", execution_id)
+    assert {"typo"} <= {each["action"] for each in driver.json("actions", "-n", "1000")["actions"]}
+    assert driver.run("actions", "--drop", "typo").out == "typo dropped\n"
+    assert driver.run("actions", "--drop", "typo").code == 3
+    assert "typo" not in driver.run("actions").out

@@ -78,7 +78,7 @@ def test_what_waits_is_listed_in_order_and_can_be_moved_and_cancelled(driver: Dr
     waiting = driver.json("list", "--state", "waiting")["executions"]
     assert [(one["execution_id"], one["position"]) for one in waiting] == [(high, 0), (normal, 1), (low, 2)]
     assert driver.json("show", low)["explanation"]["reasons"][0] == "everything is paused"
-    assert driver.json("priority", low, "critical")["position"] == 0
+    assert driver.json("priority", low, "critical")["executions"][0]["position"] == 0
     assert "why        everything is paused" in driver.run("show", low).out
     answer = driver.run("cancel", low, high, "--json")
     assert answer.code == 0
@@ -183,7 +183,7 @@ def test_a_dead_letter_is_listed_run_again_under_a_new_id_and_dropped(driver: Dr
         queue = ExecutionQueueService(client, lane="spare")
         for name in ("dead-1", "dead-2"):
             queue.enqueue({"execution_id": name, "command": ["true"], "metadata": {"user_id": "eve"}})
-            (grant,) = queue.transitions.admit("spare", 1).grants
+            (grant,) = queue.transitions.admit(("spare",), 1).grants
             queue.transitions.release(name, grant.attempt, State.FAILED, reason="lease_lost", dead=True)
         assert [one["execution_id"] for one in driver.json("dead")["executions"]] == ["dead-2", "dead-1"]
         assert "dead-1" in driver.run("dead").out

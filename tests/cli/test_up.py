@@ -1,12 +1,21 @@
 """`bandmaster up` from start to end: ready, ended in order, nothing left behind, and everything found again."""
 
+import os
+import shlex
 import signal
+import subprocess
 import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 from cli.driving import COMMAND, Driver, Up, running
+from cli.terminal import Terminal, terminal
 
+from bandmaster.cli.processes import STOP_SECONDS
 from waiting import wait_until
 
 
@@ -64,16 +73,104 @@ def test_wrong_options_procfiles_and_settings_are_refused_before_anything_starts
     assert idle.run("up", "--workers", "0").code == 2
     procfile = idle.folder / "Procfile"
     procfile.write_text("no process here\n")
-    assert idle.run("up").err == "bandmaster: Procfile names no process; a line is NAME: COMMAND\n"
+    named = ("up", "--procfile", "Procfile")
+    assert idle.run(*named).err == "bandmaster: Procfile names no process; a line is NAME: COMMAND\n"
     procfile.write_text("one: true\none: false\n")
-    assert idle.run("up").err.startswith("bandmaster: Procfile cannot be used: process names must be unique")
+    assert idle.run(*named).err.startswith("bandmaster: Procfile cannot be used: process names must be unique")
     assert idle.run("up", BANDMASTER_LOGGING__LEVEL="LOUD").code == 2
-    assert not (idle.folder / "var" / "redis").exists()
+    assert idle.run(*named, "--workers", "1").code == 2
+    assert not (idle.folder / "var").exists()
 
 
-def test_a_procfile_in_the_folder_is_what_runs(idle: Driver) -> None:
+def test_a_folder_that_cannot_be_written_is_said_before_anything_starts(idle: Driver) -> None:
+    (idle.folder / "file").touch()
+    answer = idle.run("up", BANDMASTER_PATHS__VAR_DIR=str(idle.folder / "file" / "var"))
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert f"{idle.folder!s}/file/var', cannot be written (Not a directory)" in answer.err
+
+
+def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
+    (idle.folder / "var").mkdir()
+    (idle.folder / "var" / "redis").touch()
+    began = time.monotonic()
+    answer = idle.run_fresh("up")
+    assert answer.code == 1
+    assert "ended by itself: redis (exit code 1); so everything was ended" in answer.err.splitlines()[-1]
+    assert time.monotonic() - began < STOP_SECONDS
+
+
+def test_a_machine_without_shared_memory_is_said_in_one_line(idle: Driver) -> None:
+    without = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
+    if subprocess.run([*without, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount anything")
+    done = subprocess.run(
+        [*without, *COMMAND, "up"], cwd=idle.folder, env=idle.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("bandmaster: worker processes need shared memory, and there is none (")
+    assert done.stderr.count("\n") == 1
+
+
+@contextmanager
+def in_a_terminal(idle: Driver, *command: str | Path) -> Generator[tuple[Terminal, list[psutil.Process]]]:
+    with terminal([*command, "up", "--workers", "1"], columns=80, cwd=idle.folder, environment=idle.environment) as one:
+        one.wait_for("ready: ")
+        yield one, psutil.Process(one.process.pid).children(recursive=True)
+
+
+def test_a_closed_terminal_ends_everything(idle: Driver) -> None:
+    with in_a_terminal(idle, *COMMAND) as (one, family):
+        assert len(family) >= 6
+        one.close()
+        assert one.process.wait(timeout=40) == 0
+        _, left = psutil.wait_procs(family, timeout=30)
+        assert left == []
+
+
+def test_ctrl_backslash_ends_everything_too(idle: Driver) -> None:
+    with in_a_terminal(idle, *COMMAND) as (one, family):
+        os.killpg(one.process.pid, signal.SIGQUIT)
+        assert one.process.wait(timeout=40) == 0
+        _, left = psutil.wait_procs(family, timeout=30)
+        assert left == []
+
+
+def test_under_nohup_a_closed_terminal_ends_nothing(idle: Driver) -> None:
+    log = idle.folder / "log"
+    line = f"exec nohup {shlex.join(COMMAND)} up --json --workers 1 > {log} 2>&1"
+    with terminal(["sh", "-c", line], columns=80, cwd=idle.folder, environment=idle.environment) as one:
+        wait_until(lambda: log.exists() and '"ready"' in log.read_text(), what="ready")
+        family = psutil.Process(one.process.pid).children(recursive=True)
+        one.close()
+        assert idle.run("submit", "--wait", "--", "true").code == 0
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(timeout=40) == 0
+        _, left = psutil.wait_procs(family, timeout=30)
+        assert left == []
+
+
+def test_it_ends_when_nobody_reads_it_any_more(idle: Driver) -> None:
+    line = f"{shlex.join(COMMAND)} up --json --workers 1 2> log | head -n 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], cwd=idle.folder, env=idle.environment, timeout=60, check=False
+    )
+    log = (idle.folder / "log").read_text()
+    assert "redis stopped (rc=0)" in log
+    assert "Traceback" not in log
+    assert done.returncode == 0
+
+
+def test_a_procfile_that_lies_in_the_folder_is_not_run(idle: Driver) -> None:
+    (idle.folder / "Procfile").write_text("web: touch foreign; exec sleep 60\n")
+    with running(idle) as up:
+        assert '"processes": ["redis", "worker", "scheduler"]' in up.out
+        assert up.end(signal.SIGTERM, up.family()) == 0
+    assert not (idle.folder / "foreign").exists()
+
+
+def test_a_procfile_that_is_named_is_what_runs(idle: Driver) -> None:
     (idle.folder / "Procfile").write_text("one: echo I am $(command -v python); exit 3\ntwo: exec sleep 60\n")
-    up = Up(idle, [*COMMAND, "up"])
+    up = Up(idle, [*COMMAND, "up", "--procfile", "Procfile"])
     try:
         wait_until(lambda: up.process.poll() is not None, what="the end")
     finally:

@@ -105,7 +105,7 @@ class Installation:
             timeout_seconds=timeout_seconds,
             what="the end of all executions",
         )
-        limit = int(self.queue.views.status().settings["max_concurrent_executions"])
+        limit = int(self.queue.views.status().settings["max_concurrent_executions"] or 0)
         history = History(limit, self.queue.controls.limits()).read(self.queue.views.journal())
         assert history.executions.keys() == set(ids)
         assert not history.living()

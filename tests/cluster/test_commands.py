@@ -15,7 +15,7 @@ from bandmaster.configs.children import child_environment
 from bandmaster.scheduler.states import State
 from waiting import wait_until
 
-COMMAND = [sys.executable, "-W", "ignore", "-m", "bandmaster.cli"]
+COMMAND = [sys.executable, "-W", "ignore", "-m", "bandmaster"]
 
 
 class User:

@@ -36,7 +36,7 @@ MAKERS: dict[str, Callable[[], list[Manifest]]] = {
 MAY = {
     "pods": {"create", "get", "list", "watch", "delete", "patch"},
     "pods/log": {"get"},
-    "configmaps": {"create", "get", "list", "patch", "delete"},
+    "configmaps": {"create", "list", "delete"},
 }
 
 
@@ -127,6 +127,26 @@ def test_a_worker_reaches_names_server_and_api_only(manifests: list[Manifest]) -
     redis = _policy_of(manifests, "redis")
     assert "egress" not in redis
     assert [port["port"] for rule in redis["ingress"] for port in rule["ports"]] == [6379]
+
+
+def test_a_server_of_ones_own_is_reached_at_the_address_that_is_given() -> None:
+    (policy,) = [
+        each for each in of_kind(kustomized(KUSTOMIZE / "base"), "NetworkPolicy") if "redis" in each["metadata"]["name"]
+    ]
+    (rule,) = policy["spec"]["egress"]
+    assert rule == {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": [{"protocol": "TCP", "port": 6379}]}
+    (selected,) = [
+        each["values"] for each in policy["spec"]["podSelector"]["matchExpressions"] if "component" in each["key"]
+    ]
+    assert selected == ["worker", "scheduler"]
+    peers = [{"ipBlock": {"cidr": "10.0.0.5/32"}}]
+    values = {
+        "redis": {"trial": {"enabled": False}, "existingSecret": "own"},
+        "networkPolicy": {"redis": {"peers": peers, "port": 6380}},
+    }
+    for component in ("worker", "scheduler"):
+        egress = _policy_of(rendered(values), component)["egress"]
+        assert {"to": peers, "ports": [{"protocol": "TCP", "port": 6380}]} in egress
 
 
 def _policy_of(manifests: list[Manifest], component: str) -> Any:

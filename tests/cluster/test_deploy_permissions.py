@@ -18,7 +18,7 @@ pytestmark = pytest.mark.cluster
 MAY = {
     ("", "pods"): {"create", "get", "list", "watch", "delete", "patch"},
     ("", "pods/log"): {"get"},
-    ("", "configmaps"): {"create", "get", "list", "patch", "delete"},
+    ("", "configmaps"): {"create", "list", "delete"},
 }
 VERBS = ("create", "get", "list", "watch", "update", "patch", "delete", "deletecollection", "escalate", "bind")
 RESOURCES = (

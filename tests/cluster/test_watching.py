@@ -47,6 +47,18 @@ def test_pods_are_seen_to_also_in_windows_that_are_shorter_than_a_look_around(
         wait_until(lambda: pods.get(discarded.name) is None, timeout_seconds=150, what="the pod's departure")
 
 
+def test_a_worker_whose_clock_is_ahead_gives_up_no_pod(
+    pods: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created = pods.create(spec("true", cpu_request="1000"))  # waits for a node that large
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 600)
+    assert list(pods.watch(3.0))
+    status = pods.get(created.name)
+    assert status is not None
+    assert not status.deleting
+
+
 def test_a_window_is_not_over_before_all_pods_were_seen(proxy: ApiProxy, connect_with: Connect, spec: MakeSpec) -> None:
     through = connect_with(kubeconfig=str(proxy.kubeconfig))
     created = through.create(spec("sleep 100"))

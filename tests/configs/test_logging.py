@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import dramatiq
 import pytest
-import structlog
 from dramatiq.broker import MessageProxy
+from dramatiq.brokers.stub import StubBroker
 
 from bandmaster.configs.areas import LoggingSettings
+from bandmaster.configs.logger import Logger
 from bandmaster.configs.logging import configure_logging
 
 
@@ -21,7 +22,6 @@ def restored_logging() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def a_message() -> "dramatiq.Message[object]":
 
 
 def test_our_events_and_other_libraries_come_out_in_one_form(json_lines: io.StringIO) -> None:
-    structlog.stdlib.get_logger("bandmaster.x").info("admitted", execution_id="a", attempt=2)
+    Logger("bandmaster.x").info("admitted", execution_id="a", attempt=2)
     logging.getLogger("dramatiq.worker").warning("Something %s", "odd")
     ours, theirs = (json.loads(line) for line in json_lines.getvalue().splitlines())
     assert ours["event"] == "admitted"
@@ -61,6 +61,17 @@ def test_a_dramatiq_message_is_named_without_its_arguments(json_lines: io.String
     )
 
 
+def test_a_call_of_an_actor_is_named_without_its_arguments(json_lines: io.StringIO) -> None:
+    configure_logging(LoggingSettings(format="json", level="DEBUG"), stream=json_lines)
+
+    @dramatiq.actor(broker=StubBroker())
+    def work(payload: str) -> None: ...
+
+    work("SECRET")
+    assert [json.loads(line)["event"] for line in json_lines.getvalue().splitlines()][:1] == ["Received."]
+    assert "SECRET" not in json_lines.getvalue()
+
+
 @pytest.mark.parametrize("form", ["console", "json"])
 def test_a_traceback_shows_no_local_variables(form: str, request: pytest.FixtureRequest) -> None:
     stream: io.StringIO = request.getfixturevalue("console" if form == "console" else "json_lines")
@@ -68,13 +79,13 @@ def test_a_traceback_shows_no_local_variables(form: str, request: pytest.Fixture
     try:
         raise RuntimeError("it broke")
     except RuntimeError:
-        structlog.stdlib.get_logger("x").exception("run_failed")
+        Logger("x").exception("run_failed")
     assert "it broke" in stream.getvalue()
     assert script not in stream.getvalue()
 
 
 def test_a_value_forges_neither_a_line_nor_a_colour(console: io.StringIO) -> None:
-    structlog.stdlib.get_logger("x").info("refused", user_id="a\n2030-01-01 [info] admitted \x1b[31m")
+    Logger("x").info("refused", user_id="a\n2030-01-01 [info] admitted \x1b[31m")
     logging.getLogger("dramatiq").warning("odd\nname \x1b[31m")
     assert len(console.getvalue().splitlines()) == 2
     assert "\x1b" not in console.getvalue()
@@ -83,7 +94,7 @@ def test_a_value_forges_neither_a_line_nor_a_colour(console: io.StringIO) -> Non
 def test_events_below_the_level_are_left_out() -> None:
     stream = io.StringIO()
     configure_logging(LoggingSettings(level="ERROR"), stream=stream)
-    structlog.stdlib.get_logger("x").warning("renewed")
+    Logger("x").warning("renewed")
     logging.getLogger("y").warning("renewed")
     assert stream.getvalue() == ""
 
@@ -91,6 +102,6 @@ def test_events_below_the_level_are_left_out() -> None:
 def test_configured_again_it_starts_anew(json_lines: io.StringIO) -> None:
     second = io.StringIO()
     configure_logging(LoggingSettings(format="json"), stream=second)
-    structlog.stdlib.get_logger("x").info("renewed")
+    Logger("x").info("renewed")
     assert json_lines.getvalue() == ""
     assert len(second.getvalue().splitlines()) == 1

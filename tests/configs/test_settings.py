@@ -37,6 +37,7 @@ def test_without_any_source_every_setting_has_the_default_of_the_contract() -> N
     assert settings.redis.prefix == "exec_queue"
     assert settings.redis.dramatiq_namespace == "dramatiq"
     assert (settings.redis.socket_timeout_seconds, settings.redis.connect_wait_seconds) == (5, 30)
+    assert (settings.redis.deadline_seconds, settings.redis.command_timeout_seconds) == (5, 5)
     assert settings.limits.max_concurrent_executions == 10
     assert settings.limits.max_queue_size == 10_000
     assert settings.limits.max_executions_per_user == 100
@@ -47,7 +48,7 @@ def test_without_any_source_every_setting_has_the_default_of_the_contract() -> N
     assert (settings.leases.max_crashes, settings.leases.grace_ms) == (3, 30_000)
     assert (settings.scheduler.interval_seconds, settings.scheduler.misfire_grace_seconds) == (10, 30)
     assert settings.scheduler.leader_ttl_ms == 10_000
-    assert settings.retention.event_ttl_seconds == settings.retention.meta_ttl_seconds == 86_400
+    assert settings.retention.result_ttl_seconds == settings.retention.meta_ttl_seconds == 86_400
     assert settings.retention.result_ttl_seconds == 86_400
     assert (settings.retention.reply_ttl_seconds, settings.retention.journal_max_entries) == (600, 100_000)
     assert (settings.k8s.backend, settings.k8s.namespace) == ("local", "bandmaster")
@@ -62,8 +63,20 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     documented = tomllib.loads(DOCUMENTED_FILE.read_text())
     defaults = json.loads(Settings().model_dump_json())
     assert defaults["redis"].pop("url") is None
+    assert defaults["redis"].pop("prefix") == "exec_queue"
     assert defaults["paths"].pop("pulse_dir") is None
+    assert defaults["limits"].pop("max_concurrent") is None
     assert documented == defaults
+
+
+def test_the_prefix_follows_the_namespace_unless_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANDMASTER_REDIS__DRAMATIQ_NAMESPACE", "staging")
+    assert Settings().redis.prefix == "staging:exec_queue"
+    monkeypatch.setenv("BANDMASTER_REDIS__PREFIX", "{mine}")
+    assert Settings().redis.prefix == "{mine}"
+    monkeypatch.delenv("BANDMASTER_REDIS__PREFIX")
+    monkeypatch.setenv("BANDMASTER_REDIS__DRAMATIQ_NAMESPACE", "dramatiq")
+    assert Settings().redis.prefix == "exec_queue"
 
 
 def test_the_constructor_goes_before_the_environment_which_goes_before_the_file(

@@ -36,11 +36,11 @@ def test_d5_a_lost_reply_gives_the_same_grant_when_it_is_asked_for_again(
 ) -> None:
     for execution_id in ("x", "y"):
         ours.enqueue(event(execution_id))
-    script = ours.scripts.script("admit", "lane count lease_ms max_active consumer")
-    call = ours.scripts.prepare(script, ours.lane, 1, 0, "", 0)
+    script = ours.scripts.script("admit", "count lease_ms max_active consumer lane")
+    call = ours.scripts.prepare(script, 1, 0, "", 0, ours.lane)
     answers = [call.run() for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
-    assert answers[0][3][0][0] == b"x"
+    assert answers[0][4][0][0] == b"x"
     assert ours.get_queue_status() == {"queue_depth": 1, "active_count": 1}
 
 
@@ -98,7 +98,7 @@ def test_d13_a_call_looks_at_a_bounded_number_and_says_that_there_is_more(ours: 
     ours.enqueue_many([event(f"e{number}", user="ann") for number in range(250)])
     ours.enqueue(event("free", priority="LOW"))
     looked_again = 0
-    while (admission := ours.transitions.admit(ours.lane, 1)).more:
+    while (admission := ours.transitions.admit((ours.lane,), 1)).more:
         assert admission.grants == []
         looked_again += 1
     assert looked_again == 2

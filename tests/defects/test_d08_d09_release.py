@@ -39,8 +39,8 @@ def test_d8_a_stale_grant_renews_nothing_and_hands_nothing_over(ours: ExecutionQ
     ours.try_schedule()
     ours.retry("x", 1)
     ours.try_schedule()
-    assert [renewal.value for renewal in ours.transitions.renew([("x", 1), ("x", 2)])] == ["STALE", "RENEWED"]
-    assert ours.transitions.hand_over("x", 1, "a-pod", "uid") == (Code.STALE, State.RUNNING)
+    assert [renewal.value for renewal in ours.transitions.renew([("x", 1, ""), ("x", 2, "")])] == ["STALE", "RENEWED"]
+    assert ours.transitions.hand_over("x", 1, "a-pod", "uid").code is Code.STALE
     assert ours.transitions.cancel("x", outcome=State.TIMEOUT, attempt=1).code is Code.STALE
     assert ours.retry("x", 1) is Code.STALE
     assert ours.views.meta("x")["state"] == State.RUNNING

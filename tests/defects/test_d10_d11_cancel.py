@@ -17,7 +17,7 @@ def in_a_pod(queue: ExecutionQueueService, execution_id: str) -> None:
     """Granted, and handed over to a pod that is taken to run."""
     queue.enqueue(event(execution_id))
     queue.try_schedule()
-    assert queue.transitions.hand_over(execution_id, 1, "a-pod", "uid")[0] is Code.OK
+    assert queue.transitions.hand_over(execution_id, 1, "a-pod", "uid").code is Code.OK
 
 
 def test_d10_a_cancelled_execution_keeps_its_slot_until_its_pod_is_gone(

@@ -133,11 +133,11 @@ def test_d20_no_token_is_pushed_for_a_slot_that_is_taken_in_the_same_call(redis_
     ours.controls.change_setting("max_concurrent_executions", 1)
     for number in range(2):
         ours.enqueue(event(f"e{number}"))
-    admitted = ours.transitions.admit("executions", 1, consumer=True).grants
+    admitted = ours.transitions.admit(("executions",), 1, consumer=True).grants
     while woken(redis_client):
         pass
     settled = ours.transitions.release(
-        "e0", admitted[0].attempt, State.COMPLETED, following=Next("executions", 1, 30_000)
+        "e0", admitted[0].attempt, State.COMPLETED, following=Next(("executions",), 1, 30_000)
     )
     assert [grant.execution_id for grant in settled.grants] == ["e1"]
     assert not woken(redis_client)
@@ -145,10 +145,10 @@ def test_d20_no_token_is_pushed_for_a_slot_that_is_taken_in_the_same_call(redis_
 
 def test_d20_a_release_without_a_follower_tells_the_lane_that_waits(redis_client: redis.Redis) -> None:
     pods, mail = ExecutionQueueService(redis_client), ExecutionQueueService(redis_client, lane="mail")
-    pods.controls.change_setting("max_concurrent_executions", 1)
+    pods.controls.change_setting("max_concurrent", 1)
     pods.enqueue(event("pod"))
     pods.try_schedule()
-    mail.transitions.admit("mail", 1, consumer=True)
+    mail.transitions.admit(("mail",), 1, consumer=True)
     mail.enqueue(event("letter"))
     assert redis_client.llen("exec_queue:wake:mail") == 0
     pods.release("pod")
@@ -160,14 +160,14 @@ def test_d20_a_release_goes_on_with_its_own_lane_only_while_no_other_has_a_bette
     redis_client: redis.Redis,
 ) -> None:
     pods, mail = ExecutionQueueService(redis_client), ExecutionQueueService(redis_client, lane="mail")
-    mail.transitions.admit("mail", 1, consumer=True)
+    mail.transitions.admit(("mail",), 1, consumer=True)
     pods.enqueue(event("pod"))
     pods.try_schedule()
     pods.enqueue(event("first"))
     mail.enqueue(event("second"))
     pods.enqueue(event("third"))
     redis_client.delete("exec_queue:wake:mail")
-    settled = pods.transitions.release("pod", 1, State.COMPLETED, following=Next("executions", 3, 30_000))
+    settled = pods.transitions.release("pod", 1, State.COMPLETED, following=Next(("executions",), 3, 30_000))
     assert [grant.execution_id for grant in settled.grants] == ["first"]
     assert redis_client.llen("exec_queue:wake:mail") == 1
 

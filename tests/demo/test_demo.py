@@ -2,15 +2,20 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import psutil
+import pytest
+
 from bandmaster.demo.checks import check
 from bandmaster.demo.observed import Observed
 from bandmaster.demo.plan import plan
 from bandmaster.scheduler.views import QueueStatus
+from waiting import wait_until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -19,7 +24,7 @@ def test_the_demo_runs_the_main_job_and_all_its_claims_hold() -> None:
     # Not pytest's folder: its path may be longer than a socket's may be.
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "bandmaster.cli", "demo", "--json", "--examples", str(EXAMPLES)],
+            [sys.executable, "-m", "bandmaster", "demo", "--json", "--examples", str(EXAMPLES)],
             env={**os.environ, "BANDMASTER_PATHS__VAR_DIR": folder},
             cwd=folder,
             capture_output=True,
@@ -32,10 +37,34 @@ def test_the_demo_runs_the_main_job_and_all_its_claims_hold() -> None:
     assert all(claim["holds"] for claim in claims), claims
 
 
+@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+def test_a_demo_that_is_ended_leaves_nothing_running(how: signal.Signals) -> None:
+    with tempfile.TemporaryDirectory(prefix="bm-") as folder:
+        demo = psutil.Popen(
+            [sys.executable, "-m", "bandmaster", "demo", "--examples", str(EXAMPLES)],
+            env={**os.environ, "BANDMASTER_PATHS__VAR_DIR": folder},
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_until(lambda: len(demo.children(recursive=True)) >= 4, what="its processes")
+        family = demo.children(recursive=True)
+        demo.send_signal(how)
+        demo.wait(60)
+        _, left = psutil.wait_procs(family, timeout=60)
+        assert left == []
+
+
 def test_a_claim_that_does_not_hold_is_found() -> None:
     nothing_seen = Observed()
     status = QueueStatus(
-        queue_depth=1, active_count=0, scheduled_count=0, dead_count=0, pending_by_priority={}, settings={}
+        lane="executions",
+        queue_depth=1,
+        active_count=0,
+        scheduled_count=0,
+        dead_count=0,
+        pending_by_priority={},
+        settings={},
     )
     claims = check(plan(EXAMPLES), nothing_seen, status, limit=4)
     assert [claim.holds for claim in claims] == [False, False, False, False, True, False]
@@ -44,7 +73,7 @@ def test_a_claim_that_does_not_hold_is_found() -> None:
 def test_without_examples_it_says_what_is_missing() -> None:
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "bandmaster.cli", "demo"], cwd=folder, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "bandmaster", "demo"], cwd=folder, capture_output=True, text=True, check=False
         )
     assert done.returncode == 2
     assert "--examples" in done.stderr

@@ -58,6 +58,7 @@ LEFT_OUT: Final = {
     "test_redis_broker_can_connect_via_client": _PORT,
 }
 
+_UNRUN: Final = "expects a rejected message; one that is too old ends while it waits, and its sender is told"
 _LIST: Final = "looks into a Dramatiq list; a lane's messages are not in one"
 
 LEFT_OUT_OF_LANES: Final = {
@@ -68,5 +69,10 @@ LEFT_OUT_OF_LANES: Final = {
     "test_redis_join_race_condition": "counts messages and acknowledgements of a list apart; a lane counts each once",
     "test_redis_consumer_ack_can_retry_on_connection_error": "counts calls of the command that acknowledges on a list",
     "test_redis_consumer_nack_can_retry_on_connection_error": "counts calls of the command that rejects on a list",
+    "test_actors_can_be_assigned_message_age_limits": _UNRUN,
+    "test_actor_messages_can_be_assigned_message_age_limits": _UNRUN,
     "test_actors_can_prioritize_work": "pauses threads but not the consumer of a later queue, which then holds a grant",
 }
+
+LEFT_OUT_BESIDE: Final = {name: why for name, why in LEFT_OUT.items() if why is not _PACE}
+"""With a gated actor declared beside: nothing more than in the plain run."""

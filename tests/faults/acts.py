@@ -1,6 +1,7 @@
 """A call of each script through its public method, and a queue in which each has something to do."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from model.clock import START_MS
@@ -8,18 +9,19 @@ from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.errors import QueueFull
 from bandmaster.scheduler.leadership import Leadership
+from bandmaster.scheduler.outbox import UntoldEnd
 from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import Candidate, Next
 
 LANE: Final = "executions"
 LEADER: Final = "a-leader"
-FOLLOWING: Final = Next(LANE, 1, 30_000)
+FOLLOWING: Final = Next((LANE,), 1, 30_000)
 
 
 def candidate(execution_id: str, due_ms: int | None = None) -> Candidate:
     """One that may be parked."""
     return Candidate(
-        execution_id, LANE, 2, "pod", "ann", ("gpu",), 60_000, due_ms, f"payload of {execution_id}".encode()
+        execution_id, LANE, 2, "pod", "ann", ("gpu",), 60_000, due_ms, event=f"payload of {execution_id}".encode()
     )
 
 
@@ -27,7 +29,7 @@ def prepare(queue: TurnedQueue) -> None:
     """Waiting: one, two. Due: later. Granted: here; and past, whose lease is over. Dead: dead. Paused: a lane."""
     for execution_id in ("past", "here", "dead"):
         queue.transitions.park(candidate(execution_id))
-        queue.transitions.admit(LANE, 1, lease_ms=1_000 if execution_id == "past" else 3_600_000)
+        queue.transitions.admit((LANE,), 1, lease_ms=1_000 if execution_id == "past" else 3_600_000)
     queue.transitions.release("dead", 1, State.FAILED, dead=True)
     for execution_id in ("one", "two"):
         queue.transitions.park(candidate(execution_id))
@@ -36,9 +38,24 @@ def prepare(queue: TurnedQueue) -> None:
     queue.clock.turn(10_000)
 
 
+def _end_unseen(queue: TurnedQueue) -> None:
+    queue.transitions.park(Candidate("unseen", LANE, 2, "pod", message=b"message"))
+    queue.cancel("unseen")
+
+
+def _tell(queue: TurnedQueue) -> bool:
+    ended_at_ms = int(queue.views.meta("unseen").get("ended_at", 0))
+    return queue.outbox.tell(UntoldEnd("unseen", ended_at_ms, State.CANCELLED, "cancelled", b"message"))
+
+
 ARRANGEMENTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "sweep": lambda queue: queue.controls.change_setting("stale_timeout_seconds", 5),
     "resign": lambda queue: Leadership(queue.scripts, leader_id=LEADER).elect(),
+    "drop_action": lambda queue: queue.cancel(
+        queue.transitions.park(replace(candidate("x"), action="idle")).execution_id
+    ),
+    "collect": _end_unseen,
+    "tell": _end_unseen,
 }
 """What some acts need besides."""
 
@@ -51,29 +68,33 @@ def _resign(queue: TurnedQueue) -> None:
 
 ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "park": lambda queue: queue.transitions.park_many([candidate("three"), candidate("four", START_MS + 99_000)]),
-    "admit": lambda queue: queue.transitions.admit(LANE, 2, lease_ms=30_000, consumer=True),
+    "admit": lambda queue: queue.transitions.admit((LANE,), 2, lease_ms=30_000, consumer=True),
     "release": lambda queue: queue.transitions.release("here", 1, State.COMPLETED, result=b"{}", following=FOLLOWING),
     "retry": lambda queue: queue.transitions.prepare_retry("here", 1, "infrastructure", following=FOLLOWING).run(),
-    "renew": lambda queue: queue.transitions.renew([("here", 1), ("past", 1), ("one", 1)]),
+    "renew": lambda queue: queue.transitions.renew([("here", 1, ""), ("past", 1, ""), ("one", 1, "")]),
     "hand_over": lambda queue: queue.transitions.hand_over("here", 1, "a-pod", "uid"),
     "cancel": lambda queue: queue.transitions.cancel("here"),
     "remove": lambda queue: queue.transitions.remove("here"),
     "reprioritise": lambda queue: queue.transitions.reprioritise("two", 0),
     "bury": lambda queue: queue.transitions.bury(candidate("refused"), QueueFull.code),
+    "forget": lambda queue: queue.transitions.forget("ghost\ndefault\naction:pod"),
+    "collect": lambda queue: queue.outbox.collect(LANE, 10, taken_ms=60_000),
+    "tell": _tell,
     "drop": lambda queue: queue.drop("dead"),
     "limit": lambda queue: queue.controls.set_limit("gpu", 3),
+    "declare": lambda queue: queue.controls.declare_limits({LANE: {"tenant:*": 2, "gpu": 1}}),
     "set": lambda queue: queue.controls.change_setting("max_concurrent_executions", 3),
     "pause": lambda queue: queue.controls.pause("gpu"),
     "resume": lambda queue: queue.controls.resume("lane:mail"),
     "reap": lambda queue: queue.maintenance.reap(),
     "promote": lambda queue: queue.maintenance.promote(),
     "sweep": lambda queue: queue.maintenance.sweep(),
-    "refresh": lambda queue: queue.maintenance.refresh(),
     "wake": lambda queue: queue.maintenance.wake(),
     "elect": lambda queue: Leadership(queue.scripts, leader_id=LEADER).elect(),
     "resign": _resign,
     "status": lambda queue: queue.views.status(),
     "explain": lambda queue: queue.explain("one"),
+    "drop_action": lambda queue: queue.controls.drop_action("idle"),
     "action_statistics": lambda queue: queue.action_statistics("pod"),
 }
 """Script → the call of it."""

@@ -13,7 +13,7 @@ from bandmaster.scheduler.maintenance import Maintenance
 from waiting import wait_until
 
 TTL_MS = 50
-REPAIRS = ("reap", "promote", "sweep", "refresh", "wake")
+REPAIRS = ("reap", "promote", "sweep", "wake")
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def queue(redis_client: redis.Redis) -> TurnedQueue:
     """One that waits, one that is due, one whose lease is over, one that is stale."""
     queue = TurnedQueue(redis_client)
     queue.enqueue(event("past"))
-    queue.transitions.admit(queue.lane, 1, lease_ms=1)
+    queue.transitions.admit((queue.lane,), 1, lease_ms=1)
     queue.enqueue(event("waits"))
     queue.clock.turn(10_000)
     return queue

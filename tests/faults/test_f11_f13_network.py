@@ -125,7 +125,7 @@ def test_f11_every_read_says_that_the_server_is_away(far_client: redis.Redis, pr
         views.scheduled,
         views.active,
         views.dead,
-        lambda: views.lapsed_pods(0),
+        lambda: views.pod_leases(),
         lambda: views.members("executions"),
         lambda: views.lane_size("executions"),
         lambda: views.asked_ms_ago("executions"),

@@ -11,7 +11,7 @@ from model.invariants import Invariants
 from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code, Renewal
+from bandmaster.scheduler.grants import Code, HandOver, Renewal
 from bandmaster.scheduler.leadership import Leadership
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
@@ -70,16 +70,16 @@ def test_f17_leases_are_renewed_and_the_queue_drains(
     transitions = full.transitions
     if forgotten:
         redis_client.function_flush()  # and it cannot be loaded again
-    assert transitions.renew([("held", 1)]) == [Renewal.RENEWED]
+    assert transitions.renew([("held", 1, "")]) == [Renewal.RENEWED]
     assert full.update_priority("c", "HIGH")
-    grants = transitions.admit(full.lane, 1, lease_ms=30_000, consumer=True).grants
+    grants = transitions.admit((full.lane,), 1, lease_ms=30_000, consumer=True).grants
     assert [grant.execution_id for grant in grants] == ["c"]
-    assert transitions.hand_over("c", 1, "a-pod", "uid") == (Code.OK, State.POD)
+    assert transitions.hand_over("c", 1, "a-pod", "uid") == HandOver(Code.OK, State.POD, is_wanted=True)
     assert transitions.cancel("c").state is State.CANCELLING
     assert Leadership(full.scripts).elect()
     assert full.maintenance.reap() == 0
     full.controls.set_limit("gpu", 1)
-    settled = transitions.release("held", 1, State.COMPLETED, following=Next(full.lane, 1, 30_000))
+    settled = transitions.release("held", 1, State.COMPLETED, following=Next((full.lane,), 1, 30_000))
     assert [grant.execution_id for grant in settled.grants] == ["a"]
     assert full.retry("a", 1) is Code.OK
     assert full.remove("b")

@@ -23,9 +23,9 @@ def queue(redis_client: redis.Redis) -> TurnedQueue:
     for number in range(24):
         queue.enqueue(event(f"e{number:02}"))
         queue.clock.turn(1)
-    queue.transitions.admit(queue.lane, 4, lease_ms=30_000, consumer=True)
+    queue.transitions.admit((queue.lane,), 4, lease_ms=30_000, consumer=True)
     queue.clock.turn(1_000)
-    queue.transitions.admit(queue.lane, 4, lease_ms=30_000, consumer=True)
+    queue.transitions.admit((queue.lane,), 4, lease_ms=30_000, consumer=True)
     return queue
 
 
@@ -34,17 +34,18 @@ def test_no_grant_is_lost_whose_holder_lives(leap_ms: int, queue: TurnedQueue) -
     held = sorted(queue.views.active())
     queue.clock.turn(leap_ms)
     for _ in range(3):
-        assert queue.transitions.admit(queue.lane, 4, lease_ms=30_000, consumer=True).grants == []
+        assert queue.transitions.admit((queue.lane,), 4, lease_ms=30_000, consumer=True).grants == []
         queue.maintenance.reap()
         queue.clock.turn(5_000)
-    assert queue.transitions.renew([(name, 1) for name in held]) == [Renewal.RENEWED] * 4
+    assert queue.transitions.renew([(name, 1, "") for name in held]) == [Renewal.RENEWED] * 4
     queue.let_time_pass(20)
     assert sorted(queue.views.active()) == held
     assert {queue.views.meta(name)["attempt"] for name in held} == {"1"}
 
 
-def test_a_grant_whose_holder_is_gone_is_taken_back_after_a_leap_too(queue: TurnedQueue) -> None:
-    queue.clock.turn(TEN_MINUTES_MS)
+@LEAPS
+def test_a_grant_whose_holder_is_gone_is_taken_back_after_about_a_lease(leap_ms: int, queue: TurnedQueue) -> None:
+    queue.clock.turn(leap_ms)
     queue.let_time_pass(60)
     assert queue.views.active() == []
     assert queue.get_queue_status()["queue_depth"] == 24
@@ -83,3 +84,25 @@ def test_a_leap_beyond_the_stale_timeout_expires_only_what_it_says(queue: Turned
     assert queue.maintenance.sweep() == 20
     assert len(queue.views.active()) == 4
     assert queue.views.meta("e04")["state"] == State.EXPIRED
+
+
+@pytest.mark.parametrize("calls_at", [(20,), (18, 2), (16, 1)], ids=["rare", "in pairs", "in close pairs"])
+def test_leases_end_also_where_calls_are_always_rare(calls_at: tuple[int, ...], queue: TurnedQueue) -> None:
+    passed = 0
+    while queue.views.active():
+        for seconds in calls_at:
+            queue.clock.turn(seconds * 1000)
+            passed += seconds
+            queue.maintenance.reap()
+        assert passed < 6 * 30, "a lease of 30 s has not ended"
+
+
+@pytest.mark.parametrize("on_ms", [1, 300, 2_000])
+def test_a_server_that_flaps_ends_no_lease_whose_holder_could_not_renew(on_ms: int, queue: TurnedQueue) -> None:
+    held = sorted(queue.views.active())
+    for away_ms in (32_000, 32_000):
+        queue.clock.turn(away_ms)
+        queue.maintenance.reap()
+        queue.clock.turn(on_ms)
+        queue.maintenance.reap()
+    assert sorted(queue.views.active()) == held

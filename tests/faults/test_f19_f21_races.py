@@ -54,7 +54,7 @@ def test_f19_completions_that_come_twice_and_in_any_order_free_each_slot_once(
     draw, checker = random.Random(19), Invariants()
     reports: list[tuple[str, int, State]] = []
     while queue.views.lane_size(queue.lane):
-        for grant in queue.transitions.admit(queue.lane, 3, lease_ms=60_000).grants:
+        for grant in queue.transitions.admit((queue.lane,), 3, lease_ms=60_000).grants:
             if grant.attempt == 1 and draw.random() < 0.4:
                 queue.retry(grant.execution_id, grant.attempt)
             end = draw.choice((State.COMPLETED, State.FAILED, State.TIMEOUT))
@@ -79,12 +79,12 @@ def cancel_against_admit(queue: ExecutionQueueService, name: str) -> None:
 
 def cancel_against_creation(queue: ExecutionQueueService, name: str) -> None:
     queue.try_schedule()
-    cancelled, (code, state) = race(
+    cancelled, handed = race(
         lambda: queue.cancel(name), lambda: queue.transitions.hand_over(name, 1, "a-pod", f"uid-{name}")
     )
-    assert cancelled.code is code is Code.OK
+    assert cancelled.code is handed.code is Code.OK
     # Whoever was first: either the creator is told to delete its pod, or the canceller is told which pod to delete.
-    assert state is State.CANCELLING or cancelled.pod_uid == f"uid-{name}"
+    assert handed.state is State.CANCELLING or cancelled.pod_uid == f"uid-{name}"
     assert queue.views.meta(name)["state"] == State.CANCELLING
     assert queue.release(name, 1, State.FAILED) is Code.OK
 

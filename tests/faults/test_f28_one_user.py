@@ -5,7 +5,8 @@ from defects.contrast import event
 
 from bandmaster.scheduler.errors import UserLimitExceeded
 from bandmaster.scheduler.grants import Parked
-from bandmaster.scheduler.queue import DEFAULT_LANE, ExecutionQueueService
+from bandmaster.scheduler.keys import DEFAULT_LANE
+from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transitions import Candidate
 
 MANY = 10_000
@@ -41,7 +42,7 @@ def test_a_flood_that_was_accepted_holds_nobody_back_who_has_room(redis_client: 
     started: list[str] = []
     calls = 0
     while True:
-        admission = queue.transitions.admit(DEFAULT_LANE, 10)
+        admission = queue.transitions.admit((DEFAULT_LANE,), 10)
         calls += 1
         started += [grant.execution_id for grant in admission.grants]
         if not admission.more and not admission.grants:
@@ -51,6 +52,6 @@ def test_a_flood_that_was_accepted_holds_nobody_back_who_has_room(redis_client: 
     assert calls <= MANY // 100 + 2, "each looks at a hundred, once"
     # The flood is known to wait for ann's gate now: the next admission is short, and hers go on in order.
     queue.release("ann-0")
-    admission = queue.transitions.admit(DEFAULT_LANE, 10)
+    admission = queue.transitions.admit((DEFAULT_LANE,), 10)
     assert [grant.execution_id for grant in admission.grants] == ["ann-2"]
     assert not admission.more

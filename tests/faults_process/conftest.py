@@ -1,6 +1,7 @@
 """An installation for a test, of which nothing is left afterwards: what is, is killed, and fails the test."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,21 +18,26 @@ from faults_process.members import Members
 from waiting import wait_until
 
 
-@pytest.fixture
-def installation(redis_client: redis.Redis, redis_url: str, tmp_path: Path) -> Iterator[Installation]:
+@contextmanager
+def installed(client: redis.Redis, url: str, folder: Path) -> Generator[Installation]:
     """One server and one folder; no member runs yet."""
-    redis_client.function_load(
-        assemble().text, replace=True
-    )  # else the reply that a test loses is that it is not known yet
-    members = Members(redis_url, tmp_path)
-    pods = LocalPods(tmp_path, LocalLimits(grace_seconds=0.2))
-    yield Installation(redis_client, ExecutionQueueService(redis_client), pods, members, tmp_path)
+    client.function_load(assemble().text, replace=True)  # else the reply that a test loses is that it is not known yet
+    members = Members(url, folder)
+    pods = LocalPods(folder, LocalLimits(grace_seconds=0.2))
+    yield Installation(client, ExecutionQueueService(client), pods, members, folder)
     print(members.end_all())
     left = [pod.name for pod in pods.list() if not pod.phase.ended]
     for pod in pods.list():
         pods.delete(pod.name)
-    wait_until(lambda: not processes_under(tmp_path), timeout_seconds=10, what="the end of all pods' processes")
+    wait_until(lambda: not processes_under(folder), timeout_seconds=10, what="the end of all pods' processes")
     assert not left, "pods were left running"
+
+
+@pytest.fixture
+def installation(redis_client: redis.Redis, redis_url: str, tmp_path: Path) -> Iterator[Installation]:
+    """On the test's server."""
+    with installed(redis_client, redis_url, tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

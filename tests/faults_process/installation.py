@@ -11,6 +11,7 @@ from history import History
 from leftovers import processes_under
 from model.dump import Dump, read_dump
 from model.invariants import Invariants, left_behind
+from probing import probe_threads
 from proxy import Proxy
 
 from bandmaster.k8s.local.pods import LocalPods
@@ -18,7 +19,7 @@ from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.identifiers import new_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import TERMINAL, State
-from faults_process.members import Members
+from faults_process.members import LANE, Members
 from waiting import wait_until
 
 LIFECYCLE = "lifecycle"
@@ -96,8 +97,16 @@ class Installation:
         messages: list[bytes] = self.client.hvals(f"dramatiq:{LIFECYCLE}.msgs")  # type: ignore[assignment]
         return sum(Message.decode(message).actor_name == actor for message in messages)
 
-    def wait_until_settled(self, execution_ids: Sequence[str], timeout_seconds: float = 40) -> None:
-        """Wait for the end of all of them; then everything that must hold has to hold."""
+    def wait_until_settled(
+        self, execution_ids: Sequence[str], timeout_seconds: float = 40, *, attempts_given_once: bool = True
+    ) -> None:
+        """Wait for the end of all of them; then everything that must hold has to hold.
+
+        Args:
+            execution_ids: All that were ever accepted.
+            timeout_seconds: For their ends.
+            attempts_given_once: Each attempt ran once at most; not so where Redis has forgotten that it gave one.
+        """
 
         def ended() -> bool:
             return all(meta["state"] in TERMINAL for meta in self.queue.views.metas(list(execution_ids)))
@@ -106,6 +115,19 @@ class Installation:
         wait_until(lambda: not self.alive(), timeout_seconds=10, what="the end of all pods")
         wait_until(self._all_acknowledged, timeout_seconds=10, what="the acknowledgement of all pods")
         self._check(set(execution_ids))
+        for execution_id in execution_ids if attempts_given_once else ():
+            runs = self.runs(execution_id)
+            assert len(runs) == len(set(runs)), f"{execution_id}: two pods of one attempt ran: {runs}"
+
+    def probe(self, lane: str = LANE) -> None:
+        """All threads of the workers that live still take work.
+
+        Meanwhile nobody watches pods, which would take a thread: the watch finds its lock taken, and is revived after.
+        """
+        watch = self.queue.scripts.keys.lock("watch_completions")
+        self.client.set(watch, "the probe's", ex=60)
+        probe_threads(self.queue, lane, self.members.threads)
+        self.client.delete(watch)
 
     def alive(self) -> list[str]:
         """Pods that have not ended."""
@@ -121,12 +143,9 @@ class Installation:
         Invariants().check(dump, one_step=False)
         assert not left_behind(dump)
         assert not dump["active"].parts
-        limit = int(self.queue.views.status().settings["max_concurrent_executions"])
+        limit = int(self.queue.views.status().settings["max_concurrent_executions"] or 0)
         history = History(limit, self.queue.controls.limits()).read(self.queue.views.journal())
         assert history.executions.keys() == execution_ids
         assert not history.living()
-        for execution_id in execution_ids:
-            runs = self.runs(execution_id)
-            assert len(runs) == len(set(runs)), f"{execution_id}: two pods of one attempt ran: {runs}"
         # A supervisor that has recorded the end takes a moment to leave.
         wait_until(lambda: not processes_under(self.folder), timeout_seconds=10, what="the end of all processes")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+from probing import FOLDER, MODULE, probe_environment
 
 from bandmaster.configs.children import Replaced, child_environment
 from waiting import wait_until
@@ -25,6 +26,9 @@ TICK_SECONDS: Final = 1.0
 LEADER_TTL_MS: Final = 1_500
 WORKER_READY: Final = "Worker process is ready for action"
 SCHEDULER_READY: Final = "scheduler_started"
+
+LANE: Final = "executions"
+"""Of `bandmaster.actors`."""
 
 IMPATIENT: Final = {"dramatiq_worker_timeout": "200"}
 """How long an idle consumer of a plain queue waits before it looks again, in ms; Dramatiq's own default is a second."""
@@ -45,6 +49,8 @@ class Member:
     name: str
     process: "subprocess.Popen[bytes]"
     log: Path
+    threads: int = 0
+    """Of a worker."""
 
     def says(self, text: str) -> bool:
         """Whether its log has a text."""
@@ -116,10 +122,14 @@ class Members:
         settings: Replaced | None = None,
         environment: Mapping[str, str] | None = None,
         ready: str | None = WORKER_READY,
+        lane: str = LANE,
     ) -> Member:
-        """A worker process; None for `ready` does not wait until it is."""
-        command = ["dramatiq", module, "--processes", "1", "--threads", str(threads)]
-        return self._start("worker", command, ready, url, settings, environment)
+        """A worker process; None for `ready` does not wait until it is. `lane` is one of its module's."""
+        command = ["dramatiq", module, MODULE, "--path", str(FOLDER), "--processes", "1", "--threads", str(threads)]
+        probed = {**probe_environment(self._url, lane), **(environment or {})}
+        member = self._start("worker", command, ready, url, settings, probed)
+        member.threads = threads
+        return member
 
     def scheduler(
         self, *, url: str | None = None, settings: Replaced | None = None, ready: str | None = SCHEDULER_READY
@@ -158,6 +168,11 @@ class Members:
         if ready is not None:
             member.wait_until_it_says(ready)
         return member
+
+    @property
+    def threads(self) -> int:
+        """Of all workers that live."""
+        return sum(member.threads for member in self._all if member.process.poll() is None)
 
     def end_all(self) -> str:
         """Kill what is left of them; returns what they said last, for a test that failed."""

@@ -34,6 +34,7 @@ def test_whatever_is_killed_or_sleeps_each_execution_ends_once(seed: int, instal
         allowed = {State.COMPLETED, State.CANCELLED} if execution_id in cancelled else {State.COMPLETED}
         assert installation.state(execution_id) in allowed
     assert queue.views.dead() == []
+    installation.probe()
 
 
 def harm(chance: random.Random, installation: Installation, worker: Member) -> Member:

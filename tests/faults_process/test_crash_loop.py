@@ -37,7 +37,7 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
     queue = installation.queue
     queue.controls.change_setting("max_crashes", max_crashes)
     queue.controls.change_setting("lease_ttl_ms", 1_000)
-    queue.controls.change_setting("max_concurrent_executions", 1)
+    queue.controls.change_setting("max_concurrent_executions", 1, lane=LANE)
     for band, actor in ((1, "deadly"), (3, "harmless")):
         queue.transitions.park(Candidate(actor, LANE, band, actor, message=message(actor)))
     crashes = 0
@@ -47,6 +47,7 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
             threads=1,
             environment={"DEADLY_REDIS_URL": redis_url, "PYTHONPATH": ":".join(sys.path)},
             ready=None,
+            lane=LANE,
         )
         wait_until(partial(is_over, installation, worker), timeout_seconds=20, what="a crash, or the end")
         crashes += worker.process.poll() is not None
@@ -56,3 +57,4 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
     assert installation.meta("deadly")["attempt"] == str(max_crashes + 1)
     assert queue.views.dead() == ["deadly"]
     Invariants().check(read_dump(installation.client, queue.scripts.keys), one_step=False)
+    installation.probe(LANE)

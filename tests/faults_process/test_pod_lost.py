@@ -23,6 +23,7 @@ def test_f23_a_pod_that_was_deleted_while_nobody_watched_is_tried_again(installa
     installation.wait_until_settled([execution_id])
     assert installation.state(execution_id) is State.COMPLETED
     assert installation.runs(execution_id) == [1, 2]
+    installation.probe()
 
 
 def test_a_pod_whose_node_was_lost_while_nobody_watched_is_tried_again(installation: Installation) -> None:
@@ -42,3 +43,4 @@ def test_a_pod_whose_node_was_lost_while_nobody_watched_is_tried_again(installat
     assert first.outcome.reason is Reason.NODE_LOST
     assert first.acknowledged, "the log of the lost attempt is kept"
     assert second.outcome is not None
+    installation.probe()

@@ -23,3 +23,4 @@ def test_f29_a_rolling_restart_under_load_loses_nothing(installation: Installati
     assert {installation.state(execution_id) for execution_id in ids} == {State.COMPLETED}
     assert all(len(installation.runs(execution_id)) == 1 for execution_id in ids)
     assert installation.queue.views.dead() == []
+    installation.probe()

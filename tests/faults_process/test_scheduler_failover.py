@@ -42,7 +42,7 @@ def test_schedulers_take_over_from_one_that_sleeps_is_killed_or_ends(installatio
     wait_until(lambda: leads(installation, second), timeout_seconds=TAKEN_OVER_SECONDS + 1, what="the second leader")
     first.go_on()
     stale = installation.queue.maintenance.under(asleep[1], asleep[0])
-    for repair in (stale.reap, stale.promote, stale.sweep, stale.refresh, stale.wake):
+    for repair in (stale.reap, stale.promote, stale.sweep, stale.wake):
         with pytest.raises(NotLeader):
             repair()
 

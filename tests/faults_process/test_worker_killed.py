@@ -42,6 +42,7 @@ def test_f1_a_worker_killed_at_its_admission_leaves_no_slot_taken(
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
     assert len(installation.runs(EXECUTION)) == 1
+    installation.probe()
 
 
 def test_f2_a_worker_killed_before_the_creation_leaves_no_pod(installation: Installation, proxy: Proxy) -> None:
@@ -51,6 +52,7 @@ def test_f2_a_worker_killed_before_the_creation_leaves_no_pod(installation: Inst
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
     assert installation.runs(EXECUTION) == [2]
+    installation.probe()
 
 
 def test_f2_a_pod_whose_creator_was_killed_is_found_and_runs_on(installation: Installation, proxy: Proxy) -> None:
@@ -66,6 +68,7 @@ def test_f2_a_pod_whose_creator_was_killed_is_found_and_runs_on(installation: In
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
     assert installation.runs(EXECUTION) == [1]
+    installation.probe()
 
 
 def test_f2_a_pod_whose_attempt_is_over_does_not_run_beside_the_next(installation: Installation, proxy: Proxy) -> None:
@@ -81,6 +84,7 @@ def test_f2_a_pod_whose_attempt_is_over_does_not_run_beside_the_next(installatio
     installation.wait_until_settled([EXECUTION])
     assert installation.runs(EXECUTION) == [1, 2]
     assert installation.state(EXECUTION) is State.CANCELLED
+    installation.probe()
 
 
 def test_f1_a_worker_killed_after_the_hand_over_is_not_needed_any_more(
@@ -92,6 +96,7 @@ def test_f1_a_worker_killed_after_the_hand_over_is_not_needed_any_more(
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
     assert installation.runs(EXECUTION) == [1]
+    installation.probe()
 
 
 def test_f1_a_report_that_was_lost_with_its_worker_is_made_again(installation: Installation, proxy: Proxy) -> None:
@@ -101,6 +106,7 @@ def test_f1_a_report_that_was_lost_with_its_worker_is_made_again(installation: I
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
     assert installation.runs(EXECUTION) == [1]
+    installation.probe()
 
 
 def test_f3_a_worker_killed_between_result_and_acknowledgement_changes_nothing(
@@ -116,6 +122,7 @@ def test_f3_a_worker_killed_between_result_and_acknowledgement_changes_nothing(
     assert installation.queue.views.result(EXECUTION) == result
     assert installation.meta(EXECUTION) == meta
     assert installation.runs(EXECUTION) == [1]
+    installation.probe()
 
 
 def test_f20_a_cancellation_between_creation_and_hand_over_ends_the_pod(
@@ -131,6 +138,7 @@ def test_f20_a_cancellation_between_creation_and_hand_over_ends_the_pod(
     moment.pass_on()
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.CANCELLED
+    installation.probe()
 
 
 def test_f20_a_cancellation_whose_worker_was_killed_is_finished_by_another(
@@ -148,3 +156,4 @@ def test_f20_a_cancellation_whose_worker_was_killed_is_finished_by_another(
     installation.members.worker()
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.CANCELLED
+    installation.probe()

@@ -27,6 +27,7 @@ def test_f4_a_worker_that_slept_past_its_lease_leaves_no_pod_of_its_stale_attemp
     sleeper.wait_until_it_says("pod_not_handed_over")
     installation.wait_until_settled([EXECUTION])
     assert (installation.meta(EXECUTION), installation.queue.views.result(EXECUTION)) == before
+    installation.probe()
 
 
 def test_a_watcher_that_slept_past_its_lock_stops_and_one_watch_remains(installation: Installation) -> None:
@@ -52,3 +53,4 @@ def test_a_watcher_that_slept_past_its_lock_stops_and_one_watch_remains(installa
     installation.wait_until_settled([execution_id])
     assert installation.state(execution_id) is State.COMPLETED
     wait_until(lambda: installation.queued("watch_completions") == 1, what="a single watch")
+    installation.probe()

@@ -28,6 +28,7 @@ def test_workers_without_a_scheduler_promote_sweep_and_revive_the_watch(installa
     queue.controls.change_setting("stale_timeout_seconds", None)
     installation.wait_until_settled([stale.execution_id, later.execution_id, running])
     assert installation.state(running) is State.COMPLETED
+    installation.probe()
     assert worker.terminate() == 0
 
 
@@ -35,6 +36,7 @@ def test_a_worker_with_a_single_thread_runs_executions_all_the_same(installation
     installation.members.worker(threads=1)
     ids = [installation.submit("true") for _ in range(3)]
     installation.wait_until_settled(ids)
+    installation.probe()
 
 
 def test_configured_values_are_where_it_starts_and_an_operators_change_survives(installation: Installation) -> None:

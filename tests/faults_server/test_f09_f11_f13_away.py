@@ -43,8 +43,8 @@ def ended(client: redis.Redis) -> list[int]:
     return [int(place) for place in said]
 
 
-def settled(queue: ExecutionQueueService, count: int, worker: Process, log: Path) -> None:
-    """Everything ran, under its limit and in order, and the worker that began still works."""
+def settled(queue: ExecutionQueueService, count: int, worker: Process, log: Path, *, limit: int = LIMIT) -> None:
+    """Everything ran, under its limit and in order, and the worker that began still lives."""
 
     def drained() -> bool:
         assert worker.poll() is None, f"the worker ended with {worker.returncode}:\n{log.read_text()[-3000:]}"
@@ -53,7 +53,7 @@ def settled(queue: ExecutionQueueService, count: int, worker: Process, log: Path
     wait_until(drained, timeout_seconds=120, what="the end of the backlog")
     assert sorted(set(ended(queue.scripts.client))) == list(range(count))
     assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 0}
-    history = History(LIMIT, {}).read(queue.views.journal())
+    history = History(limit, {}).read(queue.views.journal())
     assert history.living() == []
     assert queue.views.dead() == []
 
@@ -61,7 +61,7 @@ def settled(queue: ExecutionQueueService, count: int, worker: Process, log: Path
 @pytest.fixture
 def queue(client: redis.Redis) -> ExecutionQueueService:
     """The application's queue, with a low limit."""
-    queue = ExecutionQueueService(client)
+    queue = ExecutionQueueService(client, lane="default")
     queue.controls.change_setting("max_concurrent_executions", LIMIT)
     return queue
 
@@ -76,6 +76,7 @@ def test_f9_a_server_that_sleeps_for_25_s_finds_its_workers_alive(
     time.sleep(25)  # the fault itself, not a wait for something
     server.signal(signal.SIGCONT)
     settled(queue, 400, worker, workers.log(0))
+    workers.probe(queue)
 
 
 @pytest.mark.parametrize("seconds", [8, 60])
@@ -96,6 +97,7 @@ def test_f11_workers_find_a_server_again_that_refused_connections(
         assert len(ended(client)) < 400, "it was away"
         proxy.refuses = False
         settled(queue, 400, worker, workers.log(0))
+        workers.probe(queue)
 
 
 def test_f13_workers_far_from_a_server_never_pass_a_limit(
@@ -109,4 +111,5 @@ def test_f13_workers_far_from_a_server_never_pass_a_limit(
         first, second = (workers.start(url=proxy.url, threads=THREADS) for _ in range(2))
         settled(queue, 30, first, workers.log(0))
         assert second.poll() is None
+        workers.probe(queue)
         assert proxy.lost > 0

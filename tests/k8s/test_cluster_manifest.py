@@ -51,7 +51,7 @@ def test_a_program_is_never_root_and_gains_no_privilege() -> None:
 
 def test_a_program_sees_no_token_no_service_and_nothing_of_its_host() -> None:
     pod = pod_of()["spec"]
-    off = ("automountServiceAccountToken", "enableServiceLinks", "hostNetwork", "hostPID", "hostIPC", "hostUsers")
+    off = ("automountServiceAccountToken", "enableServiceLinks", "hostNetwork", "hostPID", "hostIPC")
     assert {pod[name] for name in off} == {False}
     assert not any("hostPath" in volume for volume in pod["volumes"])
 
@@ -70,10 +70,14 @@ def test_a_sandbox_an_account_and_secrets_come_from_the_settings_only() -> None:
     plain = pod_of()["spec"]
     assert not {"runtimeClassName", "serviceAccountName"} & plain.keys()
     update = {"runtime_class": "gvisor", "service_account": "nobody", "image_pull_secrets": ("registry",)}
-    pod = pod_of(SETTINGS.model_copy(update=update | {"user_namespaces": False}))["spec"]
+    pod = pod_of(SETTINGS.model_copy(update=update))["spec"]
     assert (pod["runtimeClassName"], pod["serviceAccountName"]) == ("gvisor", "nobody")
     assert pod["imagePullSecrets"] == [{"name": "registry"}]
-    assert "hostUsers" not in pod
+
+
+def test_a_user_namespace_is_there_only_if_it_was_asked_for() -> None:
+    assert "hostUsers" not in pod_of()["spec"], "where nodes have none, no pod would start"
+    assert pod_of(SETTINGS.model_copy(update={"user_namespaces": True}))["spec"]["hostUsers"] is False
 
 
 def test_a_pod_runs_once_for_its_timeout_rounded_up() -> None:

@@ -48,6 +48,16 @@ def test_a_program_that_ends_well_completes_with_its_output_and_times(pods: Loca
     assert (status.phase, status.uid) == (PodPhase.SUCCEEDED, created.uid)
 
 
+def test_the_attempts_of_an_execution_are_found_and_no_others(pods: LocalPods) -> None:
+    names = [
+        pods.create(spec("true", execution_id=name, attempt=attempt)).name
+        for name, attempt in (("job", 1), ("job", 12), ("job-1", 1), ("JOB", 1))
+    ]
+    assert sorted(pod.name for pod in pods.attempts("job")) == sorted(names[:2])
+    assert {pod.attempt for pod in pods.attempts("job")} == {1, 12}
+    assert pods.attempts("unheard-of") == []
+
+
 def test_an_exit_code_is_reported(pods: LocalPods) -> None:
     outcome = outcome_of(pods, spec("exit 42"))
     assert (outcome.exit_code, outcome.signal, outcome.reason) == (42, None, Reason.ERROR)

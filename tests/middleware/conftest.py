@@ -13,11 +13,8 @@ from bandmaster.scheduler.connection import client_of
 
 @pytest.fixture
 def queue(redis_client: redis.Redis) -> ExecutionQueueService:
-    """The queue on an empty database, with room for everything a test sends."""
-    queue = ExecutionQueueService(redis_client)
-    queue.controls.change_setting("max_concurrent_executions", 1000)
-    queue.controls.change_setting("max_executions_per_user", 100_000)
-    return queue
+    """The queue on an empty database, as the application's lane sees it."""
+    return ExecutionQueueService(redis_client, lane="default")
 
 
 @pytest.fixture

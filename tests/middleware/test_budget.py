@@ -4,15 +4,16 @@ import threading
 from collections.abc import Sequence
 
 import pytest
+from dramatiq.threading import raise_thread_exception  # pyright: ignore[reportUnknownVariableType]
 
 from bandmaster.middleware.budget import Budget
 from waiting import wait_until
 
 
-def waiting(budget: Budget, party: str, most: int = 1) -> tuple[threading.Thread, list[int]]:
+def waiting(budget: Budget, party: str, most: int = 1, *, seconds: float = 10.0) -> tuple[threading.Thread, list[int]]:
     """A thread that waits for permits; what it got is put into the list."""
     got: list[int] = []
-    thread = threading.Thread(target=lambda: got.append(budget.take(party, most, 10.0)), daemon=True)
+    thread = threading.Thread(target=lambda: got.append(budget.take(party, most, seconds)), daemon=True)
     before = len(waiters(budget))
     thread.start()
     wait_until(lambda: len(waiters(budget)) > before or got, what="the thread waits")
@@ -94,6 +95,37 @@ def test_who_gave_up_waiting_is_given_nothing(budget: Budget) -> None:
     assert budget.take("b", 1, 0.0) == 0
     budget.give("a")
     assert (budget.free, budget.held("b")) == (1, 0)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("given_first", [False, True])
+def test_who_dies_while_it_waits_takes_no_permit_along(budget: Budget, given_first: bool) -> None:
+    budget.take("a", 4, 0.0)
+    thread, got = waiting(budget, "b", seconds=0.5)
+    raise_thread_exception(thread.ident, SystemExit)  # it comes when the wait is over
+    if given_first:
+        budget.give("a")
+    thread.join(10)
+    if not given_first:
+        budget.give("a")
+    assert got == []
+    assert (budget.free, budget.held("b"), len(waiters(budget))) == (1, 0, 0)
+
+
+def test_who_waits_until_a_permit_is_free_is_told_of_those_that_no_party_waits_for(budget: Budget) -> None:
+    budget.take("a", 4, 0.0)
+    told: list[bool] = []
+    looking = threading.Thread(target=lambda: told.append(budget.wait_until_free(10.0)), daemon=True)
+    looking.start()
+    thread, got = waiting(budget, "b")
+    budget.give("a")
+    thread.join(10)
+    assert (got, told) == ([1], [])
+    budget.give("a")
+    looking.join(10)
+    assert told == [True]
+    assert budget.free == 1, "it was not taken"
+    assert not Budget().wait_until_free(0.0)
 
 
 def test_more_cannot_be_given_back_than_is_held(budget: Budget) -> None:

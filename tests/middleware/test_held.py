@@ -12,7 +12,9 @@ from waiting import wait_until
 
 
 def added(held: Held, name: str = "x", attempt: int = 1, *, lease_ms: int = 30_000, age_seconds: float = 0.0) -> Entry:
-    return held.add(Grant(name, attempt, lease_ms, None, None), "lane", time.monotonic() - age_seconds)
+    return held.add(
+        Grant(name, attempt, f"caller:{attempt}", "lane", lease_ms, None, None), time.monotonic() - age_seconds
+    )
 
 
 def test_a_body_begins_once_under_a_grant_that_is_held() -> None:
@@ -31,7 +33,7 @@ def test_a_body_does_not_begin_after_its_lease_by_this_process_own_clock() -> No
 
 def test_a_lease_counts_from_before_the_call_that_gave_it() -> None:
     sent = time.monotonic()
-    entry = Held().add(Grant("x", 1, 2000, None, None), "lane", sent)
+    entry = Held().add(Grant("x", 1, "caller:1", "lane", 2000, None, None), sent)
     assert entry.deadline == sent + 2
 
 
@@ -63,6 +65,16 @@ def test_an_entry_of_another_attempt_is_another() -> None:
     held = Held()
     first, second = added(held, attempt=1), added(held, attempt=2)
     assert held.drop(first)
+    assert held.has(second)
+
+
+def test_an_attempt_that_was_given_twice_is_held_twice_each_with_its_permit() -> None:
+    held = Held()
+    grants = [Grant("x", 1, nonce, "lane", 30_000, None, None) for nonce in ("caller:1", "caller:2")]
+    first, second = (held.add(grant, time.monotonic(), has_permit=True) for grant in grants)
+    assert held.all() == [first, second]
+    assert held.drop(first)
+    assert not held.drop(first)
     assert held.has(second)
 
 
@@ -133,7 +145,7 @@ def test_an_interrupt_that_comes_with_the_end_reaches_no_hook() -> None:
         frames = sys._current_frames  # pyright: ignore[reportPrivateUsage]  # nothing else says where a thread is
         wait_until(lambda: frames()[entry.thread_id].f_code.co_name == "end", what="the body ends")
         entry.cancelled = True
-        interrupt(entry.thread_id)
+        interrupt(entry.thread_id, None, lambda: False)
     thread.join(10)
     assert outcome == ["undisturbed"]
 

@@ -8,13 +8,15 @@ from typing import Final
 
 import dramatiq
 import pytest
-from dramatiq import MessageProxy
+from dramatiq import Broker, MessageProxy
 from working import running
 
 from bandmaster import BandedRedisBroker
+from bandmaster.middleware.held import GrantedMessage
 from bandmaster.middleware.lane import LaneConsumer
 from bandmaster.middleware.liveness import Progress
 from bandmaster.middleware.pulse import WorkerPulse
+from bandmaster.middleware.pump import Pump
 from bandmaster.middleware.upkeep import Upkeep
 from bandmaster.scheduler.connection import client_of
 from bandmaster.scheduler.pulse import READY, WAITS
@@ -55,7 +57,7 @@ def hang() -> Iterator[Hang]:
 
 
 def add_pulse(broker: BandedRedisBroker, folder: Path, url: str) -> None:
-    client = client_of(url, socket_timeout_seconds=1, retries=0)
+    client = client_of(url, socket_timeout_seconds=1)
     broker.add_middleware(WorkerPulse(broker.process, client, folder, every_seconds=0.05, stuck_seconds=STUCK_SECONDS))
 
     @dramatiq.actor(band="HIGH", broker=broker)
@@ -135,6 +137,25 @@ def test_a_heartbeat_that_hangs_stops_the_pulse(
         return original(upkeep)
 
     monkeypatch.setattr(Upkeep, "round", hanging)
+    add_pulse(broker, tmp_path, redis_url)
+    with running(broker):
+        beats(tmp_path)
+        hang.begin()
+        has_stopped(tmp_path)
+        hang.end()
+        beats(tmp_path)
+
+
+def test_a_pump_that_hangs_stops_the_pulse(
+    broker: BandedRedisBroker, redis_url: str, tmp_path: Path, hang: Hang, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Pump.round
+
+    def hanging(pump: Pump, broker: Broker, longest_seconds: float) -> list[GrantedMessage]:
+        hang.pass_through()
+        return original(pump, broker, longest_seconds)
+
+    monkeypatch.setattr(Pump, "round", hanging)
     add_pulse(broker, tmp_path, redis_url)
     with running(broker):
         beats(tmp_path)

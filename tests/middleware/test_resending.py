@@ -1,9 +1,11 @@
 """A body that sends under its own id: its retry if it asks for what was admitted, else a duplicate like any other's."""
 
+from collections.abc import Callable
 from typing import Any
 
 import dramatiq
 import pytest
+from dramatiq.middleware import CurrentMessage
 from working import running
 
 from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
@@ -89,3 +91,60 @@ def test_the_same_actor_with_other_arguments_and_the_same_gates_is_its_retry(
         broker.join("default", timeout=20_000)
     assert steps == [1, 2, 3]
     assert queue.views.meta(EXECUTION)["attempt"] == "3"
+
+
+def resend(number: int) -> None:
+    """Send what runs once more."""
+    message = CurrentMessage.get_current_message()
+    assert message is not None
+    broker = dramatiq.get_broker()
+    broker.enqueue(message)
+
+
+def retry_at_once(number: int) -> None:
+    """Ask Dramatiq for it."""
+    raise dramatiq.Retry(delay=0)
+
+
+@pytest.mark.parametrize("again", [resend, retry_at_once])
+def test_what_asks_for_itself_again_comes_after_what_waits(
+    again: Callable[[int], None], broker: BandedRedisBroker, queue: ExecutionQueueService
+) -> None:
+    broker.add_middleware(CurrentMessage())
+    ran: list[int] = []
+
+    @dramatiq.actor(band="NORMAL")
+    def work(number: int) -> None:
+        ran.append(number)
+        if number == 0 and ran.count(0) < 3:
+            again(number)
+
+    @dramatiq.actor(band="LOW")
+    def later() -> None:
+        ran.append(-1)
+
+    later.send()
+    first = work.send(0)
+    for number in (1, 2):
+        work.send(number)
+    # No bound refuses what was accepted already.
+    queue.controls.change_setting("max_queue_size", 1)
+    with running(broker, threads=1):
+        broker.join("default", timeout=20_000)
+    assert ran == [0, 1, 2, 0, 0, -1]
+    meta = queue.views.meta(first.options["execution_id"])
+    assert (meta["state"], meta["attempt"]) == (State.COMPLETED, "3")
+
+
+def test_what_was_taken_from_a_body_keeps_its_place(broker: BandedRedisBroker, queue: ExecutionQueueService) -> None:
+    @dramatiq.actor(band="NORMAL")
+    def work() -> None: ...
+
+    names = [work.send().message_id for _ in range(2)]
+    for kind in ("retry", "hand_back", "infrastructure"):
+        (grant,) = queue.transitions.admit(("default",), 1, lease_ms=60_000).grants
+        assert grant.execution_id == names[0]
+        queue.transitions.prepare_retry(grant.execution_id, grant.attempt, kind, holder=grant.nonce).run()
+    (grant,) = queue.transitions.admit(("default",), 1, lease_ms=60_000).grants
+    queue.transitions.prepare_retry(grant.execution_id, grant.attempt, "requeue", holder=grant.nonce).run()
+    assert queue.views.pending() == [names[1], names[0]]

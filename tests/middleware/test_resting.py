@@ -1,13 +1,12 @@
 """A consumer that got less than it asked for waits to be woken: nothing more can be admitted until a token says so."""
 
-from typing import Any
-
 import dramatiq
 import pytest
 import redis
+from counting import calls
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.lane import LIST_TOKEN
+from bandmaster.middleware.wake_list import LIST_TOKEN
 
 RESTS_MS = 300
 
@@ -15,11 +14,6 @@ RESTS_MS = 300
 @pytest.fixture
 def broker(redis_client: redis.Redis, redis_url: str) -> BandedRedisBroker:
     return BandedRedisBroker(url=redis_url)
-
-
-def calls(client: redis.Redis, command: str) -> int:
-    statistics: Any = client.info("commandstats")
-    return statistics.get(f"cmdstat_{command}", {}).get("calls", 0)
 
 
 def test_it_does_not_ask_in_vain_and_is_woken(broker: BandedRedisBroker, redis_client: redis.Redis) -> None:

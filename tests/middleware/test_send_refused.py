@@ -8,6 +8,7 @@ import dramatiq
 import pytest
 import redis
 from dramatiq import Broker, Message
+from dramatiq.middleware import Middleware
 from working import plain_redis_broker, stub_broker
 
 from bandmaster import (
@@ -19,6 +20,7 @@ from bandmaster import (
     QueueRejected,
     UserLimitExceeded,
 )
+from bandmaster.middleware.misspelt import meant_by
 from bandmaster.scheduler.connection import client_of
 
 
@@ -49,14 +51,22 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a lane, which is the actor's": ({"lane": "other"}, "lane: is not an option of a message"),
     "everything as a gate": ({"gates": ["*"]}, "gate: .* is no gate"),
     "a lane as a gate": ({"gates": ["lane:default"]}, "a lane can only be paused"),
+    "a misspelt band": ({"band": "CRITCAL"}, "band: 'CRITCAL' is not a priority; CRITICAL is meant, perhaps"),
+    "a user by another name": ({"user": "ann"}, "user: no option .*; user_id is meant, perhaps"),
+    "one gate": ({"gate": "a"}, "gate: no option .*; gates is meant"),
+    "a misspelt time": ({"schedule_at": "2030-01-01T00:00:00Z"}, "schedule_at: no option .*; scheduled_at is meant"),
+    "a priority": ({"priority": "HIGH"}, "priority: no option .*; band is meant"),
+    "a countdown": ({"countdown": 5}, "countdown: no option .*; delay is meant"),
     "an id with a space": ({"execution_id": "a b"}, "execution_id: 'a b' is not an execution id"),
     "an id with a newline": ({"execution_id": "a\nb"}, r"execution_id: 'a\\nb' is not an execution id"),
     "an id that is too long": ({"execution_id": "x" * 129}, "is not an execution id"),
     "an id that is no text": ({"execution_id": 5}, "execution_id: 5 is not an execution id"),
     "an empty user": ({"user_id": ""}, "user_id: '' is not a user's id"),
-    "a user that is no text": ({"user_id": 7}, "user_id: 7 is not a user's id"),
+    "a user that is no text": ({"user_id": 7.5}, "user_id: 7.5 is not a user's id"),
+    "a user that is a bool": ({"user_id": True}, "user_id: True is not a user's id"),
     "gates that are one text": ({"gates": "disk"}, "gates: 'disk' is no list of gates"),
-    "a gate with a space": ({"gates": ["a b"]}, "gate: 'a b' is not a gate's key"),
+    "a gate with a newline": ({"gates": ["a\nb"]}, r"gate: 'a\\nb' is not a gate's key"),
+    "a blank gate": ({"gates": [" "]}, "gate: ' ' is not a gate's key"),
     "too many gates": ({"gates": [f"g{n}" for n in range(9)]}, "gates: 9 gates; allowed: at most 8"),
     "a gate of no argument's": ({"gates": ["t:{nobody}"]}, "needs argument nobody, which is None"),
     "a gate that is no template": ({"gates": ["t:{"]}, "is no template"),
@@ -71,9 +81,13 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "too many arguments": ({"args": (1, "a", 3)}, "arguments: of actor work: too many"),
     "an argument unfit for a gate": ({"args": (1, {"a": 1})}, "needs argument tenant, which is a value of type dict"),
     "an empty argument of a gate": ({"args": (1, "")}, "needs argument tenant, which is ''"),
-    "an argument with a space in a gate": ({"args": (1, "a b")}, "gate: 'tenant:a b' is not a gate's key"),
+    "an argument too long for a gate": ({"args": (1, "a" * 200)}, "gate: 'tenant:aaa.* is not a gate's key"),
+    "half a surrogate pair in a gate": ({"args": (1, "\ud800")}, "gate: .* is no valid text"),
     "an argument that is no JSON": ({"args": (object(), "a")}, "message: it cannot be encoded"),
-    "a message of more than 1 MiB": ({"args": ("x" * 1024 * 1024, "a")}, "message: it has .* bytes"),
+    "a message of more than 1 MiB": (
+        {"args": ("x" * 1024 * 1024, "a")},
+        "message: it has .* bytes; allowed: at most 1048576, the broker's max_message_bytes",
+    ),
 }
 
 
@@ -91,17 +105,45 @@ def test_what_a_message_may_not_have_is_refused_and_nothing_is_kept(
     assert kept(redis_client) == []
 
 
-@pytest.mark.parametrize("option", ["band", "user_id", "gates", "execution_id", "scheduled_at"])
-def test_an_option_of_ours_on_an_ungated_actor_is_refused(
-    any_broker: Broker, redis_client: redis.Redis, option: str
-) -> None:
-    @dramatiq.actor(broker=any_broker)
-    def ungated() -> None: ...
+class Tenants(Middleware):
+    """An application's own, with an option whose name is near one of ours."""
 
-    value: Any = "x"
-    with pytest.raises(InvalidRequest, match=f"{option}: actor ungated is not gated; allowed: on actors declared with"):
-        ungated.send_with_options(**{option: value})
-    assert kept(redis_client) == []
+    @property
+    def actor_options(self) -> set[str]:
+        return {"user"}
+
+
+def test_an_option_that_a_middleware_declares_or_that_is_far_from_ours_is_no_misspelling(any_broker: Broker) -> None:
+    any_broker.add_middleware(Tenants())
+
+    @dramatiq.actor(broker=any_broker, band="HIGH")
+    def work() -> None: ...
+
+    sent = work.send_with_options(user="ann", trace="x", tenant="y", max_retries=3)
+    assert {"user": "ann", "trace": "x", "tenant": "y", "max_retries": 3}.items() <= sent.options.items()
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    {
+        "bands": "band",
+        "Band": "band",
+        "bnad": "band",
+        "gaets": "gates",
+        "userid": "user_id",
+        "exection_id": "execution_id",
+        "scheduled": "scheduled_at",
+        "scheduledAt": "scheduled_at",
+        "delays": "delay",
+    }.items(),
+)
+def test_a_name_near_an_option_of_ours_means_it(name: str, option: str) -> None:
+    assert meant_by(name) == option
+
+
+@pytest.mark.parametrize("name", ["eta", "retries", "pipe_target", "redis_message_id", "date", "user_agent"])
+def test_other_names_are_left_alone(name: str) -> None:
+    assert meant_by(name) is None
 
 
 BAD_ACTORS: dict[str, tuple[dict[str, Any], str]] = {
@@ -125,19 +167,19 @@ def test_an_actor_with_a_bad_option_is_not_declared(any_broker: Broker, options:
     assert "work" not in any_broker.actors
 
 
-def test_a_message_object_can_be_sent_once(any_broker: Broker, redis_client: redis.Redis) -> None:
+def test_a_message_that_names_its_execution_can_be_sent_once(any_broker: Broker, redis_client: redis.Redis) -> None:
     @dramatiq.actor(broker=any_broker, band="HIGH")
     def work() -> None: ...
 
-    message: Message[None] = work.message()
+    message: Message[None] = work.message_with_options(execution_id="order-7")
     any_broker.enqueue(message)
-    with pytest.raises(DuplicateExecution, match=message.message_id):
+    with pytest.raises(DuplicateExecution, match="order-7"):
         any_broker.enqueue(message)
-    assert ExecutionQueueService(redis_client).get_queue_status()["queue_depth"] == 1
+    assert ExecutionQueueService(redis_client, lane="default").get_queue_status()["queue_depth"] == 1
 
 
 def test_a_full_queue_and_a_users_limit_refuse_and_keep_nothing(any_broker: Broker, redis_client: redis.Redis) -> None:
-    queue = ExecutionQueueService(redis_client)
+    queue = ExecutionQueueService(redis_client, lane="default")
     queue.controls.change_setting("max_executions_per_user", 1)
     queue.controls.change_setting("max_queue_size", 2)
 
@@ -164,7 +206,7 @@ def test_many_are_sent_together_each_for_itself(broker: BandedRedisBroker, queue
     results = broker.send_many(
         [
             work.message("a"),
-            work.message("a b"),
+            work.message("a" * 200),
             ungated.message(),
             work.message_with_options(args=("b",), execution_id="twice"),
             work.message_with_options(args=("b",), execution_id="twice"),

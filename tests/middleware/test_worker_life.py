@@ -142,7 +142,11 @@ def kill(threads: list[Any]) -> None:
     for thread in threads:
         raise_thread_exception(thread.ident, SystemExit)
     for thread in threads:
-        wait_until(lambda t=thread: not t.is_alive(), what=f"{thread} is dead")
+        thread.join(5)
+        while thread.is_alive():
+            # Python drops an exception that comes while a destructor runs.
+            raise_thread_exception(thread.ident, SystemExit)
+            thread.join(5)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -154,9 +158,14 @@ def test_threads_that_die_are_replaced(broker: BandedRedisBroker) -> None:
         ran.append(number)
 
     with running(broker, threads=1) as worker:
-        heartbeat = broker.process._heartbeat  # pyright: ignore[reportPrivateUsage]
-        kill([heartbeat._thread])  # pyright: ignore[reportPrivateUsage]
-        wait_until(lambda: heartbeat.is_running, what="a consumer starts the heartbeat anew")
+        heartbeat = broker.process._heartbeat.rounds  # pyright: ignore[reportPrivateUsage]
+        pump = broker.process._pumping  # pyright: ignore[reportPrivateUsage]
+        # A thread that dies while it connects leaves its socket to the collector: let all have connected.
+        work.send(0)
+        work.send_with_options(args=(0,), delay=50)
+        broker.join("default", timeout=30_000)
+        kill([heartbeat.thread, pump.thread])
+        wait_until(lambda: heartbeat.is_running and pump.is_running, what="a consumer starts both anew")
         kill([worker.workers[0], worker.consumers["default"], worker.consumers["default.DQ"]])
         work.send(1)
         work.send_with_options(args=(2,), delay=50)
@@ -164,7 +173,7 @@ def test_threads_that_die_are_replaced(broker: BandedRedisBroker) -> None:
         assert broker.process.budget.free == 1
         alive = [worker.workers[0], *worker.consumers.values()]
         assert all(thread.is_alive() for thread in alive)
-    assert sorted(ran) == [1, 2]
+    assert sorted(ran) == [0, 0, 1, 2]
 
 
 def test_consumers_take_up_again_after_their_connections_were_cut(
@@ -200,6 +209,7 @@ def test_an_ungated_actor_runs_as_on_any_broker_where_nothing_is_gated(
     broker: BandedRedisBroker, redis_client: redis.Redis
 ) -> None:
     ran: list[int] = []
+    before = set(redis_client.keys("exec_queue:*"))  # type: ignore[call-overload]
 
     @dramatiq.actor
     def plain(number: int) -> None:
@@ -211,7 +221,7 @@ def test_an_ungated_actor_runs_as_on_any_broker_where_nothing_is_gated(
         broker.join("default", timeout=20_000)
         assert broker.process.budget.free == 4, "no permit is taken where there is no lane"
     assert sorted(ran) == [1, 2]
-    assert redis_client.keys("exec_queue:[^sm]*") == []
+    assert set(redis_client.keys("exec_queue:*")) == before  # type: ignore[call-overload]
 
 
 def test_an_actor_may_become_gated_while_the_worker_runs(broker: BandedRedisBroker) -> None:

@@ -16,9 +16,11 @@ WORKER_TIMEOUT_MS = 100
 
 
 @contextmanager
-def running(broker: Broker, *, threads: int = 4, **options: Any) -> Generator[Worker]:
+def running(
+    broker: Broker, *, threads: int = 4, timeout_ms: int = WORKER_TIMEOUT_MS, **options: Any
+) -> Generator[Worker]:
     """A worker in this process; when it is idle at the end, no permit may be missing."""
-    worker = Worker(broker, worker_timeout=WORKER_TIMEOUT_MS, worker_threads=threads, **options)
+    worker = Worker(broker, worker_timeout=timeout_ms, worker_threads=threads, **options)
     worker.start()
     try:
         yield worker

@@ -1,5 +1,6 @@
 """The engine and the naive model side by side: what every rule of the state machine needs, and the check after each."""
 
+from collections import Counter
 from typing import Any, Final
 
 import redis
@@ -7,27 +8,33 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from bandmaster.scheduler.states import State
+from model.clock import START_MS
+from model.dump import Dump
 from model.engine import Engine
 from model.execution import Execution
-from model.invariants import Invariants, left_behind
+from model.invariants import Invariants, key_of, left_behind
 from model.oracle import Oracle
 
 LANES: Final = ("executions", "mail")
 ACTIONS: Final = ("pod", "resize")
 USERS: Final = ("", "ann", "bob lee")
-OWN_GATES: Final = ("tenant:1", "gpu", "licence")
+BY: Final = "an operator"
+OWN_GATES: Final = ("tenant:1", "tenant:2", "tenant:Acme Corp", "gpu")
+KINDS: Final = ("tenant:*", "tenant:*", "action:*", "user:*")
 GATES: Final = (*OWN_GATES, *(f"action:{a}" for a in ACTIONS), *(f"user:{u}" for u in USERS if u))
 PAUSABLE: Final = (*GATES, *(f"lane:{lane}" for lane in LANES), "*", "*", "*")
 ENDS: Final = (State.COMPLETED, State.FAILED, State.TIMEOUT)
-DEFAULTS: Final = {"max_concurrent_executions": 10, "max_queue_size": 10_000, "max_executions_per_user": 100}
 
 deliveries = st.sampled_from((1, 1, 1, 2, 3))
 """How often a call arrives: mostly once; again, if its reply was lost."""
 lanes = st.sampled_from(LANES)
+some_lanes = st.sampled_from((*((lane,) for lane in LANES), LANES, LANES[::-1]))
+holders = st.sampled_from(("", "the grant", "the grant", "another's", "pod:uid-1", "pod:uid-2"))
+"""How a caller names itself beside the attempt."""
 picks = st.integers(0, 40)
 """One of the executions, or of the grants, there are by then; small, so that failures shrink well."""
 
-Grants = list[tuple[str, int, int]]
+Grants = list[tuple[str, int, str, int]]
 
 
 class ModelBase(RuleBasedStateMachine):
@@ -36,23 +43,28 @@ class ModelBase(RuleBasedStateMachine):
     def __init__(self, client: redis.Redis) -> None:
         super().__init__()
         client.flushdb()
-        self.engine = Engine(client)
-        self.oracle = Oracle(self.engine.clock.now_ms)
+        self.oracle = Oracle(START_MS)
+        self.engine = Engine(client, self.oracle.note_call)
         self.checker = Invariants()
         self.given: list[tuple[str, int]] = []
         """Every grant ever made, as (id, attempt): most are stale."""
         self.buried: set[str] = set()
+        self.forgotten: Counter[str] = Counter()
+        """Of each action, how many that nothing is known of any more."""
+        self.ended_and_forgotten: Counter[str] = Counter()
+        self.dropped: dict[str, tuple[int, int]] = {}
+        """Of each action, how many were accepted and had ended when its statistics were dropped."""
         self.max_active: int | None = None
-        """What the last step gave in place of the setting."""
+        """What the last step gave in place of a lane's bound."""
         self.one_step = True
         """Whether the last step made at most one transition of an execution."""
 
     def teardown(self) -> None:
         for execution in self.oracle.executions.values():
             if not execution.ended:
-                self.engine.tell("remove", execution.execution_id)
-            elif execution.dead:
-                self.engine.tell("drop", execution.execution_id)
+                self.engine.tell("remove", execution.execution_id, 0, BY)
+            elif execution.dead_at is not None:
+                self.engine.tell("drop", execution.execution_id, BY)
         dump = self.engine.dump()
         self.checker.check(dump)
         assert left_behind(dump) == {}
@@ -61,6 +73,7 @@ class ModelBase(RuleBasedStateMachine):
         """For the scripts and for the model."""
         self.engine.clock.turn(by_ms)
         self.oracle.now = self.engine.clock.now_ms
+        self.oracle.went_back |= by_ms < 0
 
     def some_id(self, pick: int) -> str:
         """Of an execution that was accepted, or now and then of none."""
@@ -76,6 +89,17 @@ class ModelBase(RuleBasedStateMachine):
         chosen = (current, current, overtaken, self.given)[pick % 4] or self.given
         return chosen[pick % len(chosen)]
 
+    def forget(self, execution: Execution) -> None:
+        """Nothing is known of it any more."""
+        del self.oracle.executions[execution.execution_id]
+        self.checker.forget(execution.execution_id)
+        self.given = [grant for grant in self.given if grant[0] != execution.execution_id]
+        if execution.execution_id in self.buried:
+            self.buried.remove(execution.execution_id)
+            return
+        self.forgotten[execution.action] += 1
+        self.ended_and_forgotten[execution.action] += execution.ended
+
     def observe(self) -> list[str]:
         """Let the model follow what the scripts ended on their own; returns all verbs since the last step."""
         entries = self.engine.new_journal()
@@ -86,25 +110,33 @@ class ModelBase(RuleBasedStateMachine):
 
     def read_grants(self, raw: list[list[Any]]) -> Grants:
         """As the model gives them; each comes with its payload."""
-        for execution_id, _, _, event, message in raw:
+        grants: Grants = []
+        for execution_id, attempt, nonce, lane, lease_ms, event, message in raw:
             assert (event + message).startswith(b"payload"), f"{execution_id} was granted without its payload"
-        grants = [(execution_id.decode(), attempt, lease_ms) for execution_id, attempt, lease_ms, _, _ in raw]
-        self.given += [(execution_id, attempt) for execution_id, attempt, _ in grants]
+            grants.append((execution_id.decode(), attempt, lane.decode(), lease_ms))
+            self.oracle.executions[execution_id.decode()].nonce = nonce.decode()
+        self.given += [(execution_id, attempt) for execution_id, attempt, _, _ in grants]
         return grants
 
-    def agree_on_following(self, lane: str, count: int, lease_ms: int, raw: list[list[Any]]) -> None:
+    def named(self, execution_id: str, holder: str) -> str:
+        """How a holder is given to a script: the grant's own nonce, or what `holder` says."""
+        execution = self.oracle.executions.get(execution_id)
+        return execution.nonce if holder == "the grant" and execution else holder
+
+    def agree_on_following(self, lanes: tuple[str, ...], count: int, lease_ms: int, raw: list[list[Any]]) -> None:
         """What a release admitted is what the naive rule admits; fewer only if another live lane may be better."""
         grants = self.read_grants(raw)
-        live = [other for other in LANES if other != lane and self.oracle.is_live(other)]
-        others_best = min((e.order for other in live for e in self.oracle.eligible(other)), default=None)
-        assert grants == self.oracle.admit(lane, len(grants), lease_ms)
+        others = tuple(other for other in LANES if other not in lanes and self.oracle.is_live(other))
+        live = self.oracle.with_slots(others)
+        others_best = min((e.order for e in self.oracle.eligible(live)), default=None)
+        assert grants == self.oracle.admit(lanes, len(grants), lease_ms)
         if grants and others_best is not None:
             last = self.oracle.executions[grants[-1][0]]
             assert last.order < others_best, "a lane that had a better candidate was passed over"
-        left_over = self.oracle.admissible(lane) if len(grants) < count else []
+        left_over = self.oracle.admissible(lanes) if len(grants) < count else []
         if left_over:
-            others = [e.order for other in live for e in self.oracle.pending(other)]
-            assert min(others, default=left_over[0].order) < left_over[0].order, "a slot was left free for nobody"
+            better = [e.order for e in self.oracle.pending(live)]
+            assert min(better, default=left_over[0].order) < left_over[0].order, "a slot was left free for nobody"
 
     @invariant()
     def engine_and_model_agree(self) -> None:
@@ -113,34 +145,59 @@ class ModelBase(RuleBasedStateMachine):
         dump = self.engine.dump()
         self.checker.check(dump, max_active=self.max_active, one_step=self.one_step)
         self.max_active, self.one_step = None, True
-        metas = dump.metas()
-        assert metas.keys() == self.oracle.executions.keys()
+        known = dump.known()
+        assert known.keys() == self.oracle.executions.keys()
         for execution_id, execution in self.oracle.executions.items():
-            meta = metas[execution_id]
-            expected = {
-                "state": execution.state,
-                "band": str(execution.band),
-                "attempt": str(execution.attempt),
-                "crashes": str(execution.crashes),
-            }
+            meta = known[execution_id]
+            expected = {"state": execution.state, "attempt": str(execution.attempt)}
+            if execution.has_record:
+                expected |= {"band": str(execution.band), "crashes": str(execution.crashes)}
+                sent = {name.removeprefix("sent:") for name in meta if name.startswith("sent:")}
+                assert sent == execution.sent
             assert {name: meta.get(name, "0") for name in expected} == expected, execution_id
-            has_payload = f"event:{execution_id}" in dump.keys or f"message:{execution_id}" in dump.keys
-            assert has_payload == execution.has_payload
-        assert dump["pending"].zset == {e.execution_id: e.score for e in self.oracle.pending()}
+            assert (f"event:{execution_id}" in dump.keys) == execution.has_event
+            assert (f"message:{execution_id}" in dump.keys) == execution.has_message
+        for lane in LANES:
+            waiting = {e.execution_id: e.score for e in self.oracle.pending((lane,))}
+            assert dump[key_of(lane, "pending")].zset == waiting
+        self.agree_on_deadlines(dump)
         assert dump["scheduled"].zset == {e.execution_id: e.due for e in self.oracle.in_state(State.SCHEDULED)}
         assert dump["lease"].zset == _leases(self.oracle.in_state(State.RUNNING))
         assert dump["lease:pods"].zset == _leases(self.oracle.in_state(State.POD, State.CANCELLING))
-        assert dump["dead"].set - {*dump["dead"].parts[1::2]} == {
-            e.execution_id for e in self.oracle.executions.values() if e.dead
-        }
+        everything = self.oracle.executions.values()
+        assert dump["dead"].zset == {e.execution_id: e.dead_at for e in everything if e.dead_at is not None}
+        for lane in LANES:
+            posted = {e.execution_id: e.untold_from for e in self.oracle.posted(lane)}
+            assert dump[f"lane:{lane}:outbox"].zset == posted
         for action in ACTIONS:
-            own = [
-                e for e in self.oracle.executions.values() if e.action == action and e.execution_id not in self.buried
-            ]
             statistics = dump[f"action:{action}:stats"].hash
-            assert int(statistics.get("total_enqueued", 0)) == len(own)
-            assert int(statistics.get("total_completed", 0)) == sum(e.ended for e in own)
+            assert (
+                int(statistics.get("total_enqueued", 0)),
+                int(statistics.get("total_completed", 0)),
+            ) == self.counted(action)
+
+    def counted(self, action: str) -> tuple[int, int]:
+        """How many of an action were accepted, and how many ended, since its statistics were dropped."""
+        own = [e for e in self.oracle.executions.values() if e.action == action and e.execution_id not in self.buried]
+        accepted, ended = self.dropped.get(action, (0, 0))
+        return (
+            len(own) + self.forgotten[action] - accepted,
+            sum(e.ended for e in own) + self.ended_and_forgotten[action] - ended,
+        )
+
+    def agree_on_deadlines(self, dump: Dump) -> None:
+        """What may have waited too long is indexed, no later than that; nothing else is, but where a lane's timeout was
+        changed and nobody has swept since.
+        """
+        deadlines, settings = dump["deadlines"].zset, dump["settings"].hash
+        for execution in self.oracle.pending():
+            if key_of(execution.lane, "deadlines_from") in settings:
+                continue
+            found, last = deadlines.get(execution.execution_id), self.oracle.last_start(execution)
+            assert (found is None) == (last is None), execution.execution_id
+            assert found is None or last is None or found <= last or self.oracle.went_back
+        assert deadlines.keys() <= {e.execution_id for e in self.oracle.pending()}
 
 
 def _leases(executions: list[Execution]) -> dict[str, float]:
-    return {e.execution_id: float(e.lease) for e in executions}
+    return {"\n".join([e.execution_id, e.lane, *e.gates]): float(e.lease) for e in executions}

@@ -14,6 +14,8 @@ START_MS: Final = 1_800_000_000_000
 _OWN_LINES: Final = (
     "    local time = call('TIME')\n    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)\n"
 )
+_OWN_PACE: Final = "        local left = LOOKED_A_CALL\n"
+_SLOW_PACE: Final = "        local left = now % 3 == 0 and 1 or 0\n"
 _TURNED_LINE: Final = "    now = tonumber(call('GET', prefix .. ':test-clock'))\n"
 
 
@@ -22,6 +24,13 @@ def turned_includes() -> dict[str, str]:
     own = read_lua("include/time.lua")
     assert own.count(_OWN_LINES) == 1, "include/time.lua reads the time in another way now"
     return {"time": own.replace(_OWN_LINES, _TURNED_LINE)}
+
+
+def slow_includes() -> dict[str, str]:
+    """The same; after its kind's limit rose, a call looks at one closed gate or none, so that games see the others."""
+    own = read_lua("include/raised.lua")
+    assert own.count(_OWN_PACE) == 1, "include/raised.lua goes at another pace now"
+    return turned_includes() | {"raised": own.replace(_OWN_PACE, _SLOW_PACE)}
 
 
 class Clock:

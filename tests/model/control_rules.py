@@ -5,14 +5,15 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from model.base import DEFAULTS, GATES, PAUSABLE, ModelBase, deliveries
+from bandmaster.scheduler.states import State
+from model.base import ACTIONS, BY, GATES, KINDS, LANES, PAUSABLE, ModelBase, deliveries, lanes
+from model.waiting_oracle import SEED_BOUNDS, SEED_LANE
 
+MAX_DEAD_MESSAGES: Final = 10_000
 ROUND_MS: Final = 5_000
 PAGE: Final = 200
 LEADERS: Final = ("one", "two")
 LEADER_TTL_MS: Final = 3_600_000
-PAYLOAD_NEARLY_GONE_SECONDS: Final = 60
-BANDS: Final = range(5)
 
 
 class ControlRules(ModelBase):
@@ -39,50 +40,111 @@ class ControlRules(ModelBase):
 
     @rule()
     def what_waits_grows_old(self) -> None:
-        self.turn_clock(self.oracle.settings["stale_timeout_seconds"] * 1000 + 1)
+        self.turn_clock(self.oracle.bounds[SEED_LANE]["stale_timeout_seconds"] * 1000 + 1)
 
     @rule(gate=st.sampled_from(GATES), limit=st.sampled_from((None, 0, 1, 1, 2)))
     def limit(self, gate: str, limit: int | None) -> None:
         held = sum(e.holds and gate in e.gates for e in self.oracle.executions.values())
-        assert self.engine.tell("limit", gate, "" if limit is None else limit) == held
+        assert self.engine.tell("limit", gate, "" if limit is None else limit, BY) == held
         if limit is None:
             self.oracle.limits.pop(gate, None)
         else:
             self.oracle.limits[gate] = limit
 
+    @rule(kind=st.sampled_from(KINDS), limit=st.sampled_from((None, 0, 1, 1, 2)))
+    def limit_a_kind(self, kind: str, limit: int | None) -> None:
+        assert self.engine.tell("limit", kind, "" if limit is None else limit, BY) == 0
+        if limit is None:
+            self.oracle.limits.pop(kind, None)
+        else:
+            self.oracle.limits[kind] = limit
+
+    @rule(
+        replaced=st.sampled_from((*((lane,) for lane in LANES), LANES)),
+        declared=st.dictionaries(
+            st.tuples(st.sampled_from(LANES), st.sampled_from((*KINDS, "tenant:1", "gpu"))),
+            st.integers(0, 2),
+            max_size=3,
+        ),
+    )
+    def declare(self, replaced: tuple[str, ...], declared: dict[tuple[str, str], int]) -> None:
+        own = {(lane, name): limit for (lane, name), limit in declared.items() if lane in replaced}
+        arguments = [part for (lane, name), limit in own.items() for part in (lane, name, limit)]
+        self.oracle.declared |= {
+            lane: {name: limit for (of, name), limit in own.items() if of == lane} for lane in replaced
+        }
+        kinds = {name for name in self.oracle.limits if name.endswith(":*")}
+        defaults = kinds.union(*self.oracle.declared.values())
+        assert self.engine.tell("declare", " ".join(replaced), *arguments) == len(defaults)
+
     @rule(name=st.sampled_from(PAUSABLE))
     def pause(self, name: str) -> None:
-        assert self.engine.tell("pause", name) == int(name not in self.oracle.paused_since)
+        assert self.engine.tell("pause", name, BY) == int(name not in self.oracle.paused_since)
         self.oracle.paused_since.setdefault(name, self.oracle.now)
 
     @rule(name=st.sampled_from(PAUSABLE))
     def resume(self, name: str) -> None:
         since = self.oracle.paused_since.pop(name, None)
-        assert self.engine.tell("resume", name) == int(since is not None)
-        if since is not None:
-            stood_still = max(0, self.oracle.now - since)
-            self.oracle.paused_total[name] = self.oracle.paused_total.get(name, 0) + stood_still
+        assert self.engine.tell("resume", name, BY) == int(since is not None)
+        if since is not None and since < self.oracle.now:
+            self.oracle.pauses.append((name, since, self.oracle.now))
 
     @rule(paused=st.sampled_from(PAUSABLE))
     def resume_what_is_paused(self, paused: str) -> None:
         self.resume(next(iter(self.oracle.paused_since), paused))
 
     @rule(
+        lane=lanes,
         change=st.sampled_from(
             (
-                *(("max_concurrent_executions", value) for value in (1, 2, 4, None)),
+                *(("max_concurrent_executions", value) for value in (0, 1, 2, 4, None)),
                 *(("max_queue_size", value) for value in (3, 6, None)),
                 *(("max_executions_per_user", value) for value in (1, 2, None)),
-                *(("stale_timeout_seconds", value) for value in (60, 3_600)),
-                ("max_crashes", 1),
+                *(("stale_timeout_seconds", value) for value in (60, 3_600, None)),
             )
-        )
+        ),
     )
-    def change_setting(self, change: tuple[str, int | None]) -> None:
+    def change_bound(self, lane: str, change: tuple[str, int | None]) -> None:
         name, value = change
-        code, in_force = self.engine.tell("set", name, "" if value is None else value, 0)
-        self.oracle.settings[name] = DEFAULTS[name] if value is None else value
-        assert (code, float(in_force)) == (b"OK", self.oracle.settings[name])
+        code, in_force = self.engine.tell("set", lane, name, "" if value is None else value, 0, BY)
+        if value is None and lane == SEED_LANE:
+            value = SEED_BOUNDS[name]
+        if value is None:
+            self.oracle.bounds[lane].pop(name, None)
+        else:
+            self.oracle.bounds[lane][name] = value
+        assert (code, in_force) == (b"OK", b"" if value is None else b"%d" % value)
+
+    @rule(value=st.sampled_from((1, 2, 4, None)))
+    def limit_everything(self, value: int | None) -> None:
+        in_force = b"" if value is None else b"%d" % value
+        assert self.engine.tell("set", "", "max_concurrent", in_force, 0, BY) == [b"OK", in_force]
+        self.oracle.max_concurrent = value
+
+    @rule(value=st.sampled_from((0, 1, 2, None)))
+    def keep_so_many(self, value: int | None) -> None:
+        given = "" if value is None else value
+        in_force = MAX_DEAD_MESSAGES if value is None else value
+        answer = self.engine.tell("set", "", "max_dead_messages", given, 0, BY)
+        assert answer == [b"OK", b"%d" % in_force]
+        self.oracle.settings["max_dead_messages"] = in_force
+
+    @rule()
+    def forgive_one_crash(self) -> None:
+        assert self.engine.tell("set", "", "max_crashes", 1, 0, BY) == [b"OK", b"1"]
+        self.oracle.settings["max_crashes"] = 1
+
+    @rule(action=st.sampled_from(ACTIONS))
+    def drop_action(self, action: str) -> None:
+        code = self.engine.tell("drop_action", action, BY)
+        of_it = [e for e in self.oracle.executions.values() if e.action == action]
+        if any(e.state is State.PENDING or e.holds for e in of_it):
+            assert code == b"IN_USE"
+            return
+        counted = self.counted(action)
+        assert code == (b"UNKNOWN" if counted == (0, 0) else b"DROPPED")
+        before = self.dropped.get(action, (0, 0))
+        self.dropped[action] = before[0] + counted[0], before[1] + counted[1]
 
     @rule(leader=st.sampled_from(LEADERS), times=deliveries)
     def elect(self, leader: str, times: int) -> None:
@@ -109,7 +171,7 @@ class ControlRules(ModelBase):
         self.elect(next(other for other in LEADERS if other != leader), 1)
 
     @rule(
-        repair=st.sampled_from(("reap", "promote", "sweep", "refresh", "wake")),
+        repair=st.sampled_from(("reap", "promote", "sweep", "wake")),
         leader=st.sampled_from((None, None, *LEADERS)),
         times=deliveries,
     )
@@ -120,14 +182,9 @@ class ControlRules(ModelBase):
         arguments: dict[str, list[tuple[Any, ...]]] = {
             "reap": [(PAGE,)],
             "promote": [(PAGE,)],
-            "sweep": [(band, "", PAGE) for band in BANDS],
-            "refresh": [(index, "", PAGE) for index in ("pending", "scheduled", "lease", "pod_lease")],
+            "sweep": [(PAGE,)],
             "wake": [()],
         }
-        own = self.engine.scripts.keys
-        payloads = [named(name) for name in self.oracle.executions for named in (own.event, own.message)]
-        for key in payloads if repair == "refresh" else ():
-            self.engine.client.expire(key, PAYLOAD_NEARLY_GONE_SECONDS, xx=True)
         answers = [self.engine.tell(repair, fence, *given, deliveries=times) for given in arguments[repair]]
         if refused:
             assert all(answer == b"STALE_EPOCH" for answer in answers)
@@ -136,9 +193,6 @@ class ControlRules(ModelBase):
             assert answers == [self.oracle.reap(PAGE)]
         elif repair == "promote":
             assert answers == [self.oracle.promote(PAGE)]
-        elif repair == "refresh":
-            left = [self.engine.client.ttl(key) for key in payloads]
-            assert all(ttl < 0 or ttl > PAYLOAD_NEARLY_GONE_SECONDS for ttl in left)
         elif repair == "sweep":
             assert self.observe().count("expire") == sum(answer[0] for answer in answers) or times > 1
             assert not list(self.oracle.expirable()), "something stale was passed over by the sweep"

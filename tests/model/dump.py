@@ -48,6 +48,15 @@ class Dump:
         """Every execution's record."""
         return {key.removeprefix("meta:"): e.hash for key, e in self.keys.items() if key.startswith("meta:")}
 
+    def tombstones(self) -> dict[str, dict[str, str]]:
+        """State and attempt of those that have ended and have no record."""
+        ended = {key.removeprefix("end:"): e.parts[0].split() for key, e in self.keys.items() if key.startswith("end:")}
+        return {name: {"state": state, "attempt": attempt} for name, (state, attempt) in ended.items()}
+
+    def known(self) -> dict[str, dict[str, str]]:
+        """All that is known of every execution."""
+        return self.tombstones() | self.metas()
+
     def contents(self) -> dict[str, tuple[str, frozenset[str] | tuple[str, ...]]]:
         """Every key's contents without the TTLs, which run; a hash or set in no order."""
         return {

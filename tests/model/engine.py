@@ -4,31 +4,35 @@
 is kept as it was sent, so that it may arrive once more when its caller has long gone on.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import redis
 
 from bandmaster.scheduler.library import Script, assemble
 from bandmaster.scheduler.scripts import Argument, Call, Scripts, StaleCall
-from model.clock import Clock, turned_includes
+from model.clock import Clock, slow_includes
 from model.dump import Dump, read_dump
 
 
 class Engine:
     """One queue on one server."""
 
-    def __init__(self, client: redis.Redis) -> None:
+    def __init__(self, client: redis.Redis, note_call: Callable[[], None] = lambda: None) -> None:
+        """`note_call` is told of each call that is made for the first time."""
         self.client = client
-        self.scripts = Scripts(client, replaced_includes=turned_includes())
+        self.note_call = note_call
+        self.scripts = Scripts(client, replaced_includes=slow_includes())
         self.clock = Clock(client, self.scripts.keys)
         self.sent: list[tuple[Script, tuple[Argument, ...]]] = []
-        self._scripts = assemble(turned_includes()).scripts
+        self._scripts = assemble(slow_includes()).scripts
         self._kept: list[Call] = []
         self._journal_at = "-"
 
     def tell(self, name: str, *arguments: Argument, deliveries: int = 1) -> Any:
         """Make a call of a script, which arrives `deliveries` times; its first answer."""
         script = self._scripts[name]
+        self.note_call()
         if not script.takes_token:
             answers = [self.scripts.call(script, *arguments) for _ in range(deliveries)]
             return answers[0]
@@ -53,9 +57,9 @@ class Engine:
             # Not refused: then its caller has made no later call, so its number is the highest of that name.
             numbers = [sent[1] for _, sent in self.sent if sent[0] == arguments[0]]
             assert arguments[1] == max(numbers)  # type: ignore[type-var]
-            for execution_id, attempt, *_ in answer[3] if script.name == "admit" else ():
+            for execution_id, _, nonce, *_ in answer[4] if script.name == "admit" else ():
                 meta = dump[f"meta:{execution_id.decode()}"].hash
-                assert (meta["state"], meta["attempt"]) == ("RUNNING", str(attempt)), "a lost grant was given again"
+                assert (meta["state"], meta["nonce"]) == ("RUNNING", nonce.decode()), "a lost grant was given again"
         assert self.dump().contents() == before, "a late call had an effect"
 
     def dump(self) -> Dump:

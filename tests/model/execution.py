@@ -1,9 +1,11 @@
 """One execution as the naive model sees it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bandmaster.scheduler.priority import BAND_WIDTH_MS
 from bandmaster.scheduler.states import HOLDING, TERMINAL, WAITING, State
+
+EVENTS_LANE = "executions"
 
 
 @dataclass(slots=True)
@@ -17,25 +19,52 @@ class Execution:
     user: str
     own_gates: tuple[str, ...]
     timeout_ms: int
+    parent: str = ""
     state: State = State.PENDING
-    has_payload: bool = True
+    has_event: bool = False
+    has_message: bool = False
     accepted_at: float = 0.0
     """What its score is made of: its place in the order."""
     due: float = 0.0
     waiting_since: int = 0
-    paused_before: int = 0
+    expires_at: int | None = None
     attempt: int = 0
     crashes: int = 0
     infrastructure: int = 0
     lease: int = 0
+    nonce: str = ""
     pod_uid: str = ""
     cancel: State | None = None
-    dead: bool = False
+    sent: set[str] = field(default_factory=set[str])
+    """Ids that a hook of this one sent: they are known as long as its record is."""
+    dead_at: int | None = None
+    """When it became a dead letter, if it is one."""
+    untold_from: int | None = None
+    """From when, on the clock of leases, its end may be collected from its lane's outbox, if it is there."""
+
+    @property
+    def has_payload(self) -> bool:
+        """Whether there is still something to run."""
+        return self.has_event or self.has_message
+
+    @property
+    def is_kept(self) -> bool:
+        """Ended, and all of it is there still."""
+        return self.dead_at is not None or self.untold_from is not None
+
+    def lose_payload(self) -> None:
+        """Nothing to run any more."""
+        self.has_event = self.has_message = False
 
     @property
     def gates(self) -> list[str]:
         """All it has to pass."""
         return [f"action:{self.action}", *([f"user:{self.user}"] if self.user else []), *self.own_gates]
+
+    @property
+    def has_record(self) -> bool:
+        """Whether more is known of it than how it ended."""
+        return not self.ended or self.is_kept or self.lane == EVENTS_LANE
 
     @property
     def order(self) -> tuple[int, float]:

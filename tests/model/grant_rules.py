@@ -1,12 +1,16 @@
 """Rules of the state machine: what is done under a grant, current or stale, and what arrives late."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from bandmaster.scheduler.states import State
-from model.base import ENDS, LANES, ModelBase, deliveries, picks
+from model.base import BY, ENDS, LANES, ModelBase, deliveries, holders, picks
 
-following = st.sampled_from((("", 0), *((lane, count) for lane in LANES for count in (1, 2))))
+following = st.sampled_from(
+    (((), 0), *((lanes, count) for lanes in (*((lane,) for lane in LANES), LANES) for count in (1, 2)))
+)
 """What a settlement admits in the same call."""
 FOLLOWING_LEASE_MS = 30_000
 
@@ -23,6 +27,7 @@ class GrantRules(ModelBase):
     @rule(
         pick=picks,
         current=st.booleans(),
+        holder=holders,
         state=st.sampled_from(ENDS),
         result=st.sampled_from(("", "{}")),
         only=st.sampled_from(("", State.RUNNING)),
@@ -34,67 +39,113 @@ class GrantRules(ModelBase):
         self,
         pick: int,
         current: bool,
+        holder: str,
         state: State,
         result: str,
         only: str,
         dead: bool,
-        follow: tuple[str, int],
+        follow: tuple[tuple[str, ...], int],
         times: int,
     ) -> None:
         name, attempt = self.some_grant(pick)
+        holder, (lanes, count) = self.named(name, holder), follow
         dead = dead and state is State.FAILED
         answer = self.engine.tell(
             "release",
             name,
             "" if current else attempt,
+            holder,
             state,
             "why",
             result,
             only,
             int(dead),
-            *follow,
+            count,
             FOLLOWING_LEASE_MS,
+            *lanes,
             deliveries=times,
         )
-        expected = self.oracle.release(name, None if current else attempt, state, only=only, dead=dead)
-        self.observe()
+        expected = self.oracle.release(name, None if current else attempt, state, holder=holder, only=only, dead=dead)
         assert (answer[0].decode(), answer[1].decode()) == expected
-        self.agree_on_following(*follow, FOLLOWING_LEASE_MS, answer[2])
+        self.settled(lanes, count, answer[2])
+
+    def settled(self, lanes: tuple[str, ...], count: int, raw: list[list[Any]]) -> None:
+        """What follows a settlement: repairs, and the next admitted."""
+        self.oracle.repair_now_and_then()
+        self.observe()
+        # One that came back may be the one that follows: two transitions in one call.
+        self.one_step = False
+        self.agree_on_following(lanes, count, FOLLOWING_LEASE_MS, raw)
 
     @precondition(has_granted)
     @rule(
         pick=picks,
-        kind=st.sampled_from(("retry", "hand_back", "infrastructure")),
+        kind=st.sampled_from(("retry", "requeue", "hand_back", "infrastructure")),
         delay_ms=st.sampled_from((0, 0, 1, 900, 20_000)),
         message=st.sampled_from(("", "payload, again")),
+        holder=holders,
         follow=following,
         times=deliveries,
     )
-    def retry(self, pick: int, kind: str, delay_ms: int, message: str, follow: tuple[str, int], times: int) -> None:
+    def retry(
+        self,
+        pick: int,
+        kind: str,
+        delay_ms: int,
+        message: str,
+        holder: str,
+        follow: tuple[tuple[str, ...], int],
+        times: int,
+    ) -> None:
         name, attempt = self.some_grant(pick)
+        holder, (lanes, count) = self.named(name, holder), follow
         answer = self.engine.tell(
-            "retry", name, attempt, kind, delay_ms, "why", message, b"", *follow, FOLLOWING_LEASE_MS, deliveries=times
+            "retry",
+            name,
+            attempt,
+            holder,
+            kind,
+            delay_ms,
+            "why",
+            message,
+            b"",
+            count,
+            FOLLOWING_LEASE_MS,
+            *lanes,
+            deliveries=times,
         )
-        expected = self.oracle.retry(name, attempt, kind, delay_ms, message=bool(message))
-        self.observe()
+        expected = self.oracle.retry(name, attempt, kind, delay_ms, holder=holder, message=bool(message))
         assert (answer[0].decode(), answer[1].decode()) == expected
-        # One that came back may be the one that follows: two transitions in one call.
-        self.one_step = False
-        self.agree_on_following(*follow, FOLLOWING_LEASE_MS, answer[2])
+        self.settled(lanes, count, answer[2])
 
     @precondition(has_granted)
-    @rule(chosen=st.lists(picks, min_size=1, max_size=4), lease_ms=st.sampled_from((0, 1_000, 45_000)))
-    def renew(self, chosen: list[int], lease_ms: int) -> None:
-        grants = [self.some_grant(pick) for pick in chosen]
+    @rule(
+        chosen=st.lists(st.tuples(picks, holders), min_size=1, max_size=4), lease_ms=st.sampled_from((0, 1_000, 45_000))
+    )
+    def renew(self, chosen: list[tuple[int, str]], lease_ms: int) -> None:
+        grants: list[tuple[str, int, str]] = []
+        for pick, holder in chosen:
+            name, attempt = self.some_grant(pick)
+            grants.append((name, attempt, self.named(name, holder)))
         answers = self.engine.tell("renew", lease_ms, *(part for grant in grants for part in grant))
         assert [answer.decode() for answer in answers] == [self.oracle.renew(*grant, lease_ms) for grant in grants]
 
     @precondition(has_granted)
-    @rule(pick=picks, uid=st.sampled_from(("uid-1", "uid-2")), times=deliveries)
-    def hand_over(self, pick: int, uid: str, times: int) -> None:
+    @rule(pick=picks, holder=holders, uid=st.sampled_from(("uid-1", "uid-2")), times=deliveries)
+    def hand_over(self, pick: int, holder: str, uid: str, times: int) -> None:
         name, attempt = self.some_grant(pick)
-        code, state = self.engine.tell("hand_over", name, attempt, "a-pod", uid, deliveries=times)
-        assert (code.decode(), state.decode()) == self.oracle.hand_over(name, attempt, uid)
+        holder = self.named(name, holder)
+        code, state, wanted = self.engine.tell("hand_over", name, attempt, holder, "a-pod", uid, deliveries=times)
+        assert (code.decode(), state.decode(), wanted) == self.oracle.hand_over(name, attempt, holder, uid)
+
+    @precondition(lambda self: any(e.holds for e in self.oracle.executions.values()))
+    @rule(pick=picks)
+    def the_record_of_one_that_holds_a_slot_is_lost(self, pick: int) -> None:
+        holding = [e for e in self.oracle.executions.values() if e.holds]
+        execution = holding[pick % len(holding)]
+        self.engine.client.delete(self.engine.scripts.keys.meta(execution.execution_id))
+        assert self.engine.tell("forget", "\n".join([execution.execution_id, execution.lane, *execution.gates])) == 1
+        self.forget(execution)
 
     @rule(
         pick=picks,
@@ -107,7 +158,9 @@ class GrantRules(ModelBase):
         if who == "anyone":
             name = self.some_id(pick)
         under = attempt if who == "this grant" else None
-        answer = self.engine.tell("cancel", name, outcome, "asked", "" if under is None else under, deliveries=times)
+        answer = self.engine.tell(
+            "cancel", name, outcome, "asked", "" if under is None else under, BY, deliveries=times
+        )
         code, state, current, _, uid = answer
         assert (code.decode(), state.decode(), int(current), uid.decode()) == self.oracle.cancel(name, outcome, under)
 

@@ -4,54 +4,74 @@ No index, no queue behind a gate, no wake-ups: every question is answered by loo
 evidently right; the scripts must agree with it after every step.
 """
 
+import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 
 from bandmaster.scheduler.states import State
 from model.execution import Execution
+from model.lease_clock import LeaseClock
 
 STEP_MS = 1 / 1024
+SEED_LANE = "executions"
+SEED_BOUNDS = {
+    "max_concurrent_executions": 10,
+    "max_queue_size": 10_000,
+    "max_executions_per_user": 100,
+    "stale_timeout_seconds": 3_600,
+}
+DROPPED_A_CALL = 10
 BAND_WINDOW_MS = 5 * 10**11
 
 
-class WaitingOracle:
+class WaitingOracle(LeaseClock):
     """Settings, gates, pauses, the order, and what waits."""
 
     def __init__(self, now_ms: int) -> None:
-        self.now = now_ms
+        super().__init__(now_ms)
         self.last_time = 0.0
+        self.went_back = False
         self.executions: dict[str, Execution] = {}
+        self.outlived: list[Execution] = []
+        """Forgotten before their ends were told; they stand in the outboxes still."""
+        self.max_concurrent: int | None = None
+        self.bounds: dict[str, dict[str, int]] = defaultdict(dict)
+        """Of each lane; only `executions` has any that nobody set."""
+        self.bounds[SEED_LANE] = dict(SEED_BOUNDS)
         self.settings = {
-            "max_concurrent_executions": 10,
-            "max_queue_size": 10_000,
-            "max_executions_per_user": 100,
-            "stale_timeout_seconds": 3_600,
             "lease_ttl_ms": 30_000,
             "pod_lease_ttl_ms": 60_000,
             "grace_ms": 30_000,
             "max_crashes": 3,
             "max_infrastructure_retries": 5,
+            "max_dead_messages": 10_000,
         }
         self.limits: dict[str, int] = {}
+        """By gate or kind."""
+        self.declared: dict[str, dict[str, int]] = {}
+        """The same, by lane."""
         self.paused_since: dict[str, int] = {}
-        self.paused_total: dict[str, int] = {}
+        self.pauses: list[tuple[str, int, int]] = []
+        """Those that ended: name, began, ended."""
 
     def in_state(self, *states: State) -> list[Execution]:
         """In no order."""
         return [e for e in self.executions.values() if e.state in states]
 
-    def pending(self, lane: str | None = None) -> list[Execution]:
+    def pending(self, lanes: tuple[str, ...] | None = None) -> list[Execution]:
         """In the order in which they may start."""
-        found = [e for e in self.in_state(State.PENDING) if lane is None or e.lane == lane]
+        found = [e for e in self.in_state(State.PENDING) if lanes is None or e.lane in lanes]
         return sorted(found, key=lambda e: e.order)
 
-    def active(self) -> int:
-        """Slots held."""
-        return sum(e.holds for e in self.executions.values())
+    def active(self, lane: str | None = None) -> int:
+        """Slots held, of a lane or of all."""
+        return sum(e.holds and lane in (None, e.lane) for e in self.executions.values())
 
-    def queued_of(self, user: str) -> int:
-        """What of this user waits."""
-        return sum(e.waits and e.user == user for e in self.executions.values())
+    def queued(self, lane: str, user: str | None = None) -> int:
+        """What of a lane waits, of a user or of all."""
+        own = (e for e in self.executions.values() if e.lane == lane)
+        return sum(e.waits and user in (None, e.user) for e in own)
 
     def next_time(self, at_least: float) -> float:
         """The rising clock of the order (D2)."""
@@ -59,65 +79,112 @@ class WaitingOracle:
         self.last_time = given if given > self.last_time else self.last_time + STEP_MS
         return self.last_time
 
+    def limit_of(self, gate: str) -> float:
+        """Its own, or its kind's; an operator's, or the lowest that a lane declares."""
+        for name in (gate, gate.split(":")[0] + ":*"):
+            if name in self.limits:
+                return self.limits[name]
+            if declared := [limits[name] for limits in self.declared.values() if name in limits]:
+                return min(declared)
+        return math.inf
+
     def has_room(self, gate: str) -> bool:
         """Not paused, and below its limit."""
         held = sum(e.holds and gate in e.gates for e in self.executions.values())
-        return gate not in self.paused_since and (gate not in self.limits or held < self.limits[gate])
+        return gate not in self.paused_since and held < self.limit_of(gate)
 
     def is_open_to(self, execution: Execution) -> bool:
         """Whether every gate has room."""
         return all(self.has_room(gate) for gate in execution.gates)
 
-    def free_slots(self, max_active: int | None = None) -> int:
+    def has_slots(self) -> bool:
         """Of the limit over everything."""
         if "*" in self.paused_since:
-            return 0
-        limit = self.settings["max_concurrent_executions"] if max_active is None else max_active
-        return limit - self.active()
+            return False
+        return self.max_concurrent is None or self.active() < self.max_concurrent
 
-    def paused_so_far(self, execution: Execution) -> int:
-        """Milliseconds that stood still for this execution, each pause for itself."""
-        names = [*execution.gates, "*", f"lane:{execution.lane}"]
-        running = sum(max(0, self.now - self.paused_since[name]) for name in names if name in self.paused_since)
-        return running + sum(self.paused_total.get(name, 0) for name in names)
+    def with_slots(self, lanes: tuple[str, ...], max_active: int | None = None) -> tuple[str, ...]:
+        """Those below their own bound."""
+        bounds = {lane: self.bounds[lane].get("max_concurrent_executions") for lane in lanes}
+        most = bounds if max_active is None else dict.fromkeys(lanes, max_active)
+        return tuple(lane for lane in lanes if (bound := most[lane]) is None or self.active(lane) < bound)
+
+    def paused_ms(self, execution: Execution) -> int:
+        """How long of its wait stood still: the time in which anything that it has to pass was paused."""
+        running = [(name, since, self.now) for name, since in self.paused_since.items()]
+        names = {*execution.gates, "*", f"lane:{execution.lane}"}
+        own = [(began, min(ended, self.now)) for name, began, ended in self.pauses + running if name in names]
+        edges = sorted({execution.waiting_since, self.now, *(edge for span in own for edge in span)})
+        return sum(
+            after - before
+            for before, after in itertools.pairwise(edges)
+            if before >= execution.waiting_since and any(began <= before and after <= ended for began, ended in own)
+        )
 
     def is_stale(self, execution: Execution) -> bool:
-        """Whether it waited, pauses not counted, longer than the stale timeout."""
-        waited = self.now - execution.waiting_since
-        allowed = self.settings["stale_timeout_seconds"] * 1000
-        stood_still = self.paused_so_far(execution) - execution.paused_before
-        return waited > allowed and waited - stood_still > allowed
+        """Whether it waited, pauses not counted, longer than the stale timeout, or is older than it may be."""
+        if execution.expires_at is not None and self.now > execution.expires_at:
+            return True
+        timeout = self.bounds[execution.lane].get("stale_timeout_seconds")
+        if timeout is None:
+            return False
+        waited, allowed = self.now - execution.waiting_since, timeout * 1000
+        return waited > allowed and waited - self.paused_ms(execution) > allowed
 
     def enter_pending(self, execution: Execution) -> None:
         """From now on it waits, at its place."""
         execution.state = State.PENDING
         execution.waiting_since = self.now
-        execution.paused_before = self.paused_so_far(execution)
 
     def enter_scheduled(self, execution: Execution, due: int) -> None:
         """Behind those that are due in the same millisecond."""
-        same = [e.due for e in self.in_state(State.SCHEDULED) if due <= e.due < due + 1]
+        places = [e.due for e in self.in_state(State.SCHEDULED)]
+        place = due - STEP_MS
+        for millisecond in itertools.count(due):
+            place = max(
+                (each for each in places if millisecond <= each < millisecond + 1), default=millisecond - STEP_MS
+            )
+            if place < millisecond + 1 - STEP_MS:
+                break
         execution.state = State.SCHEDULED
-        execution.due = min(max(same) + STEP_MS, due + 1 - STEP_MS) if same else float(due)
+        execution.due = place + STEP_MS
 
-    def park(self, execution: Execution, due: int | None) -> tuple[str, ...] | tuple[str, str, int]:
+    def was_sent(self, execution: Execution) -> bool:
+        """Whether its parent, as long as that is known, remembers that it has sent it already."""
+        parent = self.executions.get(execution.parent)
+        return parent is not None and parent.has_record and execution.execution_id in parent.sent
+
+    def accept(self, execution: Execution) -> None:
+        """From now on it is known."""
+        parent = self.executions.get(execution.parent)
+        if parent is not None and parent.has_record:
+            parent.sent.add(execution.execution_id)
+        self.executions[execution.execution_id] = execution
+
+    def park(
+        self, execution: Execution, due: int | None, max_age_ms: int | None
+    ) -> tuple[str, ...] | tuple[str, str, int]:
         """The answer: OK with state and position, or a refusal with its detail. What was stale is out already."""
         known = self.executions.get(execution.execution_id)
         if known is not None:
             return "DUPLICATE", known.state
-        waiting = sum(e.waits for e in self.executions.values())
-        if waiting >= self.settings["max_queue_size"]:
-            return "QUEUE_FULL", str(self.settings["max_queue_size"])
-        allowed = self.settings["max_executions_per_user"]
-        if execution.user and self.queued_of(execution.user) >= allowed:
-            return "USER_LIMIT", str(allowed)
-        self.executions[execution.execution_id] = execution
+        if self.was_sent(execution):
+            return "DUPLICATE", ""
+        bounds = self.bounds[execution.lane]
+        most = bounds.get("max_queue_size")
+        if most is not None and self.queued(execution.lane) >= most:
+            return "QUEUE_FULL", str(most)
+        most = bounds.get("max_executions_per_user")
+        if execution.user and most is not None and self.queued(execution.lane, execution.user) >= most:
+            return "USER_LIMIT", str(most)
+        self.accept(execution)
+        execution.expires_at = None if max_age_ms is None else self.now + max_age_ms
         if due is not None and due > self.now:
             self.enter_scheduled(execution, due)
             return "OK", State.SCHEDULED, -1
         execution.accepted_at = self.next_time(self.now)
         self.enter_pending(execution)
-        return "OK", State.PENDING, self.pending().index(execution)
+        return "OK", State.PENDING, self.pending((execution.lane,)).index(execution)
 
     def promote(self, bound: int) -> int:
         """What is due, the earliest first."""
@@ -129,32 +196,41 @@ class WaitingOracle:
             self.enter_pending(execution)
         return len(due[:bound])
 
-    def eligible(self, lane: str) -> list[Execution]:
+    def eligible(self, lanes: tuple[str, ...]) -> list[Execution]:
         """What the gates let through now, the best first."""
-        return [e for e in self.pending(lane) if not self.is_stale(e) and e.has_payload and self.is_open_to(e)]
+        return [e for e in self.pending(lanes) if not self.is_stale(e) and e.has_payload and self.is_open_to(e)]
 
-    def admissible(self, lane: str, max_active: int | None = None) -> list[Execution]:
+    def admissible(self, lanes: tuple[str, ...], max_active: int | None = None) -> list[Execution]:
         """What may start now, the best first."""
-        if f"lane:{lane}" in self.paused_since or self.free_slots(max_active) < 1:
+        if not self.has_slots():
             return []
-        return self.eligible(lane)
+        open_lanes = tuple(lane for lane in lanes if f"lane:{lane}" not in self.paused_since)
+        return self.eligible(self.with_slots(open_lanes, max_active))
 
-    def admit(self, lane: str, count: int, lease_ms: int, max_active: int | None = None) -> list[tuple[str, int, int]]:
-        """Grants as (id, attempt, lease length)."""
-        grants: list[tuple[str, int, int]] = []
-        while len(grants) < count and (admissible := self.admissible(lane, max_active)):
+    def admit(
+        self, lanes: tuple[str, ...], count: int, lease_ms: int, max_active: int | None = None
+    ) -> list[tuple[str, int, str, int]]:
+        """Grants as (id, attempt, lane, lease length)."""
+        grants: list[tuple[str, int, str, int]] = []
+        while len(grants) < count and (admissible := self.admissible(lanes, max_active)):
             best = admissible[0]
             best.attempt += 1
             best.state = State.RUNNING
             length = lease_ms or best.timeout_ms + self.settings["grace_ms"]
-            best.lease = self.now + length
-            grants.append((best.execution_id, best.attempt, length))
+            best.lease = self.lease_now + length
+            grants.append((best.execution_id, best.attempt, best.lane, length))
         return grants
 
     def expirable(self) -> Iterable[Execution]:
-        """Stale, and found by a sweep, which looks for old places in the order."""
-        oldest = self.now - self.settings["stale_timeout_seconds"] * 1000
-        return (e for e in self.pending() if self.is_stale(e) and e.accepted_at <= oldest)
+        """Stale, and so found by a sweep."""
+        # What was put off by a pause that, by a clock gone back, has not been that long, is found later.
+        return (e for e in self.pending() if self.is_stale(e) and not (self.went_back and self.paused_ms(e)))
+
+    def last_start(self, execution: Execution) -> int | None:
+        """The last millisecond in which it may start, if nothing is paused from now on; None: whenever."""
+        timeout = self.bounds[execution.lane].get("stale_timeout_seconds")
+        of_lane = None if timeout is None else execution.waiting_since + timeout * 1000 + self.paused_ms(execution)
+        return min((at for at in (of_lane, execution.expires_at) if at is not None), default=None)
 
     def ended_by_script(self, execution_id: str, verb: str) -> None:
         """A script says that it ended this one while it looked for others; it must have had the right to."""
@@ -162,8 +238,47 @@ class WaitingOracle:
         assert execution.state is State.PENDING
         if verb == "expire":
             assert self.is_stale(execution), "expired, and not stale"
-            execution.state = State.EXPIRED
+            self.finish(execution, State.EXPIRED, unseen=True)
         else:
             assert not execution.has_payload, "lost, and its event is there"
-            execution.state = State.FAILED
-        execution.has_payload = False
+            self.finish(execution, State.FAILED)
+
+    def finish(self, execution: Execution, state: State, *, dead: bool = False, unseen: bool = False) -> None:
+        """It ends; what nobody saw is posted, if it was a message."""
+        execution.state = state
+        is_posted = unseen and execution.has_message and not execution.has_event
+        if dead or is_posted:
+            # It has the place of an earlier end of its id.
+            place = execution.execution_id, execution.lane
+            self.outlived = [e for e in self.outlived if (e.execution_id, e.lane) != place]
+        if dead:
+            self.keep_dead(execution)
+        if is_posted:
+            execution.untold_from = self.lease_now
+            self._drop_excess(self.posted(execution.lane))
+        if not execution.is_kept:
+            execution.lose_payload()
+
+    def posted(self, lane: str) -> list[Execution]:
+        """What a lane's outbox has: ends that are to be told, and those whose record is gone."""
+        ended = (*self.executions.values(), *self.outlived)
+        return [e for e in ended if e.lane == lane and e.untold_from is not None]
+
+    def keep_dead(self, execution: Execution) -> None:
+        """For somebody to look at."""
+        execution.dead_at = self.now
+        self._drop_excess([e for e in self.executions.values() if e.dead_at is not None], of_dead=True)
+
+    def _drop_excess(self, kept: list[Execution], *, of_dead: bool = False) -> None:
+        def since(execution: Execution) -> tuple[int, str]:
+            return (execution.dead_at if of_dead else execution.untold_from) or 0, execution.execution_id
+
+        excess = min(len(kept) - self.settings["max_dead_messages"], DROPPED_A_CALL)
+        for execution in sorted(kept, key=since)[: max(0, excess)]:
+            if of_dead:
+                execution.dead_at = None
+            else:
+                execution.untold_from = None
+                self.outlived = [e for e in self.outlived if e is not execution]
+            if not execution.is_kept:
+                execution.lose_payload()

@@ -33,6 +33,14 @@ def test_answers_are_kept_for_callers_and_not_for_calls(redis_client: redis.Redi
     assert 1 <= len(answers_kept(redis_client)) <= THREADS
 
 
+def test_a_service_or_a_client_a_request_needs_no_answer_more(redis_client: redis.Redis, redis_url: str) -> None:
+    for number in range(20):
+        ExecutionQueueService(redis_client).enqueue(event(f"own-service-{number}"))
+        with redis.Redis.from_url(redis_url) as client:
+            ExecutionQueueService(client, prefix="exec_queue").enqueue(event(f"own-client-{number}"))
+    assert len(answers_kept(redis_client)) == 1
+
+
 def test_a_prepared_call_keeps_its_token_as_long_as_it_may_be_run(redis_client: redis.Redis) -> None:
     queue = ExecutionQueueService(redis_client)
     queue.enqueue(event("x"))
@@ -46,9 +54,9 @@ def test_a_prepared_call_keeps_its_token_as_long_as_it_may_be_run(redis_client: 
 
 def test_a_call_that_was_overtaken_is_refused_and_changes_nothing(redis_client: redis.Redis) -> None:
     queue = ExecutionQueueService(redis_client)
-    script = queue.scripts.script("remove", "id")
+    script = queue.scripts.script("remove", "id silent by")
     queue.enqueue(event("x"))
-    late = queue.scripts.prepare(script, "x")
+    late = queue.scripts.prepare(script, "x", 0, "")
     arguments = late.arguments
     del late  # it timed out in its process, which went on
     queue.enqueue(event("y"))

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 import redis
-import structlog
 from become_server import BECOME_SERVER
+from logged import context_of, events
+from proxy import Loss, proxy_before
 
 from bandmaster.configs.areas import PathSettings, RedisSettings
 from bandmaster.configs.settings import Settings
@@ -39,18 +40,33 @@ def test_a_configured_url_is_given_with_its_password() -> None:
     assert redis_url(named("redis://:hunter2@host:1/0")) == "redis://:hunter2@host:1/0"
 
 
-def test_a_client_is_bounded_retries_and_names_itself(redis_url: str) -> None:
+def test_a_client_is_bounded_and_names_itself(redis_url: str) -> None:
     with connect(named(redis_url, socket_timeout_seconds=3), name="bandmaster-test") as client:
         assert client.client_getname() == "bandmaster-test"
         options = client.connection_pool.connection_kwargs
         assert (options["socket_timeout"], options["socket_connect_timeout"]) == (3, 3)
-        assert options["health_check_interval"] > 0
         assert options["protocol"] == 2
-        connection = client.connection_pool.get_connection()
-        try:
-            assert connection.retry.get_retries() == 3
-        finally:
-            client.connection_pool.release(connection)
+
+
+def test_a_command_takes_no_longer_than_a_call(redis_url: str) -> None:
+    with connect(named(redis_url, deadline_seconds=2)) as client:
+        options = client.connection_pool.connection_kwargs
+        assert (options["socket_timeout"], options["socket_connect_timeout"]) == (2, 2)
+
+
+@pytest.mark.parametrize("loss", Loss)
+def test_a_client_sends_a_command_once(loss: Loss, redis_client: redis.Redis, redis_url: str) -> None:
+    with proxy_before(redis_url) as proxy, client_of(proxy.url, socket_timeout_seconds=0.25) as client:
+        proxy.lose_reply(lambda command: command[0] == b"RPUSH", loss)
+        with pytest.raises((redis.ConnectionError, redis.TimeoutError)):
+            client.rpush("list", "element")
+        assert (proxy.lost, redis_client.llen("list")) == (1, 1)
+        proxy.refuses = True
+        proxy.break_connections()
+        with pytest.raises(redis.ConnectionError):
+            client.rpush("list", "element")
+        # One to find the broken connection in the pool, one to open another.
+        assert proxy.refused <= 2
 
 
 def test_a_lost_connection_is_made_again_without_an_error(redis_client: redis.Redis, redis_url: str) -> None:
@@ -95,14 +111,15 @@ def test_it_waits_for_a_server_that_starts_late(folder: Path) -> None:
         server[0].wait(timeout=30)
 
 
-def test_it_says_once_what_it_waits_for_and_gives_up_in_time(folder: Path) -> None:
+def test_it_says_once_what_it_waits_for_and_gives_up_in_time(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     started = time.monotonic()
-    with structlog.testing.capture_logs() as logs, pytest.raises(QueueUnavailable) as caught:
+    with pytest.raises(QueueUnavailable) as caught:
         connect(Settings(paths=PathSettings(var_dir=folder)), wait_seconds=2.2)
     assert 2.2 <= time.monotonic() - started < 10
-    assert [entry["event"] for entry in logs] == ["redis_awaited"]
-    assert logs[0]["url"] == f"unix://{folder}/redis/redis.sock"
-    assert "python -m bandmaster.scheduler.embedded" in logs[0]["advice"]
+    assert events(caplog) == ["redis_awaited"]
+    said = context_of(caplog, "redis_awaited")
+    assert said["url"] == f"unix://{folder}/redis/redis.sock"
+    assert "python -m bandmaster.scheduler.embedded" in said["advice"]
     message = str(caught.value)
     assert "the server did not answer within 2.2 s" in message
     assert f"(server unix://{folder}/redis/redis.sock)" in message

@@ -15,6 +15,7 @@ from bandmaster.scheduler.errors import (
     QueueUnavailable,
     StaleGrant,
     UnknownExecution,
+    UnknownFormat,
     UserLimitExceeded,
     shown,
 )
@@ -27,6 +28,7 @@ ERRORS: list[BandmasterError] = [
     DuplicateExecution(execution_id="a", state=State.RUNNING),
     InvalidRequest("priority", "'x' is not a priority", allowed="HIGH", execution_id="a"),
     QueueUnavailable("it is away", url="redis://h"),
+    UnknownFormat("2 is what the data of this prefix has, and this release knows 1"),
     StaleGrant(execution_id="a", attempt=1, current_attempt=2, state=State.RUNNING),
     NotLeader(leader_id="me", epoch=4, current_epoch=5),
     UnknownExecution(execution_id="a"),
@@ -73,7 +75,7 @@ def test_an_invalid_request_is_a_value_error() -> None:
 
 
 def test_a_stale_grant_names_both_attempts() -> None:
-    assert "attempt 1, is stale (attempt 2, state RUNNING)" in str(ERRORS[6])
+    assert "attempt 1, is stale (attempt 2, state RUNNING)" in str(ERRORS[7])
 
 
 @pytest.mark.parametrize(

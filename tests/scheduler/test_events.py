@@ -109,7 +109,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"execution_id": ""}, r"^execution_id: '' is not"),
     ({"action": "a/b"}, r"^action: 'a/b' is not an action"),
     ({"gates": ["a", "a"]}, r"^gates: a gate is named twice"),
-    ({"gates": ["a", "a b"]}, r"^gates\.1: 'a b' is not a gate's key"),
+    ({"gates": ["a", " "]}, r"^gates\.1: ' ' is not a gate's key"),
     ({"gates": list("abcdefghi")}, r"^gates: 9 gates are too many; allowed: at most 8"),
     ({"gates": "abc"}, r"^gates: a value of type str is not a list"),
     ({"gates": {"a", "b"}}, r"^gates: a value of type set is not a list"),

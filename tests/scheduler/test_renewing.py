@@ -14,8 +14,8 @@ def test_any_number_of_leases_is_renewed_in_order(redis_client: redis.Redis) -> 
     queue = ExecutionQueueService(redis_client)
     queue.enqueue(event("held"))
     queue.try_schedule()
-    unknown = [(f"unknown-{number}", 1) for number in range(MANY)]
-    renewals = queue.transitions.renew([*unknown, ("held", 1), ("held", 2)])
+    unknown = [(f"unknown-{number}", 1, "") for number in range(MANY)]
+    renewals = queue.transitions.renew([*unknown, ("held", 1, ""), ("held", 2, "")])
     assert renewals == [*[Renewal.STALE] * MANY, Renewal.RENEWED, Renewal.STALE]
 
 

@@ -21,7 +21,7 @@ def test_what_is_no_whole_number_in_range_is_refused(value: Any, redis_client: r
 def test_a_name_that_is_no_setting_is_refused(redis_client: redis.Redis) -> None:
     with pytest.raises(InvalidRequest, match="is not a setting"):
         ExecutionQueueService(redis_client).controls.change_setting("max_everything", 1)
-    assert redis_client.exists("exec_queue:settings") == 0
+    assert not redis_client.hexists("exec_queue:settings", "max_everything")
 
 
 @pytest.mark.parametrize("value", [1, 10**10])
@@ -35,7 +35,7 @@ def test_every_setting_works_at_its_least_and_at_its_most(value: int, redis_clie
     queue.release("x")
 
 
-@pytest.mark.parametrize("name", ["event_ttl_seconds", "meta_ttl_seconds", "reply_ttl_seconds", "lease_ttl_ms"])
+@pytest.mark.parametrize("name", ["dead_message_ttl_seconds", "meta_ttl_seconds", "reply_ttl_seconds", "lease_ttl_ms"])
 def test_a_time_to_live_of_nothing_is_refused(name: str, redis_client: redis.Redis) -> None:
     with pytest.raises(InvalidRequest, match="a whole number, 1 to"):
         ExecutionQueueService(redis_client).controls.change_setting(name, 0)

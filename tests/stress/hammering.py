@@ -63,7 +63,9 @@ class Thread:
             if self._to_park and self._random.random() < 0.5:
                 self._park()
             lane = self._random.choice(LANES)
-            grants = self._transitions.admit(lane, self._random.randint(1, 3), lease_ms=LEASE_MS, consumer=True).grants
+            grants = self._transitions.admit(
+                (lane,), self._random.randint(1, 3), lease_ms=LEASE_MS, consumer=True
+            ).grants
             if not grants:
                 if not self._to_park and self._is_drained():
                     return self._given
@@ -101,7 +103,7 @@ class Thread:
     def _work(self, grant: Grant) -> list[Grant]:
         """Do one of many things under a grant; returns what was admitted with it."""
         draw, name, attempt = self._random, grant.execution_id, grant.attempt
-        following = Next(draw.choice(LANES), draw.randint(0, 2), LEASE_MS)
+        following = Next((draw.choice(LANES),), draw.randint(0, 2), LEASE_MS)
         what = draw.random()
         if what < 0.15 and attempt < MAX_ATTEMPTS:
             delay_ms = draw.choice((0, 0, 20))

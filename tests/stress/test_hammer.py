@@ -14,6 +14,7 @@ from stress.hammering import THREADS, Job, hammer
 PROCESSES = 4
 PARKED_BY_EACH_THREAD = 40
 MAX_ACTIVE = 12
+MAX_ACTIVE_OF = {"executions": 10, "mail": 8}
 LIMITS = {"tenant:1": 2, "tenant:2": 3, "gpu": 1, "user:ann": 2, "action:resize": 4}
 
 
@@ -21,7 +22,9 @@ def test_no_limit_is_passed_and_the_order_is_kept_by_thirty_two_threads_at_once(
     redis_client: redis.Redis, redis_url: str
 ) -> None:
     queue = ExecutionQueueService(redis_client)
-    queue.controls.change_setting("max_concurrent_executions", MAX_ACTIVE)
+    queue.controls.change_setting("max_concurrent", MAX_ACTIVE)
+    for lane, most in MAX_ACTIVE_OF.items():
+        queue.controls.change_setting("max_concurrent_executions", most, lane=lane)
     queue.controls.change_setting("max_executions_per_user", 10_000)
     for gate, limit in LIMITS.items():
         queue.controls.set_limit(gate, limit)

@@ -10,18 +10,21 @@ at_begin(function()
     touched, offered, freed, due_soon, open_heads = {}, {}, {}, {}, {}
 end)
 
+-- None of them changes while an execution lives.
 local function gates_of(m)
+    if m.all_gates then return m.all_gates end
     local gates = {'action:' .. m.action}
+    m.all_gates = gates
     if m.user then gates[2] = 'user:' .. m.user end
     if m.gates then
-        for gate in string.gmatch(m.gates, '%S+') do gates[#gates + 1] = gate end
+        for gate in string.gmatch(m.gates, '[^\n]+') do gates[#gates + 1] = gate end
     end
     return gates
 end
 
 local function has_room(gate)
-    if is_paused(gate) then return false end
     read_limits({gate})
+    if is_paused(gate) then return false end
     return not limits[gate] or call('SCARD', D.held(gate)) < limits[gate]
 end
 
@@ -52,6 +55,7 @@ local function reindex(gate, room)
         else
             call('ZREM', D.open(lane), gate)
         end
+        index_closed(gate, lane, not room and best[2] or nil)
         touched[lane], open_heads[lane] = true, nil
     end
 end
@@ -66,11 +70,14 @@ local function hold(id, gates, left, behind)
     end
 end
 
--- Only the holder that leaves a full gate opens it.
+-- Only the holder that leaves a full gate opens it. Of one limited by its kind, any that leaves it with room: that limit
+-- may have risen.
 local function unhold(id, gates)
     read_limits(gates)
     for _, gate in ipairs(gates) do
-        local left = call('SREM', D.held(gate), id) == 1
-        if left and limits[gate] and call('SCARD', D.held(gate)) == limits[gate] - 1 then reindex(gate) end
+        if call('SREM', D.held(gate), id) == 1 and limits[gate] then
+            local room = limits[gate] - call('SCARD', D.held(gate))
+            if room == 1 or (room > 1 and by_kind[gate]) then reindex(gate) end
+        end
     end
 end

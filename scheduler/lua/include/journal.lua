@@ -8,29 +8,30 @@ local function load(id)
     return m
 end
 
+-- What waits without being scheduled.
 local function load_candidate(id)
     local v = call('HMGET', D.meta(id), 'lane', 'band', 'action', 'user', 'gates', 'attempt', 'score', 'behind',
-        'waiting_since', 'paused_before', 'timeout_ms', 'state')
+        'waiting_since', 'timeout_ms', 'expires_at')
     return v[1] and {lane = v[1], band = v[2], action = v[3], user = v[4], gates = v[5], attempt = v[6], score = v[7],
-        behind = v[8], waiting_since = v[9], paused_before = v[10], timeout_ms = v[11], state = v[12]} or nil
+        behind = v[8], waiting_since = v[9], timeout_ms = v[10], expires_at = v[11], state = 'PENDING'} or nil
 end
+
+local LIVING = {SCHEDULED = true, PENDING = true, RUNNING = true, POD = true, CANCELLING = true}
 
 local function load_holder(id)
     local v = call('HMGET', D.meta(id), 'lane', 'band', 'action', 'user', 'gates', 'attempt', 'score', 'state',
-        'ended_at', 'cancel', 'cancel_reason')
+        'cancel', 'nonce', 'lasting')
     return v[1] and {lane = v[1], band = v[2], action = v[3], user = v[4], gates = v[5], attempt = v[6], score = v[7],
-        state = v[8], ended_at = v[9], cancel = v[10], cancel_reason = v[11]} or nil
+        state = v[8], ended_at = not LIVING[v[8]], cancel = v[9], nonce = v[10], lasting = v[11]} or nil
+end
+
+-- What load_candidate and load_holder leave out, since it is rarely asked for: each field costs a look through all.
+local function field(id, name)
+    return call('HGET', D.meta(id), name)
 end
 
 local function journal(verb, id, m, ...)
     call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', id,
         'at', now, 'attempt', m.attempt or 0, 'lane', m.lane, 'band', m.band, 'action', m.action,
         'user', m.user or '', ...)
-end
-
--- The event and the message live as long as the execution does (D4); their TTL only collects what is orphaned.
-local function refresh_payload(id)
-    local ttl = setting('event_ttl_seconds')
-    call('EXPIRE', D.event(id), ttl)
-    call('EXPIRE', D.message(id), ttl)
 end

@@ -1,32 +1,44 @@
 -- Every key of the engine: the fixed ones are declared in KEYS in the order of scheduler/keys.py, those of one
 -- id, lane, gate, action or caller are derived from the prefix here. A test holds this file against keys.py.
-local FIXED = {
-    'pending', 'active', 'lease', 'pod_lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
-    'dead', 'journal', 'leader', 'epoch', 'rounds',
-}
 local K = {}
 local prefix
+local OWN_LANE = 'executions' -- of the seed: what it names without a lane, keys and settings, is this one's
 
--- One server may hold several queues; most calls are of the one that the last was of.
-at_begin(function()
-    if KEYS[1] == K.pending then return end
-    for i, name in ipairs(FIXED) do K[name] = KEYS[i] end
-    prefix = string.sub(K.pending, 1, -(#':pending' + 1))
-end)
+do
+    local FIXED = {
+        'pending', 'active', 'lease', 'pod_lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
+        'dead', 'journal', 'leader', 'epoch', 'rounds', 'changes', 'actions', 'deadlines',
+    }
+
+    -- One server may hold several queues; most calls are of the one that the last was of.
+    at_begin(function()
+        if KEYS[1] == K.pending then return end
+        for i, name in ipairs(FIXED) do K[name] = KEYS[i] end
+        prefix = string.sub(K.pending, 1, -(#':pending' + 1))
+    end)
+end
 
 local D = {
     event = function(id) return prefix .. ':event:' .. id end,
     message = function(id) return prefix .. ':message:' .. id end,
     meta = function(id) return prefix .. ':meta:' .. id end,
     result = function(id) return prefix .. ':result:' .. id end,
+    ended = function(id) return prefix .. ':end:' .. id end,
     reply = function(caller) return prefix .. ':reply:' .. caller end,
     ready = function(lane) return prefix .. ':ready:' .. lane end,
     open = function(lane) return prefix .. ':open:' .. lane end,
+    pending = function(lane) return lane == OWN_LANE and K.pending or prefix .. ':lane:' .. lane .. ':pending' end,
+    active = function(lane) return lane == OWN_LANE and K.active or prefix .. ':lane:' .. lane .. ':active' end,
+    users = function(lane) return lane == OWN_LANE and K.users or prefix .. ':lane:' .. lane .. ':users' end,
     wake = function(lane) return prefix .. ':wake:' .. lane end,
+    outbox = function(lane) return prefix .. ':lane:' .. lane .. ':outbox' end,
     members = function(lane) return prefix .. ':lane:' .. lane .. ':members' end,
     held = function(gate) return prefix .. ':gate:' .. gate .. ':held' end,
     gate_lanes = function(gate) return prefix .. ':gate:' .. gate .. ':lanes' end,
     waiting = function(gate, lane) return prefix .. ':gate:' .. gate .. ':waiting:' .. lane end,
+    closed = function(kind, lane) return prefix .. ':gate:' .. kind .. ':closed:' .. lane end,
+    default_limits = function() return prefix .. ':limits:defaults' end,
+    pauses = function(name) return prefix .. ':pauses:' .. name end,
     action_pending = function(action) return prefix .. ':action:' .. action .. ':pending' end,
     action_stats = function(action) return prefix .. ':action:' .. action .. ':stats' end,
 }

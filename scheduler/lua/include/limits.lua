@@ -1,22 +1,44 @@
 -- What operators set of gates: pauses and limits, read once a call. Neither changes within a call, but in that which
 -- changes it.
-local any_paused
+local any_paused -- whether anything is paused
+local any_limited -- whether any gate has a limit of its own
 local limits -- gate → its limit, false for none, once read
 
+local function forget_limits()
+    limits, by_kind = {}, {}
+end
+
 at_begin(function()
-    any_paused = call('EXISTS', K.paused) == 1
-    limits = {}
+    any_paused, any_limited = overrides.paused == '1', overrides.limited == '1'
+    if not format then any_paused, any_limited = call('EXISTS', K.paused) == 1, call('EXISTS', K.limits) == 1 end
+    forget_limits()
 end)
+
+-- Where there was no settings' hash, or it was lost: the first call that changes something notes what all others go by.
+local function mark_settings()
+    if format then return end
+    call('HSET', K.settings, 'format', FORMAT)
+    if any_paused then call('HSET', K.settings, 'paused', 1) end
+    if any_limited then call('HSET', K.settings, 'limited', 1) end
+    if next(defaults) then keep_defaults() end
+    for name in pairs(defaults) do
+        if is_kind(name) then raise(name) end -- how far its gates had been looked at is lost, too
+    end
+end
 
 local function is_paused(name)
     return any_paused and call('HEXISTS', K.paused, name) == 1
 end
 
 local function read_limits(gates)
+    local any_default = next(defaults) ~= nil
+    if not any_limited and not any_default then return end
     for _, gate in ipairs(gates) do
         if limits[gate] == nil then
-            local read = call('HMGET', K.limits, unpack(gates))
-            for i, each in ipairs(gates) do limits[each] = tonumber(read[i]) or false end
+            local own = any_limited and call('HMGET', K.limits, unpack(gates)) or {}
+            for i, each in ipairs(gates) do
+                limits[each] = tonumber(own[i] or nil) or any_default and default_of(each)
+            end
             return
         end
     end

@@ -1,6 +1,8 @@
--- What every consumer's round does beside its own work, so that an application of workers alone needs no scheduler:
--- promote what is due, reap what was left. After a gap in these rounds (the server was away, a clock leapt) leases
--- are extended once before they are reaped, so that a leap of the clock expires nobody.
+-- What calls that admit or settle do beside their own work, so that an application of workers alone needs no scheduler,
+-- saturated or not: promote what is due, reap what was left; a few each, so that a call stays short.
+local PROMOTED_A_CALL = 50
+local REAPED_A_CALL = 5
+
 local function first_at(timed)
     local head = call('ZRANGE', timed, 0, 0, 'WITHSCORES')
     return tonumber(head[2])
@@ -18,8 +20,9 @@ local function promote_due(bound)
         if m and m.state == 'SCHEDULED' then
             m.score = exact(m.band * BAND_WIDTH_MS + next_time(tonumber(due[i + 1])))
             enter_pending(id, m)
-            refresh_payload(id)
             journal('promote', id, m, 'state', 'PENDING', 'score', m.score)
+        elseif not m then
+            delete_payload(id)
         end
     end
     return #due / 2, first_at(K.scheduled)
@@ -30,45 +33,58 @@ local function reap_one(id, m)
     call('HSET', D.meta(id), 'crashes', crashes)
     if m.cancel then
         leave_slot(id, m)
-        finish(id, m, 'reap', m.cancel, m.cancel_reason, false)
+        finish(id, m, 'reap', m.cancel, m.cancel_reason, false, true)
     elseif crashes > setting('max_crashes') then
         leave_slot(id, m)
-        finish(id, m, 'reap', 'FAILED', 'lease_lost', true)
+        finish(id, m, 'reap', 'FAILED', 'lease_lost', true, true)
     else
         wait_again(id, m, 'reap', 0, 'lease_lost')
     end
 end
 
--- Leases that ended in the gap, or would end before their owners may be heard again. One that was extended and ran out
--- again is not extended twice: where rounds are always rare, each looks like a gap, and slots would be lost for ever.
-local function extend_after_gap(extended_to)
-    local until_ms = now + setting('lease_ttl_ms') - 1 -- below what a grant or a renewal gives at this moment
-    for _, id in ipairs(call('ZRANGEBYSCORE', K.lease, '(' .. exact(extended_to), '(' .. exact(until_ms))) do
-        call('ZADD', K.lease, until_ms, id)
-    end
-    call('HSET', K.rounds, 'extended_to', until_ms)
-end
-
-local function is_recent(at)
-    return at and now >= tonumber(at) and now - tonumber(at) < 1000
-end
-
--- `lane` is that of a live consumer that asks, which keeps it known as live. Returns how many were looked at, and when
--- the next lease ends, if one does.
-local function reap_expired(bound, lane)
-    local asked = 'lane:' .. (lane or '')
-    local rounds = call('HMGET', K.rounds, 'reap', 'extended_to', asked)
-    local last = tonumber(rounds[1] or now)
-    local gap = now < last or now - last > setting('lease_ttl_ms') / 2
-    if lane and not is_recent(rounds[3]) then call('HSET', K.rounds, asked, now) end
-    if gap or bound > 10 or not is_recent(rounds[1]) then call('HSET', K.rounds, 'reap', now) end
-    if gap then extend_after_gap(tonumber(rounds[2] or '-1')) end
+-- Returns how many were looked at, and when, by the clock of leases, the next one ends, if one does.
+local function reap_expired(bound)
     local at = first_at(K.lease)
-    if not at or at > now then return 0, at end
-    local expired = call('ZRANGEBYSCORE', K.lease, '-inf', now, 'LIMIT', 0, bound)
-    for _, id in ipairs(expired) do
+    if not at or at > lease_now then return 0, at end
+    local expired = call('ZRANGEBYSCORE', K.lease, '-inf', lease_now, 'LIMIT', 0, bound)
+    for _, lease in ipairs(expired) do
+        local id = held_under(lease)
         local m = load(id)
-        if m and m.state == 'RUNNING' then reap_one(id, m) else call('ZREM', K.lease, id) end
+        if not m or lease ~= lease_of(id, m) then
+            forget_holding(lease, m)
+        elseif m.state == 'RUNNING' then
+            reap_one(id, m)
+        else
+            call('ZREM', K.lease, lease)
+            leases_held = nil
+        end
     end
     return #expired, first_at(K.lease)
+end
+
+-- Returns in how many ms the next is due or to be reaped, if one is; and whether nothing was left for another call.
+local function repair()
+    sweep_now_and_then()
+    local promoted, due_at = promote_due(PROMOTED_A_CALL)
+    local reaped, lease_at = reap_expired(REAPED_A_CALL)
+    local wait_ms = math.min(due_at and due_at - now or math.huge, lease_at and lease_at - lease_now or math.huge)
+    local is_done = promoted < PROMOTED_A_CALL and reaped < REAPED_A_CALL
+    return wait_ms < math.huge and math.max(0, wait_ms) or nil, is_done
+end
+
+local repair_now_and_then
+do
+    local REPAIRED_EACH_MS = 20 -- by settlements
+    local repaired_at -- by a settlement of this queue, a second ago at most: nil once another clock of leases was noted
+    local noted_then
+    at_begin(function()
+        if noted ~= noted_then then noted_then, repaired_at = noted, nil end
+    end)
+
+    -- Under load there are many settlements a millisecond; what each would look for comes a few times a second.
+    function repair_now_and_then()
+        if repaired_at and math.abs(now - repaired_at) < REPAIRED_EACH_MS then return end
+        local _, is_done = repair()
+        repaired_at = is_done and noted and now or nil
+    end
 end

@@ -1,7 +1,10 @@
 -- Lost replies: a caller (a client thread has one) numbers its calls, rising. Its last answer is kept, so that the same
 -- call made again gives the same answer and has no second effect; a call that was overtaken by a later one of its
 -- caller (it lay in a dead socket) is refused.
+local nonce -- of what this call grants
+
 local function said(caller, number)
+    nonce = caller .. ':' .. number
     local last = call('GET', D.reply(caller))
     if not last then return nil end
     -- Only the number, unless it is the same: the answer may be long.

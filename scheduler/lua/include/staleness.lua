@@ -1,19 +1,67 @@
--- The oldest of one band, page by page from a score; what has waited longer than the stale timeout is expired.
--- An execution whose wait began anew (a retry, a pause) keeps its old score, so the page is a candidate list only.
-local COUNT_WINDOW_MS = 500000000000
+-- Expiring what has waited too long, the first of the index of deadlines first; and indexing anew the lanes whose timeout was
+-- changed. What the index gives are candidates: time paused is found here, and they are entered anew.
 
-local function sweep_band(band, after, bound)
-    local base = band * BAND_WIDTH_MS
-    local from = after ~= '' and '(' .. after or exact(base + now - COUNT_WINDOW_MS)
-    local to = exact(base + now - setting('stale_timeout_seconds') * 1000)
-    local page = call('ZRANGEBYSCORE', K.pending, from, to, 'WITHSCORES', 'LIMIT', 0, bound)
-    local expired = 0
-    for i = 1, #page, 2 do
-        local m = load(page[i])
-        if m and m.state == 'PENDING' and is_stale(m) then
-            expire(page[i], m)
+local function enter_again(id, m)
+    call('ZREM', K.deadlines, id)
+    if m and m.state == 'PENDING' then enter_deadline(id, m, wait_left(m)) end
+end
+
+-- Returns how many expired, and whether there may be more.
+local function sweep_due(bound)
+    local due, expired = call('ZRANGEBYSCORE', K.deadlines, '-inf', '(' .. now, 'LIMIT', 0, bound), 0
+    for _, id in ipairs(due) do
+        local m = load(id)
+        local why = m and m.state == 'PENDING' and staleness(m)
+        if why then
+            expire(id, m, why)
             expired = expired + 1
+        else
+            enter_again(id, m)
         end
     end
-    return expired, #page == bound * 2 and page[#page] or ''
+    return expired, #due == bound
+end
+
+-- Up to `left` of a lane that has to be, and the rest in a later call. Returns how many are left to this one: a lane in which
+-- nobody waits counts as one, too.
+local function reindex_lane(lane, left)
+    local field = reindexing_field(lane)
+    local page = call('ZRANGEBYSCORE', D.pending(lane), overrides[field], '+inf', 'WITHSCORES', 'LIMIT', 0, left)
+    for i = 1, #page, 2 do enter_again(page[i], load(page[i])) end
+    if #page == 2 * left then
+        overrides[field] = '(' .. page[#page]
+        call('HSET', K.settings, field, overrides[field])
+    else
+        overrides[field] = nil
+        call('HDEL', K.settings, field)
+    end
+    return left - math.max(1, #page / 2)
+end
+
+-- Of all lanes together. Returns whether there may be more.
+local function reindex_deadlines(bound)
+    local left = bound
+    for field in pairs(overrides) do
+        local lane = field == 'deadlines_from' and OWN_LANE or string.match(field, '^lane:(.*):deadlines_from$')
+        if lane and left > 0 then left = reindex_lane(lane, left) end
+    end
+    return left < 1
+end
+
+local sweep_now_and_then
+do
+    local SWEPT_A_SECOND = 50
+    local swept_at -- by a call of this queue; nil once another clock of leases was noted
+    local swept_then
+    at_begin(function()
+        if not noted or noted ~= swept_then then swept_then, swept_at = noted, nil end
+    end)
+
+    -- Once a second, so that workers alone expire what waits behind closed gates, or in a lane that nobody consumes.
+    function sweep_now_and_then()
+        if swept_at and math.abs(now - swept_at) < NOTED_EACH_MS then return end
+        swept_at = now
+        reindex_deadlines(SWEPT_A_SECOND)
+        sweep_due(SWEPT_A_SECOND)
+    end
 end

@@ -1,5 +1,5 @@
 -- The kinds of functions that callers find in the library. Each ends by settling the lanes that it touched, and the
--- clock. At maxmemory a server refuses what is not allowed to need memory: that is right for what accepts; what
+-- clocks. At maxmemory a server refuses what is not allowed to need memory: that is right for what accepts; what
 -- admits, renews or ends must pass, for it keeps leases alive and gives memory back, or a full server could not drain.
 local function register(name, flags, run)
     redis.register_function({
@@ -7,14 +7,18 @@ local function register(name, flags, run)
         flags = flags,
         callback = function(keys, arguments)
             begin(keys)
-            return run(unpack(arguments))
+            return refused_format() or run(unpack(arguments))
         end,
     })
 end
 
 local function settled(reply)
+    mark_settings()
     keep_clock()
+    keep_lease_clock()
+    carry_on()
     settle_lanes()
+    keep_raised()
     return reply
 end
 

@@ -1,7 +1,8 @@
 """The fixtures that Dramatiq's tests ask for, with `BandedRedisBroker` in the place of every broker.
 
-Copied beside the tests of Dramatiq's source distribution, which lacks its own. With ``--gated`` every actor gets
-``band=``, so that its queue is a lane. Each process of pytest-xdist has its own database.
+Copied beside the tests of Dramatiq's source distribution, which lacks its own. With ``--actors=gated`` every actor gets
+``band=``, so that its queue is a lane; with ``--actors=mixed`` a gated one is declared beside, on each queue and on one
+of its own. Each process of pytest-xdist has its own database.
 """
 
 import os
@@ -20,19 +21,18 @@ from dramatiq.rate_limits.backends import StubBackend as StubLimiterBackend
 from dramatiq.results import ResultBackend
 from dramatiq.results.backends import RedisBackend, StubBackend
 
-from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster import BandedRedisBroker
 
 from .common import worker
 from .joining_broker import JoiningBroker
 
-MANY = 1_000_000
 FEW = 250
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--server``, ``--gated`` and ``--leave-out``."""
+    """``--server``, ``--actors`` and ``--leave-out``."""
     parser.addoption("--server", help="the URL of a server for these tests alone, without a database in it")
-    parser.addoption("--gated", action="store_true", help="every actor is gated")
+    parser.addoption("--actors", choices=["ungated", "gated", "mixed"], default="ungated", help="what is declared")
     parser.addoption("--leave-out", action="append", default=[], help="the name of a test that is not run")
 
 
@@ -69,26 +69,34 @@ def server(pytestconfig: pytest.Config) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture(autouse=True)
-def gated(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every actor has a band, if that was asked for; Dramatiq's own priority, the lower first, is one too."""
-    if not pytestconfig.getoption("--gated"):
+def declaring(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gate every actor, or declare a gated one beside, if that was asked for."""
+    asked = pytestconfig.getoption("--actors")
+    if asked == "ungated":
         return
     declare: Any = dramatiq.actor
 
-    def banded(fn: Any = None, **options: Any) -> Any:
+    def banded(options: dict[str, Any]) -> None:
+        # Dramatiq's own priority, the lower first, is a band too.
+        options.setdefault("band", "LOW" if options.get("priority") else "NORMAL")
+
+    def beside(options: dict[str, Any]) -> None:
+        broker = dramatiq.get_broker()
+        for queue_name in (options.get("queue_name", "default"), "beside"):
+            if f"beside-{queue_name}" not in broker.actors:
+                declare(lambda: None, actor_name=f"beside-{queue_name}", queue_name=queue_name, band="HIGH")
+
+    def declaring(fn: Any = None, **options: Any) -> Any:
         if isinstance(dramatiq.get_broker(), BandedRedisBroker):
-            options.setdefault("band", "LOW" if options.get("priority") else "NORMAL")
+            (banded if asked == "gated" else beside)(options)
         return declare(fn, **options) if fn is not None else declare(**options)
 
-    monkeypatch.setattr(dramatiq, "actor", banded)
-    monkeypatch.setattr(dramatiq.generic, "actor", banded)
+    monkeypatch.setattr(dramatiq, "actor", declaring)
+    monkeypatch.setattr(dramatiq.generic, "actor", declaring)
 
 
 def _made(broker: BandedRedisBroker, client: redis.Redis) -> BandedRedisBroker:
     client.flushdb()
-    controls = ExecutionQueueService(client).controls
-    for name in ("max_concurrent_executions", "max_queue_size"):
-        controls.change_setting(name, MANY)
     broker.emit_after("process_boot")
     dramatiq.set_broker(broker)
     return broker

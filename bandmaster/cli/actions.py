@@ -1,0 +1,78 @@
+"""``bandmaster actions``: what was counted under each action, and forgetting those that nobody uses any more.
+
+In the flow: thin around ``ExecutionQueueService.overview`` and ``.controls``. Dropping repeats without harm.
+"""
+
+from dataclasses import asdict
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.exits import Exit
+from bandmaster.cli.opening import opened
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.scheduler.controls import Dropped
+from bandmaster.scheduler.identifiers import check_action
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+_CODES: Final = {Dropped.DROPPED: Exit.OK, Dropped.IN_USE: Exit.FAILED, Dropped.UNKNOWN: Exit.NOT_FOUND}
+
+
+def actions(
+    dropped: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="ACTION", help="Forget what was counted of one that nobody uses; repeatable."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List actions, the least used first, or forget some.
+
+    What was counted of an action stays until it is dropped. Its limit and its
+    pause are not touched.
+
+    \b
+    Examples:
+      bandmaster actions
+      bandmaster actions --drop report --drop old-report
+    """
+    for action in dropped or []:
+        check_action(action)
+    with opened() as bandmaster:
+        if dropped:
+            raise typer.Exit(_drop(bandmaster.queue, dropped, as_json=as_json))
+        found = bandmaster.queue.overview.actions()
+    shown = found[:limit]
+    if as_json:
+        say_json({"actions": [asdict(each) for each in shown], "more": len(found) - len(shown)})
+        return
+    if not shown:
+        say("nothing was ever sent")
+        return
+    figures = [Column(name, right=True) for name in ("WAITING", "RUNNING", "ACCEPTED", "ENDED")]
+    say_table(
+        [Column("ACTION", folds=True), *figures],
+        [
+            (
+                *(each.action, str(each.waiting), str(each.running)),
+                *(str(each.total_enqueued), str(each.total_completed)),
+            )
+            for each in shown
+        ],
+    )
+    if len(found) > len(shown):
+        note(f"there are {len(found) - len(shown)} more; see --limit")
+
+
+def _drop(queue: ExecutionQueueService, names: list[str], *, as_json: bool) -> Exit:
+    codes = {action: queue.controls.drop_action(action) for action in dict.fromkeys(names)}
+    for action, code in codes.items():
+        if code is Dropped.IN_USE:
+            note(f"{action} is used: one of it waits or runs; nothing was changed")
+        elif code is Dropped.UNKNOWN:
+            note(f"nothing was counted of {action}")
+        elif not as_json:
+            say(f"{action} dropped")
+    if as_json:
+        say_json({"actions": [{"action": action, "code": code} for action, code in codes.items()]})
+    return max(_CODES[code] for code in codes.values())

@@ -1,0 +1,54 @@
+"""``bandmaster changes``: who changed limits, pauses and settings, and when.
+
+In the flow: reads only. What was done to one execution, and by whom, is told by `show`.
+"""
+
+from dataclasses import asdict
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.opening import opened
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, say, say_json, say_table
+from bandmaster.cli.times import iso_of, show_time
+from bandmaster.scheduler.views import Change
+
+NONE: Final = "none"
+
+
+def changes(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List who changed limits, pauses and settings, the latest first.
+
+    The last thousand changes are kept. What was done to an execution, and by
+    whom, is told by `bandmaster show`.
+
+    \b
+    Examples:
+      bandmaster changes
+      bandmaster changes --json | jq '.changes[] | select(.name == "action:pod")'
+    """
+    with opened() as bandmaster:
+        found = bandmaster.queue.views.changes(limit)
+    if as_json:
+        say_json({"changes": [_json(each) for each in found]})
+    elif found:
+        say_table(
+            [
+                *(Column("AT"), Column("BY", gives=True), Column("WHAT"), Column("NAME", folds=True)),
+                *(Column("FROM", right=True, drops=True), Column("TO", right=True)),
+            ],
+            [
+                (show_time(each.at_ms), each.by, each.verb, each.name, each.before or NONE, each.after or NONE)
+                for each in found
+            ],
+        )
+    else:
+        say("nobody has changed anything yet")
+
+
+def _json(each: Change) -> dict[str, object]:
+    document: dict[str, object] = {name: value for name, value in asdict(each).items() if name != "at_ms"}
+    return document | {"at": iso_of(each.at_ms), "before": each.before or None, "after": each.after or None}

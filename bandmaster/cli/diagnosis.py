@@ -1,0 +1,76 @@
+"""Why the server of this folder does not answer, told apart: none runs, it hangs, it refuses, it is another user's.
+
+In the flow: `opening.opened` asks when connecting failed. The socket is tried once more here, without a client, for the
+reason that the system gives; what is said next to somebody in front of a terminal depends on it.
+"""
+
+import os
+import pwd
+import socket
+from pathlib import Path
+from typing import Final
+
+import redis
+
+from bandmaster.configs.redaction import redacted_url
+from bandmaster.configs.settings import Settings
+from bandmaster.scheduler.connection import embedded_folder, embedded_socket
+from bandmaster.scheduler.errors import QueueUnavailable
+
+LOCK_NAME: Final = "redis.lock"
+_DISK: Final = "MISCONF"
+"""What a server answers that cannot write its log."""
+
+
+def diagnosis(settings: Settings, error: QueueUnavailable) -> QueueUnavailable:
+    """The error to raise in place of the one that connecting ended with."""
+    cause, url = error.__cause__, settings.redis.url
+    if isinstance(cause, redis.ResponseError | redis.AuthenticationError):
+        full = f"; its disk is full or cannot be written: {embedded_folder(settings)}" if url is None else ""
+        return QueueUnavailable(f"the server refuses: {cause}{full if _DISK in str(cause) else ''}")
+    if url is not None:
+        if isinstance(cause, redis.TimeoutError):
+            problem = f"the server did not answer in time: it hangs, or the network does ({cause})"
+            return QueueUnavailable(problem, url=redacted_url(url))
+        return error
+    return QueueUnavailable(_of_socket(embedded_socket(settings), embedded_folder(settings)))
+
+
+def _of_socket(path: Path, folder: Path) -> str:
+    try:
+        with socket.socket(socket.AF_UNIX) as tried:
+            tried.connect(os.fspath(path))
+    except PermissionError:
+        return (
+            f"the server of this folder is {_owner(path)}'s: {folder} cannot be entered; work as that user, or set "
+            "another BANDMASTER_PATHS__VAR_DIR, or name a server with BANDMASTER_REDIS__URL"
+        )
+    except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+        return (
+            f"no server runs for this folder (no answer at {path}): start everything with `bandmaster up`, or name a "
+            "server with BANDMASTER_REDIS__URL"
+        )
+    except OSError as error:
+        return f"the server of this folder cannot be reached at {path}: {error.strerror}"
+    return f"the server of this folder runs{_process(folder / LOCK_NAME)} but does not answer: it hangs or is stopped"
+
+
+def _owner(path: Path) -> str:
+    """Who owns the nearest folder on the way that can be seen."""
+    for folder in path.parents:
+        try:
+            uid = folder.stat().st_uid
+        except OSError:
+            continue
+        try:
+            return f"user {pwd.getpwuid(uid).pw_name}"
+        except KeyError:
+            return f"user {uid}"
+    return "another user"
+
+
+def _process(lock: Path) -> str:
+    try:
+        return f" as process {int(lock.read_text())}"
+    except (OSError, ValueError):
+        return ""

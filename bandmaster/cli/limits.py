@@ -1,0 +1,129 @@
+"""``bandmaster limit``: how many executions may hold a gate at once, or each gate of a kind; singly or from a file.
+
+In the flow: thin around `ExecutionQueueService.controls`. A file is read and checked whole before any limit is set;
+each is set for itself, and the same file again sets the same.
+"""
+
+import tomllib
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.completing import complete_gate
+from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.naming import unused_name
+from bandmaster.cli.occupancy import NO_LIMIT, limit_json, note_of
+from bandmaster.cli.opening import Opened, opened
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.scheduler.errors import InvalidRequest, shown
+from bandmaster.scheduler.limits import check_limit, check_limited
+
+OVER_EVERYTHING: Final = "max_concurrent"
+Limits = dict[str, int | None]
+"""By gate or kind; None lifts."""
+
+
+def limit(
+    gate: Annotated[
+        str | None,
+        typer.Argument(metavar="GATE", help="action:X, user:Y, any gate, or KIND:*.", autocompletion=complete_gate),
+    ] = None,
+    most: Annotated[str | None, typer.Argument(metavar="N", help="At most so many; none lifts it.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="TOML", help='Set all of a file: "tenant:*" = 2')
+    ] = None,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=LISTED_AT_MOST, help="List at most so many.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List the limits of gates, or change one.
+
+    A limit of 'tenant:*' holds for every gate tenant:… without one of its
+    own. What actors declare holds where no limit was set here.
+
+    A lowered limit takes effect as running executions end. The limit over
+    everything is the setting max_concurrent, that of a lane its setting
+    max_concurrent_executions.
+
+    \b
+    Examples:
+      bandmaster limit
+      bandmaster limit action:pod 4
+      bandmaster limit 'tenant:*' 2
+      bandmaster limit tenant:42 none
+      bandmaster limit --file limits.toml
+      bandmaster setting max_concurrent 20
+    """
+    if file is not None and gate is not None:
+        raise WrongUsage("--file sets what the file lists: give no gate beside it")
+    wanted = read_limits(file) if file is not None else _typed(gate, most)
+    with opened() as bandmaster:
+        if gate in bandmaster.queue.views.status().settings:
+            raise WrongUsage(f"{gate} is not a gate but a setting: `bandmaster setting {gate} N`")
+        for name, value in wanted.items():
+            bandmaster.queue.controls.set_limit(name, value)
+        _note_unused(bandmaster, wanted)
+        asked = [gate] if gate is not None else list(wanted)
+        loads = bandmaster.queue.overview.limited(asked or None)
+    if as_json:
+        say_json({"limits": [limit_json(each) for each in loads]})
+    elif loads:
+        say_table(
+            [
+                *(Column("GATE", folds=True), Column("LIMIT", right=True)),
+                *(Column("HELD", right=True), Column("", drops=True)),
+            ],
+            [
+                (
+                    *(each.gate, NO_LIMIT if each.limit is None else str(each.limit)),
+                    *("" if each.held is None else str(each.held), note_of(each)),
+                )
+                for each in loads[:lines]
+            ],
+        )
+        if len(loads) > lines:
+            note(f"there are {len(loads) - lines} more; see --lines, and `bandmaster gates`")
+    else:
+        say(f"no gate is limited; over everything holds the setting {OVER_EVERYTHING}")
+
+
+def read_limits(path: str) -> Limits:
+    """The limits that a TOML file lists, one a line: ``"tenant:*" = 2``, or ``"none"``.
+
+    Raises:
+        WrongUsage: If it cannot be read, or is no such file.
+        InvalidRequest: If it has what may not be limited so.
+    """
+    try:
+        with open(path, "rb") as source:
+            listed = tomllib.load(source)
+    except OSError as error:
+        raise WrongUsage(f"{shown(path)} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise WrongUsage(f'{shown(path)} is no TOML: {error}; a line is like "tenant:*" = 2, with the quotes') from None
+    limits: Limits = {}
+    for gate, value in listed.items():
+        if value != NO_LIMIT:
+            check_limit(shown(gate), value)
+        limits[check_limited(gate)] = None if value == NO_LIMIT else value
+    return limits
+
+
+def _typed(gate: str | None, most: str | None) -> Limits:
+    if gate is None:
+        return {}
+    check_limited(gate)
+    if most is None:
+        return {}
+    if most.lower() == NO_LIMIT:
+        return {gate: None}
+    if not (most.isascii() and most.isdecimal() and len(most) <= 18):
+        raise InvalidRequest("limit", f"{shown(most)} is not a whole number", allowed="0 or more")
+    check_limit("limit", int(most))
+    return {gate: int(most)}
+
+
+def _note_unused(bandmaster: Opened, wanted: Limits) -> None:
+    """Of one limit that was typed: a file's are written once, for gates that come."""
+    for name, value in wanted.items() if len(wanted) == 1 else ():
+        if value is not None and (unused := unused_name(bandmaster.queue, name)):
+            note(unused)

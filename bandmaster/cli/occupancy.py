@@ -1,0 +1,111 @@
+"""``bandmaster gates`` and ``bandmaster workers``: what holds executions back, and which lanes are asked for.
+
+In the flow: reads only, thin around ``ExecutionQueueService.overview``.
+"""
+
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.opening import opened
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.times import show_duration
+from bandmaster.scheduler.overview import GateLoad, LaneLoad
+
+NO_LIMIT: Final = "none"
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def gates(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """List gates, the most blocked first.
+
+    Those that are limited or paused, kinds that are limited, and what the
+    limit of its kind keeps closed: how many hold each, its limit, and how many
+    wait because they found it closed.
+
+    \b
+    Examples:
+      bandmaster gates
+      bandmaster gates --json | jq '.gates[] | select(.waiting > 100)'
+    """
+    with opened() as bandmaster:
+        found = bandmaster.queue.overview.gates()
+    shown = found[:limit]
+    if as_json:
+        say_json({"gates": [gate_json(each) for each in shown], "more": len(found) - len(shown)})
+        return
+    if not shown:
+        say("no gate is limited or paused")
+        return
+    say_table(
+        [
+            *(Column("GATE", folds=True), Column("WAITING", right=True), Column("HELD", right=True)),
+            *(Column("LIMIT", right=True), Column("", drops=True)),
+        ],
+        [
+            (
+                *(each.gate, str(each.waiting), "" if each.held is None else str(each.held)),
+                *(NO_LIMIT if each.limit is None else str(each.limit), note_of(each)),
+            )
+            for each in shown
+        ],
+    )
+    if len(found) > len(shown):
+        note(f"there are {len(found) - len(shown)} more; see --limit")
+
+
+def workers(as_json: Json = False) -> None:
+    """List lanes, and when a worker last asked for each.
+
+    Every worker that lives asks for its lanes each second, or is woken.
+
+    \b
+    Examples:
+      bandmaster workers
+      bandmaster workers --json | jq '.lanes[] | select(.live | not)'
+    """
+    with opened() as bandmaster:
+        lanes = bandmaster.queue.overview.lanes()
+    if as_json:
+        say_json({"lanes": [lane_json(each) for each in lanes]})
+    elif lanes:
+        say_table(
+            [Column("LANE", folds=True), Column("WORKERS"), Column("ASKED"), Column("EXECUTIONS", right=True)],
+            [(each.lane, "live" if each.live else "none", _asked(each), str(each.size)) for each in lanes],
+        )
+    else:
+        say("no worker has asked for anything yet, and nothing waits")
+
+
+def gate_json(each: GateLoad) -> dict[str, object]:
+    """A gate as JSON has it."""
+    return limit_json(each) | {"waiting": each.waiting, "paused": each.paused}
+
+
+def limit_json(each: GateLoad) -> dict[str, object]:
+    """A limit as JSON has it."""
+    return {
+        "gate": each.gate,
+        "limit": each.limit,
+        "held": each.held,
+        "limited_by": each.limited_by,
+        "declared": each.declared,
+    }
+
+
+def note_of(each: GateLoad) -> str:
+    """What else is to be known of a gate: where its limit comes from, and whether it is paused."""
+    source = f"by {each.limited_by}" if each.limited_by not in (None, each.gate) else ""
+    return ", ".join(filter(None, [source, "declared" if each.declared else "", "paused" if each.paused else ""]))
+
+
+def lane_json(each: LaneLoad) -> dict[str, object]:
+    """A lane as JSON has it."""
+    return {"lane": each.lane, "live": each.live, "asked_ms_ago": each.asked_ms_ago, "executions": each.size}
+
+
+def _asked(each: LaneLoad) -> str:
+    return "never" if each.asked_ms_ago is None else f"{show_duration(each.asked_ms_ago)} ago"

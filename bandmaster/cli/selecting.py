@@ -1,0 +1,193 @@
+"""Which executions are meant: by state, user and action, or all of a kind; and the question before many are changed.
+
+In the flow: `list`, `cancel`, `priority` and `dead` ask here. It reads page by page, so that a long queue is not read
+whole to show its head. What has ended is found in the journal, as far back as it reaches; the rest in the sets that the
+scripts keep.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+import typer
+
+from bandmaster.cli.completing import GROUPS, complete_state
+from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
+from bandmaster.cli.finding import EVERYTHING
+from bandmaster.cli.records import Record, read_records
+from bandmaster.cli.screen import escaped
+from bandmaster.scheduler.errors import shown
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.states import HOLDING, TERMINAL, State
+
+PAGE: Final = 200
+JOURNAL_SEARCHED: Final = 20_000
+"""So many of the latest transitions are searched for what has ended."""
+
+User = Annotated[str | None, typer.Option("--user", "-u", help="All of this user.")]
+Action = Annotated[str | None, typer.Option(help="All of this action.")]
+States = Annotated[
+    list[str] | None,
+    typer.Option(
+        *("--state", "-s"), metavar="STATE", help="All in this state; repeatable.", autocompletion=complete_state
+    ),
+]
+All = Annotated[bool, typer.Option("--all", help="All there are.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which executions are asked for; None: all."""
+
+    states: frozenset[State] | None
+    user_id: str | None
+    action: str | None
+
+    def fits(self, record: Record) -> bool:
+        """Whether an execution is one of them."""
+        return (
+            (self.states is None or record.state in self.states)
+            and (self.user_id is None or record.user_id == self.user_id)
+            and (self.action is None or record.action == self.action)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What of a bulk verb's filters was typed."""
+
+    user_id: str | None = None
+    action: str | None = None
+    states: tuple[str, ...] = ()
+    everything: bool = False
+
+    @property
+    def typed(self) -> bool:
+        """Whether any was."""
+        return self.everything or bool(self.user_id or self.action or self.states)
+
+
+def check_meant(ids: Sequence[str], filters: Filters) -> None:
+    """Refuse a bulk verb that names nothing, or ids and filters at once, before anything is opened.
+
+    Raises:
+        WrongUsage: Saying what to name.
+    """
+    if ids and filters.typed:
+        raise WrongUsage("ids and filters exclude each other: name executions, or use --user, --action, --state")
+    if filters.everything and (filters.user_id or filters.action or filters.states):
+        raise WrongUsage("--all means all: leave it out to filter with --user, --action or --state")
+    if not ids and not filters.typed:
+        raise WrongUsage("nothing is named: give ids, or --user, --action, --state or --all")
+    read_states(list(filters.states))
+
+
+def all_meant(queue: ExecutionQueueService, filters: Filters, groups: Sequence[str]) -> list[Record]:
+    """Every execution of these groups that the filters fit, in the order in which `list` shows them.
+
+    Raises:
+        WrongUsage: If a state was typed that none of them is in.
+    """
+    _, states = read_states(list(filters.states))
+    possible = frozenset[State]().union(*(_STATES[group] for group in groups))
+    if states is not None and not states & possible:
+        raise WrongUsage(f"--state: only what is {' or '.join(groups)} can be meant here")
+    wanted = Wanted(states, filters.user_id, filters.action)
+    return [record for group in groups for record in selected(queue, group, wanted)]
+
+
+def ask_first(what: str, records: Sequence[Record], *, yes: bool) -> None:
+    """Ask whether so many are meant, on standard error.
+
+    Raises:
+        WrongUsage: If nobody can be asked.
+        CommandFailed: If the answer is no.
+    """
+    if yes or not records:
+        return
+    counted = ", ".join(f"{count} {state}" for state, count in Counter(each.state.value for each in records).items())
+    question = f"{what} {len(records)} execution{'' if len(records) == 1 else 's'} ({counted})?"
+    if not sys.stdin.isatty():
+        raise WrongUsage(f"this would {question.rstrip('?')}, and nobody can be asked: add --yes")
+    if not typer.confirm(escaped(question), err=True):
+        raise CommandFailed("nothing was done", Exit.FAILED)
+
+
+def read_states(typed: list[str]) -> tuple[list[str], frozenset[State] | None]:
+    """The groups to read and the states to keep, of what was typed; none: all groups but `dead`.
+
+    Raises:
+        WrongUsage: If one is neither a group nor a state.
+    """
+    if not typed:
+        return [group for group in GROUPS if group != "dead"], None
+    groups: set[str] = set()
+    states: set[State] = set()
+    for one in typed:
+        if one.lower() in GROUPS:
+            groups.add(one.lower())
+            states |= _STATES[one.lower()]
+        elif one.upper() in State.__members__:
+            states.add(State[one.upper()])
+            groups |= {group for group in GROUPS if group != "dead" and State[one.upper()] in _STATES[group]}
+        else:
+            allowed = ", ".join(dict.fromkeys([*GROUPS, *(name.lower() for name in State.__members__)]))
+            raise WrongUsage(f"--state: {shown(one)} is not a state; allowed: {allowed}")
+    return [group for group in GROUPS if group in groups], frozenset(states)
+
+
+def selected(queue: ExecutionQueueService, group: str, wanted: Wanted) -> Iterator[Record]:
+    """The executions of a group that are wanted."""
+    return filter(wanted.fits, _READERS[group](queue))
+
+
+def _running(queue: ExecutionQueueService) -> Iterator[Record]:
+    records = read_records(queue, queue.overview.active()).values()
+    yield from sorted(records, key=lambda record: record.granted_ms or 0)
+
+
+def _waiting(queue: ExecutionQueueService) -> Iterator[Record]:
+    for position, record in enumerate(_paged(queue, queue.overview.pending(EVERYTHING))):
+        yield replace(record, position=position)
+
+
+def _scheduled(queue: ExecutionQueueService) -> Iterator[Record]:
+    return _paged(queue, queue.views.scheduled(EVERYTHING))
+
+
+def _dead(queue: ExecutionQueueService) -> Iterator[Record]:
+    return _paged(queue, queue.views.dead(EVERYTHING))
+
+
+def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
+    """What has ended, the latest first; where little or nothing is left of the record, as the journal tells it."""
+    seen: set[str] = set()
+    for entry in queue.views.journal(newest_first=True, limit=JOURNAL_SEARCHED):
+        if entry.fields.get("state") in TERMINAL and entry.execution_id not in seen:
+            seen.add(entry.execution_id)
+            told = entry.fields | {"ended_at": str(entry.at_ms)}
+            yield Record.from_meta(entry.execution_id, told | queue.views.meta(entry.execution_id))
+
+
+def _paged(queue: ExecutionQueueService, execution_ids: list[str]) -> Iterator[Record]:
+    for start in range(0, len(execution_ids), PAGE):
+        yield from read_records(queue, execution_ids[start : start + PAGE]).values()
+
+
+_READERS: Final[dict[str, Callable[[ExecutionQueueService], Iterator[Record]]]] = {
+    "running": _running,
+    "waiting": _waiting,
+    "scheduled": _scheduled,
+    "ended": _ended,
+    "dead": _dead,
+}
+_STATES: Final[dict[str, frozenset[State]]] = {
+    "running": HOLDING,
+    "waiting": frozenset({State.PENDING}),
+    "scheduled": frozenset({State.SCHEDULED}),
+    "ended": TERMINAL,
+    "dead": TERMINAL,
+}

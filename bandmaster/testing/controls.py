@@ -1,0 +1,148 @@
+"""Limits, pauses and bounds in memory, turned as those in Redis are: ``broker.queue.controls``.
+
+In the flow: a test sets them, `MemoryQueue` asks for them at each acceptance and each admission. Refused values raise
+what they raise with a server. No bound holds until it is set.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from threading import Condition
+from typing import Any, Final
+
+from bandmaster.scheduler.controls import check_bound, check_pausable
+from bandmaster.scheduler.errors import InvalidRequest, shown
+from bandmaster.scheduler.identifiers import check_lane
+from bandmaster.scheduler.keys import DEFAULT_LANE
+from bandmaster.scheduler.limits import EVERYTHING, Limits, check_limit, check_limited
+from bandmaster.scheduler.operators import check_by
+
+BOUNDS: Final = ("max_concurrent_executions", "max_executions_per_user", "max_queue_size")
+"""The bounds of lanes that mean something in memory."""
+OVER_EVERYTHING: Final = "max_concurrent"
+
+
+class MemoryControls:
+    """What an operator turns, for one broker in memory."""
+
+    def __init__(self, changed: Condition, held: Counter[str]) -> None:
+        """Args: `changed`, the queue's lock, told of every change; `held`, how many hold each gate now."""
+        self._changed = changed
+        self._held = held
+        self._limits = Limits()
+        self._paused: set[str] = set()
+        self._bounds: dict[tuple[str, str], int] = {}
+
+    def set_limit(self, gate: str, limit: int | None, *, by: str | None = None) -> int:
+        """Let at most `limit` executions hold a gate at once, or each gate of a kind; None lifts the limit.
+
+        Args:
+            gate: `action:X`, `user:Y` or any gate key.
+            limit: 0 or more.
+            by: Who asks, here and below: checked, and kept nowhere.
+
+        Returns:
+            How many hold the gate now; 0 for a kind.
+
+        Raises:
+            InvalidRequest: If the gate or the limit is not allowed.
+        """
+        check_by(by)
+        check_limited(gate)
+        if limit is not None:
+            check_limit("limit", limit)
+        with self._changed:
+            _put(self._limits.by_operators, gate, limit)
+            self._changed.notify_all()
+            return self._held[gate]
+
+    def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> None:
+        """Replace what some lanes declared."""
+        with self._changed:
+            self._limits.declare(declared)
+            self._changed.notify_all()
+
+    def limits(self) -> dict[str, int]:
+        """Every limit of a gate or kind that was set; those that actors declare are not among them."""
+        return dict(sorted(self._limits.by_operators.items()))
+
+    def pause(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:
+        """Let nothing pass a gate, a lane (`lane:NAME`) or, with `*`, anything; True if it was not paused before."""
+        check_by(by)
+        with self._changed:
+            is_new = check_pausable(name) not in self._paused
+            self._paused.add(name)
+            return is_new
+
+    def resume(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:
+        """End a pause; True if it was paused."""
+        check_by(by)
+        with self._changed:
+            was_paused = check_pausable(name) in self._paused
+            self._paused.discard(name)
+            self._changed.notify_all()
+            return was_paused
+
+    def change_setting(
+        self,
+        name: str,
+        value: int | None,
+        *,
+        lane: str | None = None,
+        only_if_unset: bool = False,
+        by: str | None = None,
+    ) -> float | None:
+        """Set one of the `BOUNDS` of a lane, or `max_concurrent`; None for no bound.
+
+        Args:
+            name: Which.
+            value: 0 or more.
+            lane: Whose bound it is; None: of lane executions, as with a server.
+            only_if_unset: Leave what is set already.
+            by: Who asks.
+
+        Returns:
+            The value in force.
+
+        Raises:
+            InvalidRequest: If it is none of them, it is no lane's, or the value is not allowed.
+        """
+        check_by(by)
+        if lane is not None:
+            check_lane(lane)
+            check_bound(name)
+        if name not in (*BOUNDS, OVER_EVERYTHING):
+            allowed = ", ".join((*BOUNDS, OVER_EVERYTHING))
+            raise InvalidRequest("setting", f"{shown(name)} means nothing in memory", allowed=allowed)
+        if value is not None:
+            check_limit(name, value)
+        key = (EVERYTHING if name == OVER_EVERYTHING else lane or DEFAULT_LANE, name)
+        with self._changed:
+            if not (only_if_unset and key in self._bounds):
+                _put(self._bounds, key, value)
+            self._changed.notify_all()
+            return self._bounds.get(key)
+
+    def bound(self, lane: str, name: str) -> int | None:
+        """One of the `BOUNDS` of a lane, if it is set."""
+        return self._bounds.get((lane, name))
+
+    @property
+    def max_concurrent(self) -> int | None:
+        """How many may run at once in all lanes, if that is set."""
+        return self._bounds.get((EVERYTHING, OVER_EVERYTHING))
+
+    def is_paused(self, name: str) -> bool:
+        """Whether nothing may pass a gate, a lane or anything now."""
+        return name in self._paused
+
+    def has_room(self, gate: str) -> bool:
+        """Whether a gate is not paused, and held less often than the limit that holds for it allows."""
+        holding = self._limits.of(gate)
+        return gate not in self._paused and (holding is None or self._held[gate] < holding.limit)
+
+
+def _put(values: "dict[Any, int]", name: object, value: int | None) -> None:
+    if value is None:
+        values.pop(name, None)
+    else:
+        values[name] = value

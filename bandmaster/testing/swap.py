@@ -1,0 +1,102 @@
+"""Turning an application's own broker into one in memory for a while: `in_memory`, and a worker beside it: `working`.
+
+An application makes its broker where it is imported, and its actors, its modules and Dramatiq all keep that object. So
+it is the object that changes: it becomes a `BandedStubBroker`, and afterwards what it was. No name has to be patched,
+and no switch has to be built into the application. Results and barriers of groups go to memory too.
+"""
+
+import copy
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final, cast
+
+import dramatiq.broker
+from dramatiq import Actor, Broker, Worker
+from dramatiq.middleware import GroupCallbacks, Middleware
+from dramatiq.rate_limits.backends import StubBackend as StubBarriers
+from dramatiq.results import Results
+from dramatiq.results.backends import StubBackend as StubResults
+
+from bandmaster.middleware.results import forget_kept
+
+from .broker import BandedStubBroker
+
+IDLE_MS: Final = 20
+"""How long a thread of a test's worker sits idle, and so how long it takes to stop."""
+STOP_MS: Final = 10_000
+
+_booted: "weakref.WeakSet[Broker]" = weakref.WeakSet()
+
+
+@contextmanager
+def in_memory(broker: Broker | None = None) -> Generator[BandedStubBroker]:
+    """Within it, a broker keeps everything in memory, empty and without limits at first.
+
+    Args:
+        broker: The application's; the one that `dramatiq.set_broker` was given, unless said.
+
+    Yields:
+        The same object, with its actors and middleware.
+    """
+    broker = broker or dramatiq.broker.global_broker
+    if broker is None:
+        broker = BandedStubBroker()
+        dramatiq.set_broker(broker)
+    stand_in = BandedStubBroker(middleware=_in_memory_middleware(broker.middleware))
+    stand_in.adopt(_actors(broker).values())
+    before = type(broker), broker.__dict__
+    _become(broker, BandedStubBroker, stand_in.__dict__)
+    if broker not in _booted:
+        _booted.add(broker)
+        broker.emit_after("process_boot")  # some middleware start a thread there, and can do so once
+    try:
+        yield cast("BandedStubBroker", broker)
+    finally:
+        declared = _actors(broker)
+        _become(broker, *before)
+        for name in declared.keys() - broker.actors.keys():
+            # A module that was imported meanwhile is not imported again; an actor of a test's own goes with the test.
+            if "<locals>" not in declared[name].fn.__qualname__:
+                broker.declare_actor(declared[name])
+
+
+def _become(broker: Broker, kind: type[Broker], state: dict[str, Any]) -> None:
+    broker.__class__, broker.__dict__ = kind, state
+
+
+def _actors(broker: Broker) -> "dict[str, Actor[..., Any]]":
+    return cast("dict[str, Actor[..., Any]]", broker.actors)
+
+
+def _in_memory_middleware(used: list[Middleware]) -> list[Middleware]:
+    """A broker's middleware without ours, with what they keep on a server kept in memory."""
+    kept: list[Middleware] = []
+    for middleware in used:
+        if type(middleware).__module__.startswith("bandmaster."):
+            continue
+        if isinstance(middleware, Results):
+            middleware = copy.copy(middleware)
+            forget_kept(middleware)
+            middleware.backend = StubResults()
+        elif isinstance(middleware, GroupCallbacks):
+            middleware = copy.copy(middleware)
+            middleware.rate_limiter_backend = StubBarriers()
+        kept.append(middleware)
+    return kept
+
+
+@contextmanager
+def working(broker: Broker, *, threads: int = 8) -> Generator[Worker]:
+    """A worker in this process.
+
+    Args:
+        broker: What it consumes.
+        threads: One, to see the order in which bodies run; Dramatiq's default are eight.
+    """
+    worker = Worker(broker, worker_timeout=IDLE_MS, worker_threads=threads)
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop(timeout=STOP_MS)

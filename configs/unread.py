@@ -1,0 +1,66 @@
+"""Settings that somebody gave and nobody reads, said in the log, where they would be passed over without a word.
+
+In the flow: a broker is made without the settings, or with them and arguments beside. What has a section and an unknown
+name is an error where settings are read (`sources.py`).
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from .errors import SettingsError
+from .logger import Logger
+from .sources import CONFIG_VARIABLE, PREFIX, SEPARATOR, Sections, configured_file, variable_of
+
+log = Logger(__name__)
+NOT_OF_BROKERS: Final = ("k8s", "logging", "paths", "scheduler")
+"""Sections of which a broker reads nothing."""
+_OF_TESTS: Final = ("BANDMASTER_BENCH_", "BANDMASTER_MODEL_", "BANDMASTER_REQUIRE_", "BANDMASTER_TEST_")
+_SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$")
+"""What Kubernetes sets in each pod for a service, here for one whose name begins with ``bandmaster-``."""
+
+
+def warn_of_unknown(sections: Sections) -> None:
+    """Warn of variables that begin like ours and are none, as ``BANDMASTER_REDIS_URL`` with one underscore too few."""
+    meant = {
+        variable_of(section, name).replace(SEPARATOR, "_"): variable_of(section, name)
+        for section, names in sections.items()
+        for name in names
+    }
+    for variable in sorted(_without_section(os.environ)):
+        log.warning("variable_unknown", variable=variable, meant=meant.get(re.sub("_+", "_", variable), "unknown"))
+
+
+def _without_section(environment: Mapping[str, str]) -> list[str]:
+    return [
+        variable
+        for variable in environment
+        if variable.startswith(PREFIX)
+        and variable != CONFIG_VARIABLE
+        and SEPARATOR not in variable
+        and not variable.startswith(_OF_TESTS)
+        and not _SERVICE_LINK.search(variable)
+    ]
+
+
+def warn_of_unread(reader: str, instead: str) -> None:
+    """Warn of settings that a broker would read, if it read any.
+
+    Args:
+        reader: What was called.
+        instead: What reads them.
+    """
+    others = tuple(f"{PREFIX}{section}{SEPARATOR}".upper() for section in NOT_OF_BROKERS)
+    unread = sorted(
+        variable
+        for variable, text in os.environ.items()
+        if variable.startswith(PREFIX) and SEPARATOR in variable and text and not variable.startswith(others)
+    )
+    try:
+        file = configured_file()
+    except SettingsError:
+        file = None  # nobody asked for it here
+    unread += [] if file is None else [str(file)]
+    if unread:
+        log.warning("settings_not_read", by=reader, settings=", ".join(unread), instead=instead)

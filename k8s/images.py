@@ -1,0 +1,58 @@
+"""Which images an execution may name: the allow-list's patterns, each against the repository and the tag. Pure.
+
+In the flow: whatever makes a pod asks here, first of all. A name is `[host[:port]/]path[:tag][@digest]`, as the
+distribution specification's references are written; without tag and digest it is `latest`. A pattern is written in
+the same way. `*` stands for any characters between two slashes, `**` as a last part for a whole path. An image with a
+digest is allowed only by a pattern with one, for a registry serves a digest whatever the tag beside it says.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ..scheduler.errors import shown
+from .errors import PodRejected
+
+_ANY_PATH = "**"
+_LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    parts: list[str]
+    tag: str
+    digest: str
+
+    @classmethod
+    def parse(cls, text: str, untagged: str = "") -> "_Reference":
+        named, _, digest = text.partition("@")
+        parts = named.split("/")
+        # A colon before a slash belongs to a host's port.
+        parts[-1], _, tag = parts[-1].partition(":")
+        return cls(parts, tag or ("" if digest else untagged), digest)
+
+    def allows(self, image: "_Reference") -> bool:
+        tag_fits = fnmatchcase(image.tag, self.tag or "*")
+        return self._allows_repository(image.parts) and tag_fits and fnmatchcase(image.digest, self.digest)
+
+    def _allows_repository(self, parts: list[str]) -> bool:
+        wanted = self.parts
+        if wanted[-1] == _ANY_PATH:
+            wanted, parts = wanted[:-1], parts[: len(wanted) - 1] if len(parts) >= len(wanted) else []
+        return len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted))
+
+
+def check_image(image: str, allowed: tuple[str, ...]) -> None:
+    """See that an image may be used.
+
+    Args:
+        image: Its name, as it is given to the cluster.
+        allowed: The patterns; none: any image may be used.
+
+    Raises:
+        PodRejected: If no pattern allows it.
+    """
+    if not allowed:
+        return
+    reference = _Reference.parse(image, _LATEST)
+    if not any(_Reference.parse(pattern).allows(reference) for pattern in allowed):
+        raise PodRejected(f"image {shown(image)} is not on the list of allowed images: {', '.join(allowed)}")

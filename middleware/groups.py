@@ -1,0 +1,137 @@
+"""``group.run()`` as a whole: what it sends is checked before the first of it is sent.
+
+Dramatiq enqueues a group's messages one by one and has no hook around that, so its `run` is wrapped, for brokers that
+pull their lanes alone. A message that is refused for what it is, or a lane without room for all of them, leaves nothing
+behind. What only sending tells, that an id is taken or that others fill the lane in that very moment, refuses single
+messages after all; the others are sent. If the process dies here, what was parked until then waits.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
+
+from dramatiq import Message, group
+
+from ..scheduler.errors import DuplicateExecution, QueueFull, QueueRejected, QueueUnavailable, UserLimitExceeded
+from ..scheduler.grants import Parked
+from ..scheduler.parking import Candidate
+from ..scheduler.views import Views
+from .current import is_settling
+from .delivery import copied
+
+if TYPE_CHECKING:
+    from .broker import BandedRedisBroker
+
+Given = tuple["Message[Any]", "int | None"]
+"""A message and its delay."""
+
+
+class Groups:
+    """The groups of one broker. Safe to share between threads."""
+
+    def __init__(self, broker: "BandedRedisBroker") -> None:
+        self._broker = broker
+        self._local = threading.local()
+
+    def take(self, message: "Message[Any]", delay: int | None) -> bool:
+        """Keep a message for the end of the group that this thread runs; False if it runs none."""
+        taken: list[Given] | None = getattr(self._local, "taken", None)
+        if taken is not None:
+            taken.append((message, delay))
+        return taken is not None
+
+    @contextmanager
+    def whole(self) -> Generator[None]:
+        """Within it, this thread's messages are kept; at its end they are checked, and then sent.
+
+        Raises:
+            QueueRejected: If one is refused; if by these checks, nothing was sent.
+            QueueUnavailable: If Redis did not answer.
+        """
+        if is_settling() or getattr(self._local, "taken", None) is not None:
+            yield  # a hook's are sent as hooks send; a group in a group goes with it
+            return
+        taken: list[Given] = []
+        self._local.taken = taken
+        try:
+            yield
+        finally:
+            del self._local.taken
+        self._send(taken)
+
+    def _send(self, taken: list[Given]) -> None:
+        broker = self._broker
+        listed = [each for each in taken if each[0].actor_name not in broker.bands.gated]
+        gated = [(copied(message), delay) for message, delay in taken if message.actor_name in broker.bands.gated]
+        broker.bounds.put_down({message.queue_name for message, _ in gated})
+        place_of: dict[int, int] = {}
+        with broker.bands.gathering() as candidates:
+            for index, (message, delay) in enumerate(gated):
+                known = len(candidates)
+                broker.emit_before("enqueue", message, delay)
+                # A hook may have sent others before it; the retry of the current message is no candidate.
+                if len(candidates) > known:
+                    place_of[index] = len(candidates) - 1
+        check_room(broker.queue.views, candidates)
+        outcomes = self._park(candidates)
+        named = ["execution_id" in message.options for message, _ in taken if message.actor_name in broker.bands.gated]
+        for index, (message, delay) in enumerate(gated):
+            outcome = outcomes[place_of[index]] if index in place_of else None
+            if isinstance(outcome, DuplicateExecution):
+                outcome = broker.bands.send_again(broker, message, delay, outcome, is_named=named[index])
+                outcomes[place_of[index]] = outcome
+            if outcome is not None and not isinstance(outcome, QueueRejected):
+                broker.emit_after("enqueue", message, delay)
+        for message, delay in listed:
+            broker.enqueue(message, delay=delay)
+        for outcome in outcomes:
+            if isinstance(outcome, QueueRejected):
+                raise outcome
+
+    def _park(self, candidates: Sequence[Candidate]) -> "list[Parked | Message[Any] | QueueRejected]":
+        try:
+            return [*self._broker.queue.transitions.park_many(candidates)]
+        except QueueUnavailable:
+            self._broker.bands.unsure.add(each.execution_id for each in candidates)
+            raise
+
+
+def check_room(views: Views, candidates: Sequence[Candidate]) -> None:
+    """Check that all of them may begin to wait.
+
+    Raises:
+        QueueFull: If a lane has no room for that many.
+        UserLimitExceeded: If a user may not have that many waiting.
+        QueueUnavailable: If Redis did not answer.
+    """
+    lanes = sorted({each.lane for each in candidates})
+    for status in views.status_of(lanes) if lanes else ():
+        mine = [each for each in candidates if each.lane == status.lane]
+        limit = status.settings["max_queue_size"]
+        if limit is not None and status.queue_depth + status.scheduled_count + len(mine) > limit:
+            raise QueueFull(execution_id=mine[0].execution_id, limit=int(limit), together=len(mine))
+        allowed = status.settings["max_executions_per_user"]
+        counts = Counter(each.user_id for each in mine if each.user_id is not None)
+        if allowed is None or not counts:
+            continue
+        for (user_id, count), queued in zip(counts.items(), views.queued_of(status.lane, [*counts]), strict=True):
+            if queued + count > allowed:
+                first = next(each for each in mine if each.user_id == user_id)
+                raise UserLimitExceeded(execution_id=first.execution_id, user_id=user_id, limit=int(allowed))
+
+
+_run_one_by_one: Any = cast("Any", group).run
+
+
+@wraps(_run_one_by_one)
+def _run(self: Any, *, delay: int | None = None) -> Any:
+    if not getattr(self.broker, "pulls_lanes", False):
+        return _run_one_by_one(self, delay=delay)
+    with self.broker.groups.whole():
+        return _run_one_by_one(self, delay=delay)
+
+
+cast("Any", group).run = _run

@@ -1,0 +1,73 @@
+"""The runtime settings that an application has configured, given to Redis where nobody has set them yet.
+
+In the flow: a worker process does it when it boots; what an operator, or an earlier start, has set stays (D14). While
+the server does not answer, it is tried again beside the worker, which waits for that server too. If the process dies
+here, the next that boots does it.
+"""
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Final
+
+from dramatiq import Broker
+from dramatiq.middleware import Middleware
+
+from ..configs.logger import Logger
+from ..scheduler.errors import InvalidRequest, QueueUnavailable
+from ..scheduler.queue import ExecutionQueueService
+
+if TYPE_CHECKING:
+    from ..configs.settings import Settings
+
+log = Logger(__name__)
+AGAIN_SECONDS: Final = 5.0
+
+
+class Seeding(Middleware):
+    """Seeds one queue from one process's settings."""
+
+    def __init__(self, queue: ExecutionQueueService, settings: "Settings") -> None:
+        self._queue = queue
+        self._settings = settings
+
+    def after_process_boot(self, broker: Broker) -> None:
+        """Seed.
+
+        Raises:
+            SystemExit: If a configured value is not one that the queue takes: a hook's other exceptions would be
+                swallowed, and the worker would run without what was configured.
+        """
+        try:
+            self.seed()
+        except InvalidRequest as error:
+            log.error("worker_not_started", error=str(error))
+            sys.exit(1)
+        except QueueUnavailable as error:
+            log.warning("settings_not_seeded", error=str(error), again_after_seconds=AGAIN_SECONDS)
+            threading.Thread(target=self._seed_later, name="bandmaster-seeding", daemon=True).start()
+
+    def _seed_later(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(AGAIN_SECONDS):
+            try:
+                self.seed()
+            except QueueUnavailable:
+                continue
+            except InvalidRequest as error:
+                log.error("settings_not_seeded", error=str(error))
+            return
+
+    def seed(self) -> None:
+        """Set what is configured and not yet set.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+            InvalidRequest: If a configured value is not one that the queue takes.
+        """
+        known = self._queue.views.status().settings.keys()
+        for area in (self._settings.limits, self._settings.leases, self._settings.retention):
+            for name in area.model_fields_set & known:
+                configured: int = getattr(area, name)
+                in_force = self._queue.controls.change_setting(name, configured, only_if_unset=True)
+                if in_force != configured:
+                    log.warning("setting_differs", name=name, configured=configured, in_force=in_force)

@@ -1,0 +1,102 @@
+"""Which limit holds for a gate: its own, one that a lane declared for it, its kind's, or its kind's as declared.
+
+In the flow: who shows limits asks here, and the queue in memory; admission itself asks `lua/include/limits.lua`, which
+says the same. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from .errors import InvalidRequest, shown
+from .identifiers import check_action, check_gate_key, check_user_id
+
+EVERYTHING: Final = "*"
+"""The name to pause the whole queue by."""
+LIMIT_MAX: Final = 10**15
+OF_KIND: Final = ":*"
+"""What the name of a kind ends with: `tenant:*` is every gate `tenant:…`."""
+
+
+def kind_of(gate: str) -> str | None:
+    """The kind of a gate: what precedes its first colon, as `tenant:*`; None if it has none."""
+    kind, colon, _ = gate.partition(":")
+    return kind + OF_KIND if kind and colon else None
+
+
+def is_kind(name: str) -> bool:
+    """Whether a name is that of a kind, not of a gate."""
+    return name.endswith(OF_KIND)
+
+
+def check_limited(name: object) -> str:
+    """The value, if it names a gate (`action:X`, `user:Y` or any key) or a kind (`tenant:*`); else InvalidRequest."""
+    if name == EVERYTHING:
+        raise InvalidRequest("gate", "'*' is no gate", allowed="the setting max_concurrent limits everything")
+    if isinstance(name, str) and is_kind(name):
+        kind = name.removesuffix(OF_KIND)
+        if not kind or ":" in kind:
+            raise InvalidRequest(
+                "gate",
+                f"{shown(name)} is no kind of gates",
+                allowed="what precedes a gate's first colon, like tenant:*",
+            )
+        return check_gate_key(kind + ":") + "*"
+    return check_gate(name)
+
+
+def check_gate(gate: object) -> str:
+    """The value, if it names a gate: `action:X`, `user:Y` or any key; else InvalidRequest."""
+    if isinstance(gate, str):
+        kind, _, rest = gate.partition(":")
+        if kind == "action":
+            return f"action:{check_action(rest)}"
+        if kind == "user":
+            return f"user:{check_user_id(rest)}"
+    return check_gate_key(gate)
+
+
+def check_limit(name: str, value: object) -> None:
+    """Raise InvalidRequest unless the value may be a limit."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LIMIT_MAX:
+        raise InvalidRequest(name, f"{shown(value)} is not a limit", allowed="a whole number, 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The limit that holds for a gate."""
+
+    name: str
+    """Whose it is: the gate's, or its kind's."""
+    limit: int
+    is_declared: bool
+    """By a lane; else an operator set it."""
+
+
+@dataclass(slots=True)
+class Limits:
+    """All limits, by gate or kind."""
+
+    by_operators: dict[str, int] = field(default_factory=dict[str, int])
+    declared: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """Lane → gate or kind → limit."""
+
+    def declare(self, declared: Mapping[str, Mapping[str, int]]) -> None:
+        """Replace what these lanes declared."""
+        self.declared |= {lane: dict(limits) for lane, limits in declared.items()}
+
+    def named(self, name: str) -> Holding | None:
+        """The limit that a gate or kind has itself: an operator's, or the lowest that is declared."""
+        if name in self.by_operators:
+            return Holding(name, self.by_operators[name], is_declared=False)
+        declared = [limits[name] for limits in self.declared.values() if name in limits]
+        return Holding(name, min(declared), is_declared=True) if declared else None
+
+    def of(self, gate: str) -> Holding | None:
+        """The limit that holds for a gate: its own, or its kind's."""
+        kind = kind_of(gate)
+        return self.named(gate) or (None if kind is None else self.named(kind))
+
+    def names(self) -> set[str]:
+        """Every gate and kind that has a limit itself."""
+        return set(self.by_operators).union(*self.declared.values())

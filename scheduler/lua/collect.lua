@@ -1,0 +1,27 @@
+-- collect: take from a lane's outbox ends that are to be told; for a while nobody else is given them.
+-- Atomic; whoever dies with them in hand, or loses the reply, gives them up when the while is over, by the clock of leases.
+-- What is of no such end (its record's time is over, and the id perhaps another's by now) is taken out.
+-- Repeating it does no harm, so it takes no request token.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: lane, count, taken_ms
+-- Returns: {{id, ended_at, state, reason, message}, …}
+local PAGES_A_CALL = 10
+
+transition('collect', function(lane, count, taken_ms)
+    local outbox, ends = D.outbox(lane), {}
+    for _ = 1, PAGES_A_CALL do
+        local due = call('ZRANGEBYSCORE', outbox, '-inf', lease_now, 'LIMIT', #ends, count - #ends)
+        for _, id in ipairs(due) do
+            local m, message = load_end(id, lane), call('GET', D.message(id))
+            if m and message then
+                ends[#ends + 1] = {id, m.ended_at, m.state, m.reason, message}
+            else
+                call('ZREM', outbox, id)
+            end
+        end
+        if #due == 0 or #ends == tonumber(count) then break end
+    end
+    for _, taken in ipairs(ends) do call('ZADD', outbox, lease_now + tonumber(taken_ms), taken[1]) end
+    unmark_if_empty(lane)
+    return ends
+end)

@@ -1,0 +1,14 @@
+-- drop_action: forget the statistics of an action that nobody uses; what comes of it later is counted anew.
+-- Atomic; repeating it does no harm, so it takes no request token.
+-- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- ARGV: action, by
+--   by   who asks
+-- Returns: DROPPED | IN_USE (one of it waits or holds a slot: nothing was changed) | UNKNOWN (there are none)
+transition('drop_action', function(action, by)
+    if call('ZCARD', D.action_pending(action)) + call('SCARD', D.held('action:' .. action)) > 0 then return 'IN_USE' end
+    if call('SREM', K.actions, action) == 0 then return 'UNKNOWN' end
+    local enqueued = call('HGET', D.action_stats(action), 'total_enqueued') or '0'
+    call('DEL', D.action_stats(action))
+    note_change('drop_action', 'action:' .. action, enqueued, '', by)
+    return 'DROPPED'
+end)

@@ -1,0 +1,55 @@
+-- The index of what may have waited too long: PENDING executions whose lane has a stale timeout, or that have a maximum age
+-- (`expires_at`), by the last millisecond in which they may still start, as far as is known: time paused meanwhile puts it
+-- off, and the sweep enters them anew. A lane without a stale timeout has nobody here but what asked for it.
+-- Where a lane's timeout was changed, whoever sweeps goes through what waits there, page by page, from the score that stands
+-- in the settings; until then no entry is relied on to be there, or not to be.
+
+-- Milliseconds since a time in which any of this execution's gates, its lane or the whole queue was paused.
+local function paused_ms(m, since)
+    local names, spans, total = {'*', 'lane:' .. m.lane, unpack(gates_of(m))}, {}, 0
+    local began = any_paused and call('HMGET', K.paused, unpack(names)) or {}
+    for i, name in ipairs(names) do
+        if began[i] then spans[#spans + 1] = {tonumber(began[i]), now} end
+        local ended = call('ZRANGEBYSCORE', D.pauses(name), '(' .. since, '+inf', 'WITHSCORES')
+        for j = 1, #ended, 2 do spans[#spans + 1] = {tonumber(ended[j]), math.min(tonumber(ended[j + 1]), now)} end
+    end
+    table.sort(spans, function(one, other) return one[1] < other[1] end)
+    local counted_until = tonumber(since)
+    for _, span in ipairs(spans) do
+        total = total + math.max(0, span[2] - math.max(span[1], counted_until))
+        counted_until = math.max(span[2], counted_until)
+    end
+    return total
+end
+
+-- How many ms its lane lets it wait still, pauses not counted: nil for any time.
+local function wait_left(m)
+    local allowed = bound_of(m.lane, 'stale_timeout_seconds')
+    local left = allowed and allowed * 1000 - (now - tonumber(m.waiting_since))
+    if not left or left >= 0 then return left or nil end
+    return left + paused_ms(m, m.waiting_since)
+end
+
+-- Why it has waited too long, if it has.
+local function staleness(m)
+    if m.expires_at and now > tonumber(m.expires_at) then return 'max_age' end
+    local left = wait_left(m)
+    return left and left < 0 and 'stale' or nil
+end
+
+local function reindexing_field(lane)
+    return field_of(lane, 'deadlines_from')
+end
+
+-- `left` is how many ms its lane's timeout leaves it, nil if the lane has none.
+local function enter_deadline(id, m, left)
+    local at = tonumber(m.expires_at)
+    if left and (not at or now + left < at) then at = now + left end
+    if at then call('ZADD', K.deadlines, at, id) end
+end
+
+local function leave_deadline(id, m)
+    if m.expires_at or bound_of(m.lane, 'stale_timeout_seconds') or overrides[reindexing_field(m.lane)] then
+        call('ZREM', K.deadlines, id)
+    end
+end

@@ -1,0 +1,62 @@
+-- What is kept of an execution that has ended, so that a late duplicate or caller is recognised: of the lane of events, whose
+-- ends are asked for, meta; of any other a tombstone. Of a dead letter, and of one whose end is to be told still, all there
+-- is, for so long and so many at most: the oldest go first, a few a call.
+local DROPPED_A_CALL = 10
+
+local function delete_payload(id)
+    call('DEL', D.event(id), D.message(id))
+end
+
+-- What is known of one that ended. Who sent it himself, under an id that was made up for it, sends it again within
+-- minutes or never; a list, a hint or a hook may bring it back much later.
+local function leave_record(id, m, state)
+    if m.lane == OWN_LANE then
+        delete_payload(id)
+        call('EXPIRE', D.meta(id), setting('meta_ttl_seconds'))
+        return
+    end
+    local lasting = m.lasting
+    if lasting == nil then lasting = field(id, 'lasting') end
+    local ttl = setting(lasting and 'meta_ttl_seconds' or 'direct_ttl_seconds')
+    call('DEL', D.meta(id), D.event(id), D.message(id))
+    local sending = lasting and lasting ~= '1' and ' ' .. lasting or ''
+    call('SET', D.ended(id), state .. ' ' .. (m.attempt or 0) .. sending, 'EX', ttl)
+end
+
+-- Event, message, meta and result. Returns for how many seconds.
+local function keep_whole(id)
+    local ttl = setting('dead_message_ttl_seconds')
+    for _, key in ipairs({D.event(id), D.message(id), D.meta(id), D.result(id)}) do call('EXPIRE', key, ttl) end
+    return ttl
+end
+
+-- The record of an end; of a lane, if one is given. What stands among the dead letters or in an outbox may outlive its
+-- record, and its id be another's by then, one that lives or is of another lane: that is none of it.
+local function load_end(id, lane)
+    local m = load(id)
+    return m and m.ended_at and (not lane or m.lane == lane) and m or nil
+end
+
+local function is_kept(id, lane)
+    return call('ZSCORE', K.dead, id) or call('ZSCORE', D.outbox(lane), id)
+end
+
+-- Of the dead letters, or of a lane's outbox.
+local function drop_excess(kept, lane)
+    local excess = call('ZCARD', kept) - setting('max_dead_messages')
+    if excess <= 0 then return end
+    local oldest = call('ZPOPMIN', kept, math.min(excess, DROPPED_A_CALL))
+    for i = 1, #oldest, 2 do
+        local id = oldest[i]
+        local m = load_end(id, lane)
+        if m and not is_kept(id, m.lane) then leave_record(id, m, m.state) end
+        if m then journal('drop', id, m, 'state', m.state, 'reason', 'max_dead_messages') end
+    end
+end
+
+local function keep_dead(id)
+    local ttl = keep_whole(id)
+    call('ZREMRANGEBYSCORE', K.dead, '-inf', now - ttl * 1000)
+    call('ZADD', K.dead, now, id)
+    drop_excess(K.dead)
+end

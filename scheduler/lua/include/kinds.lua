@@ -1,0 +1,49 @@
+-- The gates that the limit of their kind keeps closed: `gate:tenant:*:closed:{lane}` has them by their best waiter's score,
+-- `gate:tenant:*:lanes` the lanes. When that limit rises, they are to be looked at again: include/raised.lua.
+local by_kind -- gate → its kind, if that one's limit is the gate's, once that was read
+local raised -- lane → kind → up to which score its closed gates were looked at since its limit rose
+
+at_begin(function()
+    raised = {}
+    if not overrides.raised then return end
+    for lane, kind, score in string.gmatch(overrides.raised, '([^\n]+)\n([^\n]+)\n([^\n]+)\n') do
+        raised[lane] = raised[lane] or {}
+        raised[lane][kind] = score
+    end
+end)
+
+local function keep_raised()
+    if not next(raised) and not overrides.raised then return end
+    local lines = {}
+    for lane, kinds in pairs(raised) do
+        for kind, score in pairs(kinds) do lines[#lines + 1] = table.concat({lane, kind, score}, '\n') .. '\n' end
+    end
+    keep_text('raised', lines)
+end
+
+local function raise(kind)
+    for _, lane in ipairs(call('SMEMBERS', D.gate_lanes(kind))) do
+        raised[lane] = raised[lane] or {}
+        raised[lane][kind] = '-inf'
+    end
+end
+
+local function default_of(gate)
+    if defaults[gate] then return defaults[gate] end
+    local kind = kind_of(gate)
+    if not kind or not defaults[kind] then return false end
+    by_kind[gate] = kind
+    return defaults[kind]
+end
+
+-- While its kind keeps a gate closed, by the score of the best that waits behind it in this lane; else `score` is nil.
+local function index_closed(gate, lane, score)
+    local kind = kind_of(gate)
+    if not kind or not (defaults[kind] or raised[lane] and raised[lane][kind]) then return end
+    local key = D.closed(kind, lane)
+    if score and by_kind[gate] then
+        if call('ZADD', key, score, gate) == 1 then call('SADD', D.gate_lanes(kind), lane) end
+    elseif call('ZREM', key, gate) == 1 and call('EXISTS', key) == 0 then
+        call('SREM', D.gate_lanes(kind), lane)
+    end
+end

@@ -1,0 +1,12 @@
+-- A lease, a member of `lease` or `lease:pods`, names all that is held under it: execution, lane and gates. So what is held
+-- can be given back when the execution's record is lost.
+local function lease_of(id, m)
+    return table.concat({id, m.lane, unpack(gates_of(m))}, '\n')
+end
+
+-- Returns its execution, its lane and its gates.
+local function held_under(lease)
+    local names = {}
+    for name in string.gmatch(lease, '[^\n]+') do names[#names + 1] = name end
+    return table.remove(names, 1), table.remove(names, 1), names
+end

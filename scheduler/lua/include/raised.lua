@@ -1,0 +1,79 @@
+-- A kind's limit rose, so each of its closed gates may have room: they are looked at once each, best waiter first. In the
+-- lane that is admitted from as many as its best candidate depends on; and a few in every call, so that it has an end
+-- soon. One that was not looked at yet counts as a candidate, so no order is lost meanwhile.
+local MAX_MOVES = 100
+local moves -- so many were made or looked at in this call
+at_begin(function() moves = 0 end)
+
+local look_again, best_score, carry_on
+do
+    local LOOKED_A_CALL = 20
+
+    -- The best of a lane's that was not looked at yet: gate, its best waiter's score, kind.
+    local function first_unseen(lane)
+        if not raised[lane] then return end
+        local gate, score, kind
+        for each, from in pairs(raised[lane]) do
+            local head = call('ZRANGEBYSCORE', D.closed(each, lane), '(' .. from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+            if not head[1] then
+                raised[lane][each] = nil
+            elseif not score or tonumber(head[2]) < tonumber(score) then
+                gate, score, kind = head[1], head[2], each
+            end
+        end
+        if not kind then raised[lane] = nil end
+        return gate, score, kind
+    end
+
+    local function look_at(lane, gate, score, kind)
+        raised[lane][kind] = score
+        moves = moves + 1
+        reindex(gate)
+    end
+
+    -- Until the lane's best candidate is known, or the bound of moves is reached.
+    function look_again(lane)
+        while raised[lane] and moves < MAX_MOVES do
+            local gate, score, kind = first_unseen(lane)
+            local _, best = best_candidate(lane)
+            if not gate or (best and tonumber(best) < tonumber(score)) then return end
+            look_at(lane, gate, score, kind)
+        end
+    end
+
+    -- Of what may be the lane's best candidate.
+    function best_score(lane)
+        local _, score = best_candidate(lane)
+        local _, unseen = first_unseen(lane)
+        if unseen and (not score or tonumber(unseen) < tonumber(score)) then return unseen end
+        return score
+    end
+
+    function carry_on()
+        local left = LOOKED_A_CALL
+        for lane in pairs(raised) do
+            while raised[lane] and left > 0 do
+                local gate, score, kind = first_unseen(lane)
+                if gate then look_at(lane, gate, score, kind) end
+                left = left - 1
+            end
+        end
+    end
+end
+
+-- What `limits:defaults` holds was changed.
+local function change_defaults()
+    local before = defaults
+    defaults = put_together()
+    keep_defaults()
+    forget_limits()
+    for name, limit in pairs(before) do
+        if is_kind(name) and (not defaults[name] or defaults[name] > limit) then raise(name) end
+    end
+    for lane in pairs(raised) do touched[lane] = true end -- its gates are candidates from now on
+    for _, changed in ipairs({before, defaults}) do
+        for name in pairs(changed) do
+            if not is_kind(name) and before[name] ~= defaults[name] then reindex(name) end
+        end
+    end
+end

@@ -1,0 +1,37 @@
+-- The slots that a lane has left under its own bound, if it has one, and that all lanes have together, if that is limited.
+local slots_taken -- lane → how many, counted once a call, and kept by what takes a slot or gives one back
+local leases_held -- likewise, of all lanes together, by the leases
+at_begin(function() slots_taken, leases_held = {}, nil end)
+
+local function room_over_all()
+    if is_paused('*') then return 0 end
+    local most = setting('max_concurrent')
+    if not most then return math.huge end
+    leases_held = leases_held or call('ZCARD', K.lease) + call('ZCARD', K.pod_lease)
+    return most - leases_held
+end
+
+-- Of the lane's own bound, or of `max_active` in its place.
+local function room_of(lane, max_active)
+    local most = max_active or bound_of(lane, 'max_concurrent_executions')
+    if not most then return math.huge end
+    slots_taken[lane] = slots_taken[lane] or call('SCARD', D.active(lane))
+    return most - slots_taken[lane]
+end
+
+local function free_slots(lane, max_active)
+    return math.min(room_over_all(), room_of(lane, max_active))
+end
+
+local function take_slot(id, lane)
+    local added = call('SADD', D.active(lane), id)
+    if slots_taken[lane] then slots_taken[lane] = slots_taken[lane] + added end
+    if leases_held then leases_held = leases_held + 1 end
+end
+
+-- A lane that was full is one to look at.
+local function give_slot(id, lane)
+    if room_of(lane) < 1 then touched[lane] = true end
+    local given = call('SREM', D.active(lane), id)
+    if slots_taken[lane] then slots_taken[lane] = slots_taken[lane] - given end
+end

@@ -1,0 +1,81 @@
+"""SIGKILL of a worker between each two steps of telling an end that no body was there to end with; another tells it.
+
+Whatever the step: who waits for the result is told, the callback runs once, since it is gated and has the same id, and
+nothing is left in the outbox.
+"""
+
+import sys
+from typing import Any
+
+import dramatiq
+import pytest
+import redis
+from dramatiq.results import ResultFailure
+from dramatiq.results.backends import RedisBackend
+from proxy import Command, Proxy
+
+from bandmaster.scheduler.parking import Candidate
+from faults_process.installation import Installation
+from faults_process.members import Member
+from faults_process.moments import Matches, Moment, script
+from waiting import wait_until
+
+MODULE = "faults_process.telling_app"
+LANE = "mail"
+NAME = "the-one"
+
+
+def stores(command: Command) -> bool:
+    """The exception is stored."""
+    return command[0].upper() == b"LPUSH" and b"ExecutionCancelled" in command[2]
+
+
+STEPS: dict[str, Matches] = {
+    "collect": script("collect", LANE.encode()),
+    "store": stores,
+    "call back": script("park", b"failed"),
+    "tell": script("tell", NAME.encode()),
+}
+
+
+@pytest.fixture
+def message() -> "dramatiq.Message[Any]":
+    return dramatiq.Message(
+        queue_name=LANE, actor_name="never_runs", args=(), kwargs={}, options={"execution_id": NAME}, message_id=NAME
+    )
+
+
+def worker(installation: Installation, redis_url: str, url: str) -> Member:
+    environment = {"TELLING_REDIS_URL": url, "TELLING_STRAIGHT_URL": redis_url, "PYTHONPATH": ":".join(sys.path)}
+    return installation.members.worker(module=MODULE, environment=environment, lane="callbacks")
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_worker_killed_while_it_tells_leaves_the_end_to_another(
+    step: str,
+    after: bool,
+    message: "dramatiq.Message[Any]",
+    installation: Installation,
+    proxy: Proxy,
+    redis_url: str,
+    redis_client: redis.Redis,
+) -> None:
+    queue = installation.queue
+    queue.controls.pause(f"lane:{LANE}")
+    queue.transitions.park(Candidate(NAME, LANE, 1, "never_runs", message=message.encode()))
+    moment = Moment(proxy, STEPS[step], after)
+    doomed = worker(installation, redis_url, installation.through(proxy))
+    moment.arm()
+    queue.cancel(NAME)
+    moment.kill(doomed)
+    worker(installation, redis_url, redis_url)
+    # After two leases another one takes it: longer than a client waits for one answer.
+    wait_until(lambda: any(entry.verb == "tell" for entry in queue.views.timeline(NAME)), what="the end is told")
+    with pytest.raises(ResultFailure) as caught:
+        message.get_result(backend=RedisBackend(client=redis_client))
+    assert caught.value.orig_exc_type == "ExecutionCancelled"
+    wait_until(lambda: queue.views.lane_size("callbacks") == 0, what="the callback is over")
+    assert redis_client.lrange("called", 0, -1) == [f"{NAME} ExecutionCancelled".encode()]
+    assert queue.outbox.collect(LANE, 1, taken_ms=0) == []
+    assert queue.views.message(NAME) is None

@@ -1,0 +1,91 @@
+"""A lane at its own bound beside a busy one: nobody asks for it in vain, and it goes on when a slot comes back."""
+
+import time
+from collections import deque
+from typing import Any
+
+import dramatiq
+import redis
+from working import running
+
+from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster.scheduler.states import State
+from bandmaster.scheduler.transitions import Candidate
+from waiting import wait_until
+
+SLOTS = 10
+BACKLOG = 100
+JOBS = 200
+JOB_SECONDS = 0.01
+LONG_MS = 600_000
+AT_ONCE_SECONDS = 0.5
+
+
+def asked(client: redis.Redis) -> int:
+    """How many calls of the queue, and waits for its tokens, there were."""
+    statistics: Any = client.info("commandstats")
+    return sum(statistics.get(f"cmdstat_{command}", {}).get("calls", 0) for command in ("fcall", "blpop"))
+
+
+def test_a_full_lane_with_a_backlog_costs_a_busy_one_no_calls(
+    broker: BandedRedisBroker, queue: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
+    full = queue.on("executions")
+    ran: deque[str] = deque()
+    began: deque[float] = deque()
+
+    @dramatiq.actor(queue_name="executions", band="CRITICAL", action="pod")
+    def waits() -> None:
+        began.append(time.monotonic())
+
+    @dramatiq.actor(band="LOW")
+    def work() -> None:
+        time.sleep(JOB_SECONDS)
+        ran.append("work")
+
+    held = [Candidate(f"held-{number}", "executions", 0, "pod", message=b"x") for number in range(SLOTS)]
+    queue.transitions.park_many(held)
+    assert len(full.transitions.admit(("executions",), SLOTS, lease_ms=LONG_MS).grants) == SLOTS
+    for _ in range(BACKLOG // 2):
+        waits.send()
+    with running(broker, threads=2, timeout_ms=1_000):
+        for alone in (True, False):
+            broker.send_many([work.message() for _ in range(JOBS)])
+            before = asked(redis_client)
+            wait_until(lambda: len(ran) == JOBS, what="the busy lane's jobs")
+            # A release brings the next job; each second the two lanes are asked for, besides.
+            assert asked(redis_client) - before < 1.3 * JOBS, "alone" if alone else "beside what is sent meanwhile"
+            ran.clear()
+            for _ in range(BACKLOG // 4):
+                waits.send()
+        before, since = asked(redis_client), time.monotonic()
+        wait_until(lambda: time.monotonic() - since > 2, what="some idle seconds")
+        assert asked(redis_client) - before <= 4 * (time.monotonic() - since), "idle beside a full lane"
+        assert not began
+
+        freed = time.monotonic()
+        full.transitions.release("held-0", 1, State.COMPLETED)
+        wait_until(lambda: len(began) == BACKLOG, what="the backlog, through one slot")
+        assert began[0] - freed < AT_ONCE_SECONDS
+        broker.join("default")
+
+
+def test_a_bound_that_is_raised_starts_what_waits_at_once(
+    broker: BandedRedisBroker, queue: ExecutionQueueService
+) -> None:
+    began: deque[float] = deque()
+
+    @dramatiq.actor(band="HIGH")
+    def work() -> None:
+        began.append(time.monotonic())
+
+    queue.controls.change_setting("max_concurrent_executions", 0)
+    work.send()
+    with running(broker, threads=1):
+        since = time.monotonic()
+        wait_until(lambda: time.monotonic() - since > 1.5, what="the worker's rest")
+        assert not began
+        raised = time.monotonic()
+        queue.controls.change_setting("max_concurrent_executions", 1)
+        wait_until(lambda: began, what="the start")
+        assert began[0] - raised < AT_ONCE_SECONDS

@@ -1,0 +1,40 @@
+"""The heartbeat: what a beat could not renew, the next round does."""
+
+import time
+
+import dramatiq
+import pytest
+from logged import events
+from proxy import proxy_before
+
+from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster.scheduler.connection import client_of
+from waiting import wait_until
+
+LEASE_TTL_MS = 300_000
+"""Whose third is far longer than this test may take."""
+
+
+def test_a_beat_that_failed_is_made_up_for_in_the_next_round(
+    redis_url: str, queue: ExecutionQueueService, caplog: pytest.LogCaptureFixture
+) -> None:
+    with proxy_before(redis_url) as proxy:
+        broker = BandedRedisBroker(client=client_of(proxy.url), lease_ttl_ms=LEASE_TTL_MS)
+
+        @dramatiq.actor(broker=broker, band="HIGH")
+        def work() -> None: ...
+
+        work.send()
+        (grant,) = queue.transitions.admit(("default",), 1, lease_ms=LEASE_TTL_MS).grants
+        entry = broker.gate.held.add(grant, time.monotonic())
+        deadline = entry.deadline
+        proxy.refuses = True
+        proxy.break_connections()
+        heartbeat = broker.process._heartbeat.rounds  # pyright: ignore[reportPrivateUsage]  # without a worker
+        heartbeat.start()
+        wait_until(lambda: "round_failed" in events(caplog), what="a beat that fails")
+        assert entry.deadline == deadline
+        proxy.refuses = False
+        wait_until(lambda: entry.deadline > deadline, what="the lease is renewed")
+        broker.close()
+        broker.plain_client.connection_pool.disconnect()

@@ -1,0 +1,57 @@
+"""Plain brokers: a worker's rounds make good what was lost, with one call for all of its lanes."""
+
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import dramatiq
+import redis
+from counting import calls
+from dramatiq import Actor
+from dramatiq.brokers.stub import StubBroker
+from working import running, stub_broker
+
+from bandmaster import ExecutionQueueService
+from waiting import wait_until
+
+LANES = 10
+IDLE_SECONDS = 3.0
+
+
+def lanes_of(broker: StubBroker, body: Callable[..., None]) -> "list[Actor[..., None]]":
+    """Gated actors, each with a lane of its own."""
+    declare = cast("Callable[..., Actor[..., None]]", dramatiq.actor)  # its overloads know no options as a whole
+    return [
+        declare(body, broker=broker, actor_name=f"work-{n}", queue_name=f"lane-{n}", band="LOW") for n in range(LANES)
+    ]
+
+
+def test_a_hint_that_was_lost_with_its_wake_token_is_made_good(redis_url: str, queue: ExecutionQueueService) -> None:
+    broker = stub_broker(redis_url)
+    ran: list[int] = []
+    actors = lanes_of(broker, ran.append)
+    for number, actor in enumerate(actors):
+        actor.send(number)
+    broker.flush_all()
+    client: Any = queue.scripts.client
+    client.delete(*(queue.scripts.keys.wake(actor.queue_name) for actor in actors))
+    with running(broker, threads=2):
+        wait_until(lambda: len(ran) == LANES, what="all have run")
+    assert sorted(ran) == list(range(LANES))
+    broker.close()
+
+
+def test_an_idle_worker_asks_once_a_second_for_all_of_its_lanes(
+    redis_url: str, queue: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
+    broker = stub_broker(redis_url)
+    lanes_of(broker, lambda: None)
+    with running(broker, threads=2):
+        wait_until(lambda: calls(redis_client, "fcall") > 1, what="its first round")
+        before, began = calls(redis_client, "fcall"), time.monotonic()
+        wait_until(lambda: time.monotonic() - began > IDLE_SECONDS, what="some idle seconds")
+        asked = calls(redis_client, "fcall") - before
+        seconds = time.monotonic() - began
+    # One admission that grants nothing each second; the bound allows for a few times as many.
+    assert 1 <= asked <= 3 * seconds
+    broker.close()

@@ -1,0 +1,62 @@
+"""An application as pyright and mypy --strict check it: right in every line."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, assert_type
+
+from dramatiq import Message, pipeline
+
+from bandmaster import ActorOptions, BandedRedisBroker, MessageOptions, Priority, QueueRejected, actor
+
+broker = BandedRedisBroker(url="redis://127.0.0.1:6379")
+
+
+@actor
+def plain(number: int) -> str:
+    return str(number)
+
+
+@actor(band="HIGH", gates=["tenant:{tenant}"], max_retries=3, throws=(ValueError, KeyError), on_failure="plain")
+def report(tenant: str, *, month: str = "") -> int:
+    return len(tenant + month)
+
+
+@actor(queue_name="mail", band=Priority.LOW, action="mail.send", time_limit=60_000)
+async def mail(to: str) -> None: ...
+
+
+assert_type(plain.send(1), Message[str])
+assert_type(report.send("acme", month="2026-11"), Message[int])
+assert_type(mail.send("ann@example.org"), Message[None])
+assert_type(report("acme"), int)
+report.send_with_options(
+    args=("acme",),
+    kwargs={"month": "2026-12"},
+    delay=timedelta(minutes=1),
+    band="CRITICAL",
+    user_id="ann",
+    gates=("disk",),
+    execution_id="report-1",
+    scheduled_at=datetime.now(UTC),
+    on_success=plain,
+)
+report.message_with_options(args=("acme",), band=0, scheduled_at="2030-01-01T00:00:00Z", max_retries=None)
+pipeline([plain.message(1), plain.message(2)])
+
+shared: MessageOptions = {"band": "LOW", "user_id": "ann"}
+report.send_with_options(args=("acme",), **shared)
+every: ActorOptions = {"band": "LOW", "max_retries": 1}
+
+
+@actor(**every)
+def cleanup() -> None: ...
+
+
+def of_a_middleware_of_ones_own(options: Any) -> None:
+    report.send_with_options(args=("acme",), **options)
+
+
+async def handler(tenants: list[str]) -> None:
+    assert_type(await report.asend("acme"), Message[int])
+    await report.asend_with_options(args=("acme",), band="HIGH", delay=100)
+    results = await broker.asend_many(report.message(tenant) for tenant in tenants)
+    assert_type(results, list[Message[Any] | QueueRejected])
