@@ -5,7 +5,6 @@ Its first argument is a server's URL, its second says what it has configured: ``
 
 import logging
 import sys
-import time
 from contextlib import suppress
 
 import dramatiq
@@ -55,8 +54,6 @@ for message in (
 fails.send(SECRET)
 worker = Worker(broker, worker_timeout=100, worker_threads=1)
 worker.start()
-deadline = time.monotonic() + 30
-while broker.queue.get_queue_status() != {"queue_depth": 0, "active_count": 0} and time.monotonic() < deadline:
-    time.sleep(0.02)
+broker.join(first.queue_name, timeout=60_000)
 worker.stop()
 broker.close()
