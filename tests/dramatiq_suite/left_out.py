@@ -39,12 +39,14 @@ _STUB_ONLY: Final = "a rule of StubBroker alone; RedisBroker declares nothing"
 _PORT: Final = "connects to port 6379 of the machine it runs on"
 _STUB_PACE: Final = "expects messages in the worker's memory at once, as StubBroker hands them over"
 _RACES: Final = "races with its own worker: it sends, then patches what the worker calls"
+_TICK: Final = "a body of 2 s under a limit of 1 s, which is looked after once a second: the second look meets its end"
 _PACE: Final = "expects 32 threads of this machine to have had their turn within 0.3 s"
 
 LEFT_OUT: Final = {
     "test_redis_consumer_ack_can_retry_on_connection_error": _RACES,
     "test_redis_consumer_nack_can_retry_on_connection_error": _RACES,
     "test_concurrent_rate_limiter_limits_concurrency": _PACE,
+    "test_actor_messages_can_be_assigned_time_limits": _TICK,
     "test_actors_can_be_sent_messages": _STUB_MEMORY,
     "test_worker_handles_non_numeric_eta_and_logs_warning": _STUB_MEMORY,
     "test_worker_handles_none_eta": _STUB_MEMORY,
