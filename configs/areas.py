@@ -171,7 +171,8 @@ class RetentionSettings(Area, frozen=True):
     dead_message_ttl_seconds: int = Field(default=604_800, ge=60)
     """Dead letters, with all that is known of them; ends that no worker has told whoever sent them, likewise."""
     max_dead_messages: int = Field(default=10_000, ge=1)
-    """Dead letters that are kept, and such ends of each lane; one more, and the oldest is forgotten."""
+    """Dead letters that are kept, and such ends of each lane that no worker has asked for in an hour; one more, and the
+    oldest is forgotten."""
     journal_max_entries: int = Field(default=100_000, ge=1_000)
     """Transitions kept while nobody consumes the journal."""
 

@@ -5,10 +5,11 @@ In the flow: an admission says that an outbox of this process's lanes has someth
 at a time, for a results backend may be slow. Of each it stores an exception, so that `get_result` raises, sends
 `on_failure`, logs a warning, and takes the end out of the outbox, in this order. If the process dies between two of
 these, or one fails, a worker of the lane does all of them again later: the exception is the same, and the callback has
-the same id.
+the same id. The ends of an actor that is not known here are left to workers that know it, and in the end to nobody.
 """
 
 import threading
+import time
 import uuid
 from typing import Any, Final, cast
 
@@ -34,6 +35,10 @@ MAX_AGE: Final = "max_age"
 """The reason of what was older than its own ``max_age``."""
 TAKEN_LEASES: Final = 2
 """So many leases long an end is this process's to tell; then another's."""
+LEFT_SECONDS: Final = 3_600.0
+"""So long the ends of an actor that is not known here are left to others; then they are dead letters."""
+MOST_UNKNOWN: Final = 1_000
+"""Actors of which it is known since when they were not known; beyond, they are found out again."""
 
 
 class Telling:
@@ -43,6 +48,8 @@ class Telling:
         self._outbox = outbox
         self._bands = bands
         self._taken_ms = TAKEN_LEASES * lease_ttl_ms
+        self._left_seconds = LEFT_SECONDS
+        self._unknown_since: dict[str, float] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
@@ -68,7 +75,11 @@ class Telling:
 
     def _tell_all(self, broker: Broker, lanes: tuple[str, ...], stopped: threading.Event) -> None:
         for lane in lanes:
+            is_first = True
             while ends := self._outbox.collect(lane, COLLECTED, taken_ms=self._taken_ms):
+                if is_first and (dropped := self._outbox.take_dropped(lane)):
+                    log.warning("ends_dropped", lane=lane, count=dropped)
+                is_first = False
                 for end in ends:
                     if stopped.is_set():
                         return
@@ -79,7 +90,7 @@ class Telling:
             message = decoded(end.message)
             broker.get_actor(message.actor_name)
         except ActorNotFound as error:
-            log.warning("end_left_to_others", execution_id=end.execution_id, error=str(error))
+            self._leave(end, error)
             return
         except (DecodeError, TypeError, AttributeError):
             # Nobody can be told: kept, for somebody to look at.
@@ -97,6 +108,18 @@ class Telling:
         )
         gated = self._bands.gated.get(message.actor_name)
         self._outbox.tell(end, dead=gated is not None and gated.keep_unrun)
+
+    def _leave(self, end: UntoldEnd, error: ActorNotFound) -> None:
+        # Another worker of the lane may know its actor, and is given it next; but perhaps none does any more.
+        now, actor = time.monotonic(), str(error)
+        if actor not in self._unknown_since:
+            if len(self._unknown_since) >= MOST_UNKNOWN:
+                self._unknown_since.clear()
+            self._unknown_since[actor] = now
+            log.warning("ends_left_to_others", execution_id=end.execution_id, error=actor)
+        if now - self._unknown_since[actor] >= self._left_seconds:
+            log.error("end_untold", execution_id=end.execution_id, error=actor)
+            self._outbox.tell(end, dead=True)
 
 
 def exception_of(end: UntoldEnd) -> BaseException:

@@ -2,13 +2,15 @@
 
 In the flow: scripts post what expires, is cancelled while it waits or is given up; an admission says that there is
 something, and `middleware/telling.py` collects it. If the process dies between collecting and telling, the end comes
-again when the while for which it was collected is over, so each is told at least once. An outbox is kept as long, and
-as many in it, as dead letters are: a lane that no worker consumes forgets the oldest. An entry may outlive its record,
-whose id is free again then: it is nobody's end any more, least of all that of a later execution of the id.
+again when the while for which it was collected is over, so each is told at least once. An outbox is kept as long as
+dead letters are. One that workers empty has no bound; of one that nobody came for in an hour the oldest go, beyond as
+many as there may be dead letters, and the next worker is told how many. An entry may outlive its record, whose id is
+free again then: it is nobody's end any more, least of all that of a later execution of the id.
 """
 
 from dataclasses import dataclass
 
+from .reading import Reader, repeated
 from .scripts import Scripts
 from .states import State
 
@@ -27,11 +29,11 @@ class UntoldEnd:
     """As it was sent."""
 
 
-class Outbox:
+class Outbox(Reader):
     """The outboxes on one server. Safe to share between threads."""
 
     def __init__(self, scripts: Scripts) -> None:
-        self._scripts = scripts
+        super().__init__(scripts)
         self._collect = scripts.script("collect", "lane count taken_ms")
         self._tell = scripts.script("tell", "id ended_at dead")
 
@@ -62,6 +64,17 @@ class Outbox:
             QueueUnavailable: If Redis did not answer; it does no harm to call again, or to tell it again.
         """
         return self._scripts.call(self._tell, end.execution_id, end.ended_at_ms, int(dead)) == 1
+
+    @repeated
+    def take_dropped(self, lane: str) -> int:
+        """How many ends of a lane went untold because nobody came for them, since this was last asked.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+        """
+        rounds, field = self._scripts.keys.named("rounds"), f"dropped:{lane}"
+        count, _ = self._client.pipeline().hget(rounds, field).hdel(rounds, field).execute()
+        return int(count or 0)
 
     def empty(self, lane: str) -> None:
         """Take everything out; nobody is told."""

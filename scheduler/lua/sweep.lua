@@ -4,9 +4,18 @@
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: {expired, more}; more 1: call again | 'STALE_EPOCH'
+-- Where nobody asks for a lane any more, its outbox went with its TTL, and the mark of it would stay.
+local function unmark_ended()
+    for field in pairs(overrides) do
+        local lane = string.match(field, '^outbox:(.*)$')
+        if lane then unmark_if_empty(lane) end
+    end
+end
+
 led('sweep', function(count)
     local bound = tonumber(count)
     local has_more = reindex_deadlines(bound)
     local expired, is_full = sweep_due(bound)
+    unmark_ended()
     return {expired, (has_more or is_full) and 1 or 0}
 end)

@@ -131,7 +131,7 @@ def test_a_slot_is_held_as_long_as_a_pod_may_exist(
         proxy.stop()
         worker.wait_until_it_says("pod_doubtful")
         wait_until(lambda: worker.log.read_text().count("pod_doubtful") >= 2, timeout_seconds=MINUTES, what="doubt")
-        # If the watch saw the pod before the API server went away, it is the watch's by now: its slot is held either way.
+        # If the watch saw the pod before the API server went away, it is the watch's by now: its slot is held anyway.
         assert installation.state(first) in (State.RUNNING, State.POD)
         assert installation.state(second) is State.PENDING
         proxy.start()

@@ -6,6 +6,8 @@ import dramatiq
 import pytest
 import redis
 from dramatiq.brokers.stub import StubBroker
+from dramatiq.results import Results
+from dramatiq.results.backends import RedisBackend
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.connection import client_of
@@ -26,3 +28,11 @@ def broker(redis_url: str, queue: ExecutionQueueService) -> Iterator[BandedRedis
     yield broker
     broker.close()
     dramatiq.set_broker(StubBroker())
+
+
+@pytest.fixture
+def results(broker: BandedRedisBroker, redis_client: redis.Redis) -> RedisBackend:
+    """Where the broker's results are."""
+    backend = RedisBackend(client=redis_client)
+    broker.add_middleware(Results(backend=backend))
+    return backend

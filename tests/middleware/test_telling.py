@@ -3,39 +3,24 @@
 On real workers: those of the lane tell, whoever made it end; without one the end waits for it.
 """
 
-import threading
-import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import dramatiq
 import pytest
 import redis
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.middleware import Middleware
-from dramatiq.results import ResultFailure, Results
+from dramatiq.results import Results
 from dramatiq.results.backends import RedisBackend
 from logged import context_of
+from told import is_told, raised
 from working import plain_redis_broker, running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.errors import InvalidRequest
 from bandmaster.scheduler.outbox import UntoldEnd
 from waiting import wait_until
-
-
-@pytest.fixture
-def results(broker: BandedRedisBroker, redis_client: redis.Redis) -> RedisBackend:
-    backend = RedisBackend(client=redis_client)
-    broker.add_middleware(Results(backend=backend))
-    return backend
-
-
-def raised(message: Any) -> tuple[str, str]:
-    """What `get_result` tells: type and message."""
-    with pytest.raises(ResultFailure) as caught:
-        message.get_result(block=True, timeout=20_000)
-    return caught.value.orig_exc_type, caught.value.orig_exc_msg
 
 
 def expire(queue: ExecutionQueueService, _sent: "dramatiq.Message[Any]") -> None:
@@ -167,25 +152,6 @@ def test_the_callback_of_an_end_that_is_told_twice_has_the_same_id(
     assert ids[0] != sent.message_id
 
 
-def test_a_lane_without_a_worker_keeps_its_ends_until_one_comes(
-    broker: BandedRedisBroker, queue: ExecutionQueueService, results: RedisBackend
-) -> None:
-    @dramatiq.actor(band="HIGH", queue_name="mail", store_results=True)
-    def work() -> None: ...
-
-    @dramatiq.actor(band="HIGH")
-    def other() -> None: ...
-
-    sent = work.send()
-    queue.cancel(sent.message_id)
-    with running(broker, queues={"default"}):
-        other.send()
-        broker.join("default", timeout=20_000)
-    assert len(queue.outbox.collect("mail", 1, taken_ms=0)) == 1
-    with running(broker, queues={"mail"}):
-        assert raised(sent)[0] == "ExecutionCancelled"
-
-
 def test_an_actor_says_whether_what_never_ran_is_a_dead_letter(
     broker: BandedRedisBroker, queue: ExecutionQueueService
 ) -> None:
@@ -202,10 +168,6 @@ def test_an_actor_says_whether_what_never_ran_is_a_dead_letter(
         wait_until(lambda: all(is_told(queue, each) for each in sent), what="both are told")
     assert queue.views.dead() == [sent[0].message_id]
     assert queue.views.message(sent[0].message_id) is not None
-
-
-def is_told(queue: ExecutionQueueService, message: "dramatiq.Message[Any]") -> bool:
-    return any(entry.verb == "tell" for entry in queue.views.timeline(message.message_id))
 
 
 def test_the_log_warns_of_each(
@@ -237,32 +199,6 @@ def test_an_actor_that_only_says_so_is_not_gated(broker: BandedRedisBroker) -> N
     assert "work" not in broker.bands.gated
 
 
-def test_results_that_cannot_be_stored_leave_the_end_for_later_and_the_others_are_told(
-    broker: BandedRedisBroker, queue: ExecutionQueueService, results: RedisBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    @dramatiq.actor(band="HIGH", store_results=True)
-    def work(number: int) -> None: ...
-
-    bad, good = work.send(1), work.send(2)
-    store = cast("Any", results).store_exception
-    refused = threading.Event()
-
-    def store_one(message: Any, exception: Exception, ttl: int) -> None:
-        if list(message.args) == [1] and not refused.is_set():
-            refused.set()
-            raise ConnectionError
-        store(message, exception, ttl)
-
-    monkeypatch.setattr(results, "store_exception", store_one)
-    monkeypatch.setattr(broker.process._telling, "_taken_ms", 1)  # pyright: ignore[reportPrivateUsage]
-    for each in (bad, good):
-        queue.cancel(each.message_id)
-    with running(broker):
-        assert raised(good)[0] == "ExecutionCancelled"
-        assert raised(bad)[0] == "ExecutionCancelled"
-    assert refused.is_set()
-
-
 def test_on_a_plain_broker_the_same_is_told(redis_url: str, queue: ExecutionQueueService) -> None:
     broker: RedisBroker = plain_redis_broker(redis_url)
     dramatiq.set_broker(broker)
@@ -288,34 +224,3 @@ def test_a_flushed_queue_tells_nobody(broker: BandedRedisBroker, queue: Executio
     broker.flush("default")
     assert queue.views.meta(waits.message_id)["state"] == "CANCELLED"
     assert queue.outbox.collect("default", 10, taken_ms=0) == []
-
-
-def test_where_nothing_is_to_be_told_nothing_is_asked(
-    broker: BandedRedisBroker, queue: ExecutionQueueService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    rounds: list[float] = []
-
-    @dramatiq.actor(band="HIGH")
-    def work() -> None: ...
-
-    telling: Any = broker.process._telling  # pyright: ignore[reportPrivateUsage]
-    admissions: Any = broker.process._admissions  # pyright: ignore[reportPrivateUsage]
-    admit = admissions.admit
-
-    def note_asked(lane: str, *_: object, **__: object) -> list[UntoldEnd]:
-        asked.append(lane)
-        return []
-
-    def note_round(*given: object) -> object:
-        rounds.append(time.monotonic())
-        return admit(*given)
-
-    monkeypatch.setattr(telling._outbox, "collect", note_asked)
-    monkeypatch.setattr(admissions, "admit", note_round)
-    with running(broker):
-        work.send()
-        wait_until(lambda: len(rounds) > 3, what="some rounds")
-        assert asked == []
-        queue.cancel(work.send_with_options(delay=3_600_000).message_id)
-        wait_until(lambda: asked, what="the next round")

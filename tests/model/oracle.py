@@ -17,7 +17,6 @@ class Oracle(WaitingOracle):
 
     def __init__(self, now_ms: int) -> None:
         super().__init__(now_ms)
-        self.asked_at: dict[str, int] = {}
         self.leader: tuple[str, int] | None = None
         self.epoch = 0
 

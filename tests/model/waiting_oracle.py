@@ -22,6 +22,7 @@ SEED_BOUNDS = {
     "stale_timeout_seconds": 3_600,
 }
 DROPPED_A_CALL = 10
+ABANDONED_MS = 3_600_000
 BAND_WINDOW_MS = 5 * 10**11
 
 
@@ -35,6 +36,8 @@ class WaitingOracle(LeaseClock):
         self.executions: dict[str, Execution] = {}
         self.outlived: list[Execution] = []
         """Forgotten before their ends were told; they stand in the outboxes still."""
+        self.asked_at: dict[str, int] = {}
+        """Lane → when a consumer last asked for it, to the second."""
         self.max_concurrent: int | None = None
         self.bounds: dict[str, dict[str, int]] = defaultdict(dict)
         """Of each lane; only `executions` has any that nobody set."""
@@ -255,9 +258,15 @@ class WaitingOracle(LeaseClock):
             self.keep_dead(execution)
         if is_posted:
             execution.untold_from = self.lease_now
-            self._drop_excess(self.posted(execution.lane))
+            if self.is_abandoned(execution.lane):
+                self._drop_excess(self.posted(execution.lane))
         if not execution.is_kept:
             execution.lose_payload()
+
+    def is_abandoned(self, lane: str) -> bool:
+        """Whether no consumer has asked for this lane for so long that its ends are bounded."""
+        asked = self.asked_at.get(lane)
+        return asked is None or abs(self.now - asked) > ABANDONED_MS
 
     def posted(self, lane: str) -> list[Execution]:
         """What a lane's outbox has: ends that are to be told, and those whose record is gone."""

@@ -41,10 +41,10 @@ local function is_kept(id, lane)
     return call('ZSCORE', K.dead, id) or call('ZSCORE', D.outbox(lane), id)
 end
 
--- Of the dead letters, or of a lane's outbox.
+-- Of the dead letters, or of a lane's outbox. Returns how many.
 local function drop_excess(kept, lane)
     local excess = call('ZCARD', kept) - setting('max_dead_messages')
-    if excess <= 0 then return end
+    if excess <= 0 then return 0 end
     local oldest = call('ZPOPMIN', kept, math.min(excess, DROPPED_A_CALL))
     for i = 1, #oldest, 2 do
         local id = oldest[i]
@@ -52,6 +52,7 @@ local function drop_excess(kept, lane)
         if m and not is_kept(id, m.lane) then leave_record(id, m, m.state) end
         if m then journal('drop', id, m, 'state', m.state, 'reason', 'max_dead_messages') end
     end
+    return #oldest / 2
 end
 
 local function keep_dead(id)

@@ -1,7 +1,9 @@
 -- The outbox of a lane: executions that ended with no body there to end with them (expired, cancelled while they waited,
 -- given up), until a worker of the lane has told whoever sent them. They stand there by the time, on the clock of leases,
 -- from which one may be collected. While there are any, a field of the settings says so, which every call reads anyway:
--- where there are none it costs nothing to look.
+-- where there are none it costs nothing to look. Workers that come empty it, so while a lane has some, nothing is dropped,
+-- however many end at once: each costs no more than it did while it waited. Where nobody came for long, the oldest beyond
+-- the bound go; how many, the next worker is told.
 local function mark_of(lane)
     return 'outbox:' .. lane
 end
@@ -10,6 +12,21 @@ local function unmark_if_empty(lane)
     if call('EXISTS', D.outbox(lane)) == 1 then return end
     call('HDEL', K.settings, mark_of(lane))
     overrides[mark_of(lane)] = nil
+end
+
+local drop_untold
+do
+    local ABANDONED_MS = 3600 * 1000 -- so long nobody asked for the lane: longer than any restart of its workers
+
+    local function is_abandoned(lane)
+        local asked = call('HGET', K.rounds, 'lane:' .. lane)
+        return not asked or math.abs(now - tonumber(asked)) > ABANDONED_MS
+    end
+
+    function drop_untold(lane)
+        if call('ZCARD', D.outbox(lane)) <= setting('max_dead_messages') or not is_abandoned(lane) then return end
+        call('HINCRBY', K.rounds, 'dropped:' .. lane, drop_excess(D.outbox(lane), lane))
+    end
 end
 
 -- An earlier end of this id, whose record is gone: what ends now is none that is to be told, unless it is posted.
@@ -28,7 +45,7 @@ local function post(id, lane)
         call('HSET', K.settings, mark_of(lane), 1)
         overrides[mark_of(lane)] = '1'
     end
-    drop_excess(outbox, lane)
+    drop_untold(lane)
     unmark_if_empty(lane) -- where none may be kept
     return true
 end
