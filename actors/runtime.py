@@ -5,6 +5,7 @@ sent to a server at import, so importing never fails for want of one. A worker w
 ends with an error if it does not come; what it fetched and did not finish when it dies comes back within a lease.
 """
 
+import os
 import sys
 from functools import cache
 from typing import Final
@@ -53,7 +54,7 @@ def pods() -> Pods:
     Raises:
         BackendNotAvailable: If the settings ask for one that this version has not got.
     """
-    return connect_pods(settings.k8s.backend, root=settings.paths.absolute, cluster=settings.k8s)
+    return connect_pods(settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s)
 
 
 class WorkerStart(Middleware):
@@ -71,6 +72,8 @@ class WorkerStart(Middleware):
         try:
             connect(settings, name="bandmaster-worker").close()
             pods()
+            if settings.k8s.backend == "local" and os.geteuid() == 0 and not settings.local.run_as:
+                log.warning("programs_run_as_root", advice="name another user in local.run_as: docs/local.md")
         except (QueueUnavailable, BackendNotAvailable) as error:
             log.error("worker_not_started", error=str(error))
             sys.exit(1)

@@ -25,6 +25,7 @@ from .areas import (
     SchedulerSettings,
 )
 from .errors import SettingsError
+from .local import LocalSettings
 from .sources import Sections, configured_file, from_environment, from_file, variable_of
 
 
@@ -55,6 +56,7 @@ class Settings(BaseSettings):
     scheduler: SchedulerSettings = SchedulerSettings()
     retention: RetentionSettings = RetentionSettings()
     k8s: KubernetesSettings = KubernetesSettings()
+    local: LocalSettings = LocalSettings()
     paths: PathSettings = PathSettings()
     logging: LoggingSettings = LoggingSettings()
 

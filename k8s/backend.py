@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..configs.areas import KubernetesSettings
+from ..configs.local import LocalSettings
 from .errors import BackendNotAvailable
-from .local.launching import LocalLimits
+from .local.limits import limits_of
 from .local.pods import LocalPods
 from .pods import Pods
 
@@ -23,21 +24,22 @@ _CLUSTER: Final = ".cluster.pods"
 
 
 def connect(
-    backend: str, *, root: Path, limits: LocalLimits | None = None, cluster: KubernetesSettings | None = None
+    backend: str, *, root: Path, local: LocalSettings | None = None, cluster: KubernetesSettings | None = None
 ) -> Pods:
     """Get the pods of a backend.
 
     Args:
         backend: ``local``: child processes of this machine. ``kubernetes``: pods on a cluster.
         root: The local backend's folder; its pods live in ``pods`` below it.
-        limits: What holds for every local pod; None: the defaults.
+        local: What holds for every local pod; None: the defaults.
         cluster: Which cluster and namespace, and what holds for every pod there; needed for ``kubernetes``.
 
     Raises:
-        BackendNotAvailable: If there is none of that name, or its settings are missing or refused.
+        BackendNotAvailable: If there is none of that name, or its settings are missing or refused, or ask for more than
+            this machine can give.
     """
     if backend == "local":
-        return LocalPods(root, limits)
+        return LocalPods(root, limits_of(local or LocalSettings(), root))
     if backend != "kubernetes":
         raise BackendNotAvailable(f"backend {backend!r} is unknown; there are: {', '.join(BACKENDS)}")
     if cluster is None:

@@ -47,7 +47,9 @@ class Opened:
     def pods(self) -> Pods:
         """The pods of the configured backend; nothing is connected yet."""
         settings = self.settings
-        return connect_pods(settings.k8s.backend, root=settings.paths.absolute, cluster=settings.k8s)
+        return connect_pods(
+            settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s
+        )
 
     def missing_worker(self, lane: str | None = None) -> str | None:
         """A sentence if no worker has asked for a lane lately; None for the one of executions."""

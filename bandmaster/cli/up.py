@@ -153,7 +153,9 @@ def _missing(bandmaster: Opened) -> str | None:
 
 def _still_running(settings: Settings) -> int:
     try:
-        pods = connect_pods(settings.k8s.backend, root=settings.paths.absolute, cluster=settings.k8s)
+        pods = connect_pods(
+            settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s
+        )
         return sum(not pod.phase.ended for pod in pods.list())
     except PodError:
         return 0

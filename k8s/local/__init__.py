@@ -3,14 +3,16 @@
 ::
 
     create ── launching.py ──▶ claiming.py ──▶ supervisor.py ──▶ program.py (the program itself)
-                                                    │ segments.py (output)  memory.py (limit)  verdict.py (reason)
-                                                    ▼
+     limits.py (settings)                           │   bounds.py (rlimits)  segments.py (output)
+     sandbox.py (bwrap)                             │   memory.py, disk.py (limits)  verdict.py (reason)
+                                                    ▼ recording.py
     root/pods/{name}/ ◀── records.py: spec.json, status.json, lock, control, output/, work/, tmp/
                                                     ▲
     get, list ── settling.py                        │ processes.py (what of a lost pod still runs)
     watch ────── watching.py                        │ logs ── segments.py
 
-``claiming.py`` and what it imports (``supervisor``, ``program``, ``memory``, ``verdict``, ``segments``, ``records``,
-``processes`` and the package's ``phases``) use the standard library only and avoid its slow modules, ``dataclasses``,
-``typing`` and ``subprocess``, so that a pod starts in a few tens of milliseconds. This file stays free of imports too.
+``claiming.py`` and what it imports (``supervisor``, ``program``, ``bounds``, ``memory``, ``disk``, ``verdict``,
+``recording``, ``segments``, ``records``, ``processes`` and the package's ``phases``) use the standard library only and
+avoid its slow modules, ``dataclasses``, ``typing`` and ``subprocess``, so that a pod starts in a few tens of
+milliseconds. This file stays free of imports too.
 """

@@ -18,10 +18,12 @@ CREATED, NAME_TAKEN, FAILED = 0, 3, 4
 
 def main() -> None:
     """Claim the pod (the last two arguments: the prepared folder and the final one), detach, supervise."""
+    os.umask(0o077)
     prepared, folder = Folder(sys.argv[-2]), Folder(sys.argv[-1])
     manifest = prepared.read_manifest()
     # The lock's descriptor stays open here and in the child, and nowhere else: it is held as long as one of them lives.
-    if manifest is None or lock_exclusively(prepared) is None:
+    lock = lock_exclusively(prepared)
+    if manifest is None or lock is None:
         sys.exit(FAILED)
     os.mkfifo(prepared.control, 0o600)
     # Open for both, so that it never reads as ended and a writer always finds a reader while this process lives.
@@ -35,4 +37,4 @@ def main() -> None:
         raise
     if os.fork():
         os._exit(CREATED)
-    Supervisor(folder, manifest, control).run()
+    Supervisor(folder, manifest, control, lock).run()

@@ -10,9 +10,7 @@ import math
 import os
 import shutil
 import subprocess
-import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,44 +19,15 @@ from ..quantity import cpu_cores, memory_bytes
 from ..runtimes import Runtime
 from ..spec import PodScript, PodSpec
 from . import claiming
+from .limits import LocalLimits, base_python
 from .records import PREPARED_PREFIX, UID_VARIABLE, Folder, Manifest
+from .sandbox import TMP_FOLDER, WORK_FOLDER
 from .segments import SEGMENTS
 
 _START_TIMEOUT_SECONDS = 30.0
-_STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: The folder of the package `k8s` goes to the end of the path, behind the standard library.
 _BOOTSTRAP = "import sys; sys.path.append(sys.argv[1]); from k8s.local.claiming import main; main()"
 _PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
-
-
-def base_python() -> str:
-    """Find the interpreter below any virtual environment, so that programs don't see the worker's packages."""
-    candidate = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
-    return str(candidate) if candidate.exists() else sys.executable
-
-
-def default_search_path() -> str:
-    """Compose the PATH of programs: the system's folders, then the one of the interpreter."""
-    return f"{_STANDARD_PATH}:{Path(base_python()).parent}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalLimits:
-    """What holds for every local pod.
-
-    Args:
-        grace_seconds: Between TERM and KILL.
-        output_limit_bytes: So much of a program's output is kept on disk: its beginning and its end.
-        tail_bytes: So much of it is in the outcome.
-        keep_seconds: How long a pod is kept after it was acknowledged, for its logs and files.
-        search_path: PATH of the programs.
-    """
-
-    grace_seconds: float = 2.0
-    output_limit_bytes: int = 1 << 20
-    tail_bytes: int = 8 << 10
-    keep_seconds: float = 3600.0
-    search_path: str = default_search_path()
 
 
 def launch(spec: PodSpec, folder: Folder, limits: LocalLimits) -> bool:
@@ -91,51 +60,71 @@ def launch(spec: PodSpec, folder: Folder, limits: LocalLimits) -> bool:
 
 
 def _prepare(spec: PodSpec, uid: str, prepared: Folder, folder: Folder, limits: LocalLimits) -> None:
-    for directory in (prepared.path, prepared.output, prepared.work, prepared.tmp):
+    # Another user goes through the pod's folder to its own, and sees nothing else there.
+    os.mkdir(prepared.path, 0o700 if limits.user is None else 0o711)
+    for directory in (prepared.output, prepared.work, prepared.tmp):
         os.mkdir(directory, 0o700)
-    Path(prepared.lock).touch(0o600)
+    for path in (prepared.lock, prepared.errors):
+        Path(path).touch(0o600)
+    programs = [prepared.work, prepared.tmp]
     if spec.script is not None:
         path = Path(prepared.work, spec.script.resolved_file_name)
         path.write_bytes(spec.script.text.encode())
         path.chmod(0o700)
-    prepared.write_manifest(
-        Manifest(
-            uid=uid,
-            execution_id=spec.execution_id,
-            attempt=spec.attempt,
-            action=spec.action,
-            user_id=spec.user_id,
-            created_at=time.time(),
-            argv=_script_argv(spec.script, folder) if spec.script is not None else list(spec.command or ()),
-            env=_environment(spec, uid, folder, limits.search_path),
-            timeout_seconds=spec.timeout_seconds,
-            grace_seconds=limits.grace_seconds,
-            memory_limit_bytes=None if spec.memory_limit is None else memory_bytes(spec.memory_limit),
-            cpu_cores=None if spec.cpu_limit is None else float(cpu_cores(spec.cpu_limit)),
-            segment_bytes=math.ceil(limits.output_limit_bytes / SEGMENTS),
-            tail_bytes=limits.tail_bytes,
-        )
+        programs.append(str(path))
+    if limits.user is not None:
+        for path in programs:
+            os.chown(path, limits.user.uid, limits.user.gid)
+    prepared.write_manifest(_manifest(spec, uid, folder, limits))
+
+
+def _manifest(spec: PodSpec, uid: str, folder: Folder, limits: LocalLimits) -> Manifest:
+    # Where the program sees its folders.
+    work, tmp = (folder.work, folder.tmp) if limits.sandbox is None else (WORK_FOLDER, TMP_FOLDER)
+    argv = list(spec.command or ()) if spec.script is None else _script_argv(spec.script, work, limits.python)
+    if limits.sandbox is not None:
+        argv = limits.sandbox.enter(argv, work=folder.work, tmp=folder.tmp)
+    return Manifest(
+        uid=uid,
+        execution_id=spec.execution_id,
+        attempt=spec.attempt,
+        action=spec.action,
+        user_id=spec.user_id,
+        created_at=time.time(),
+        argv=argv,
+        env=_environment(spec, uid, work, tmp, limits.search_path),
+        timeout_seconds=spec.timeout_seconds,
+        grace_seconds=limits.grace_seconds,
+        memory_limit_bytes=None if spec.memory_limit is None else memory_bytes(spec.memory_limit),
+        cpu_cores=None if spec.cpu_limit is None else float(cpu_cores(spec.cpu_limit)),
+        segment_bytes=math.ceil(limits.output_limit_bytes / SEGMENTS),
+        tail_bytes=limits.tail_bytes,
+        user=None if limits.user is None else (limits.user.uid, limits.user.gid),
+        sandboxed=limits.sandbox is not None,
+        max_processes=limits.max_processes,
+        max_open_files=limits.max_open_files,
+        disk_limit_bytes=limits.disk_limit_bytes,
     )
 
 
-def _script_argv(script: PodScript, folder: Folder) -> list[str]:
-    path = os.path.join(folder.work, script.resolved_file_name)
+def _script_argv(script: PodScript, work: str, python: str) -> list[str]:
+    path = os.path.join(work, script.resolved_file_name)
     match script.resolved_runtime:
         case Runtime.ITSELF:
             return [path]
         case Runtime.PYTHON:
-            return [base_python(), path]
+            return [python, path]
         case Runtime.PROGRAM:
             return [script.runtime or "", path]
         case runtime:
             return [runtime.value, path]
 
 
-def _environment(spec: PodSpec, uid: str, folder: Folder, search_path: str) -> dict[str, str]:
+def _environment(spec: PodSpec, uid: str, work: str, tmp: str, search_path: str) -> dict[str, str]:
     return {
         "PATH": search_path,
-        "HOME": folder.work,
-        "TMPDIR": folder.tmp,
+        "HOME": work,
+        "TMPDIR": tmp,
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",  # so that a log can be followed, and a killed script leaves what it printed
         "EXECUTION_ID": spec.execution_id,

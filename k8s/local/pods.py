@@ -1,8 +1,8 @@
 """The pod interface on this machine: what a worker holds in its hand. All state is in the folder of all pods.
 
 ``create`` is the saga's step, ``watch`` feeds ``watch_completions``; any number of processes may use the same folder
-at once, and each may die at any time. An image means nothing here: the program runs as the worker's own user, without
-isolation beyond its folder, process group and limits, so only trusted programs belong here.
+at once, and each may die at any time. An image means nothing here. Unless the settings name another user or a sandbox,
+the program runs as the worker's own user, and can do what that may do: only trusted programs belong here then.
 """
 
 import builtins
@@ -17,7 +17,8 @@ from pathlib import Path
 from ..errors import PodConflict, PodNotFound, PodsUnavailable
 from ..pods import PodChange, PodSpec, PodStatus
 from ..spec import pod_prefix
-from .launching import LocalLimits, launch
+from .launching import launch
+from .limits import LocalLimits
 from .records import Folder
 from .segments import OutputReader
 from .settling import observe, request_deletion, sweep
@@ -153,6 +154,8 @@ class LocalPods:
     def _make_root(self) -> None:
         try:
             os.makedirs(self._root, mode=0o700, exist_ok=True)
+            if self._limits.user is not None:
+                os.chmod(self._root, 0o711)
         except OSError as error:
             raise PodsUnavailable(
                 f"the folder {self._root} cannot be made: {error.strerror}", pod_may_exist=False

@@ -5,6 +5,7 @@ the recorded one too. Linux tells everything in ``/proc``. Elsewhere ``ps`` is a
 and shows no environments, so there a descendant that left its program's process group is not found.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -125,6 +126,23 @@ def kill_descendants() -> bool:
         if not process.zombie and process.group not in {own, *killed, *out_of_reach}:
             (killed if signal_group(process.group, signal.SIGKILL) else out_of_reach).add(process.group)
     return bool(killed)
+
+
+def terminate(leader: int, *, spare_leader: bool) -> None:
+    """Say TERM to a process group of descendants, stopped ones included.
+
+    Args:
+        leader: The group's.
+        spare_leader: All but the leader itself.
+    """
+    for number in (signal.SIGTERM, signal.SIGCONT):  # a stopped program could not act on it
+        if not spare_leader:
+            signal_group(leader, number)
+            continue
+        for process in list(descendants(os.getpid())):
+            if process.group == leader and process.pid != leader:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(process.pid, number)
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:

@@ -2,17 +2,16 @@
 
 The child waits at a gate until its number is on disk, so that no program ever runs that nobody could find. If the
 supervisor dies, even before the gate opens, the child dies with it (on Linux by the kernel's parent-death signal). What
-the program inherits is spelled out here: nothing of the worker's environment, descriptors, terminal or signals.
+the program inherits is spelled out here: nothing of the worker's environment, descriptors, terminal or signals, and no
+way to another user's rights by a program that has them (``sudo``), which would put it out of its supervisor's reach.
 """
 
 import contextlib
-import math
+import errno
 import os
-import resource
 import signal
-import sys
 
-from .memory import address_space_bytes
+from .bounds import bound, bound_processes
 from .processes import LINUX
 from .records import Folder, Manifest
 
@@ -23,10 +22,7 @@ except ImportError:  # a Python built without libffi: orphans then escape to ini
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-#: Programs yield to their supervisor and to the workers; those limited to less than a core yield to the others too.
-_NICENESS, _NICENESS_BELOW_A_CORE = 5, 10
-#: What the kernel's own out-of-memory killer takes before the supervisor.
-_OOM_SCORE = "500"
+_PR_SET_NO_NEW_PRIVS = 38
 
 
 class Program:
@@ -81,9 +77,8 @@ def fork_program(manifest: Manifest, folder: Folder) -> Program:
 
 def _become(manifest: Manifest, folder: Folder, supervisor: int, gate: int, output: int) -> None:
     os.setsid()
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != supervisor or os.read(gate, 1) != b"g":
-        return  # the supervisor died before the signal was armed, or before it opened the gate
+    if not _tied_to(supervisor) or os.read(gate, 1) != b"g":
+        return  # the supervisor died before it opened the gate
     nothing = os.open(os.devnull, os.O_RDONLY)
     for descriptor, standard in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(descriptor, standard)
@@ -91,42 +86,45 @@ def _become(manifest: Manifest, folder: Folder, supervisor: int, gate: int, outp
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    _limit(manifest)
+    bound(manifest)
+    if manifest.user is not None:
+        _change_user(*manifest.user)
+        if not _tied_to(supervisor):  # a change of users undoes it
+            return
+    if manifest.max_processes is not None:
+        bound_processes(manifest.max_processes)
+    if not manifest.sandboxed:  # which does the same, and may need a bwrap with privileges of its own
+        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     os.chdir(folder.work)
     os.umask(0o022)
-    os.execvpe(manifest.argv[0], manifest.argv, manifest.env)
+    _execute(manifest.argv, manifest.env)
 
 
-def _limit(manifest: Manifest) -> None:
-    _set_limit(resource.RLIMIT_CORE, 0)
-    if manifest.memory_limit_bytes is not None:
-        _set_limit(resource.RLIMIT_AS, address_space_bytes(manifest.memory_limit_bytes))
-    if LINUX:
-        # Forbidden in some containers; it only improves what the kernel would choose anyway.
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-            file.write(_OOM_SCORE)
-    cores = manifest.cpu_cores
-    os.nice(_NICENESS_BELOW_A_CORE if cores is not None and cores < 1 else _NICENESS)
-    if cores is not None:
-        _limit_cpu(cores)
+def _execute(argv: list[str], env: dict[str, str]) -> None:
+    """Do as ``os.execvpe``, which would import a module now: another user may be unable to read this interpreter's."""
+    if "/" in argv[0]:
+        os.execve(argv[0], argv, env)
+    failure: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for folder in env["PATH"].split(":"):
+        try:
+            os.execve(os.path.join(folder, argv[0]), argv, env)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            failure = error
+    raise failure
 
 
-def _limit_cpu(cores: float) -> None:
-    # Best effort: whole cores by affinity, starting anywhere so that pods spread; parts of one by niceness alone.
-    if sys.platform == "linux":
-        allowed = sorted(os.sched_getaffinity(0))
-        first = os.getpid() % len(allowed)
-        os.sched_setaffinity(0, (allowed[first:] + allowed[:first])[: math.ceil(cores)])
+def _tied_to(supervisor: int) -> bool:
+    """Die with the supervisor from now on. False: it has died already."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    return os.getppid() == supervisor
 
 
-def _set_limit(kind: int, value: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    ceiling = sys.maxsize if hard == resource.RLIM_INFINITY else hard
-    bound = min(value, ceiling)
-    try:
-        resource.setrlimit(kind, (bound, bound))
-    except (ValueError, OSError):
-        return  # a system without this limit; the samples still watch the memory
+def _change_user(uid: int, gid: int) -> None:
+    os.setgroups([])
+    os.setgid(gid)
+    os.setuid(uid)
 
 
 def _prctl(option: int, value: int) -> bool:

@@ -1,11 +1,13 @@
 """The files of one attempt's folder, which are everything that is known about a local pod.
 
 A folder is prepared under a hidden name and claimed by renaming it, so a pod exists whole or not at all, and once.
-Every later file appears by a rename too. The supervisor holds an exclusive lock on ``lock`` as long as it lives: the
-kernel drops it whatever the supervisor dies of, and no reused process number can pretend to be it. Records are plain
-classes, since the supervisor cannot afford ``dataclasses`` (20 ms).
+Every later file appears by a rename too. All of them are the worker's alone; the program's are ``work`` and ``tmp``,
+which may be another user's or mounted into a sandbox. The supervisor holds an exclusive lock on ``lock`` until the end
+is recorded: the kernel drops it whatever the supervisor dies of, and no reused process number can pretend to be it.
+Records are plain classes, since the supervisor cannot afford ``dataclasses`` (20 ms).
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -38,6 +40,11 @@ class Manifest:
         cpu_cores: float | None,
         segment_bytes: int,
         tail_bytes: int,
+        user: tuple[int, int] | None = None,
+        sandboxed: bool = False,
+        max_processes: int | None = None,
+        max_open_files: int | None = None,
+        disk_limit_bytes: int | None = None,
     ) -> None:
         self.uid = uid
         self.execution_id = execution_id
@@ -53,6 +60,12 @@ class Manifest:
         self.cpu_cores = cpu_cores
         self.segment_bytes = segment_bytes
         self.tail_bytes = tail_bytes
+        #: User and group of the program; None: its worker's.
+        self.user = user
+        self.sandboxed = sandboxed
+        self.max_processes = max_processes
+        self.max_open_files = max_open_files
+        self.disk_limit_bytes = disk_limit_bytes
 
 
 class Progress:
@@ -128,7 +141,9 @@ class Folder:
     def read_progress(self) -> Progress | None:
         """Read how far it got; None: there is no pod."""
         try:
-            return Progress(**json.loads(_read(self.status) or "{}"))
+            progress = Progress(**json.loads(_read(self.status) or "{}"))
+            PodPhase(progress.phase)
+            return progress
         except (ValueError, TypeError):
             return None
 
@@ -139,6 +154,13 @@ class Folder:
     def write_progress(self, progress: Progress) -> None:
         """Write how far it got, durably once it has ended, and wake the watches."""
         write_atomically(self.status, json.dumps(vars(progress)), durable=progress.ended)
+        announce(self.root)
+
+    def unlock(self, descriptor: int) -> None:
+        """Give the pod's lock back, and wake the watches: only now its end is believed."""
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self.path)
         announce(self.root)
 
     def marked(self, marker: str, uid: str) -> bool:
@@ -193,7 +215,7 @@ def announce(root: str) -> None:
 def write_atomically(path: str, text: str, *, durable: bool = True) -> None:
     """Replace a file, so that readers see the old or the new whole; durable: also after a power failure."""
     temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
+    with open(temporary, "w", encoding="utf-8", opener=_owners_alone) as file:
         file.write(text)
         if durable:
             file.flush()
@@ -205,6 +227,10 @@ def write_atomically(path: str, text: str, *, durable: bool = True) -> None:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def _owners_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _read(path: str) -> str | None:

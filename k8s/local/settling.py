@@ -41,19 +41,26 @@ _ABANDONED_SECONDS = 60.0
 def observe(folder: Folder) -> PodStatus | None:
     """Look at a pod, and settle it if it was lost. None: there is none, and nothing of it runs."""
     for _ in range(_LOOKS):
+        # Asked first: what is read afterwards of a pod without a supervisor is its last word.
+        supervised = is_supervised(folder)
         manifest = folder.read_manifest()
+        if manifest is None:
+            return None
         progress = folder.read_progress()
-        if manifest is None or progress is None:
+        if supervised and (progress is None or progress.ended):
+            # Its supervisor is about to leave; or the program, if it is of the same user, wrote this itself.
+            progress = Progress(uid=manifest.uid, phase=PodPhase.RUNNING.value)
+        if progress is None:
             return None
         if manifest.uid != progress.uid:
             continue  # another pod took the name between the two reads
         deleting = folder.marked(folder.deleting, manifest.uid)
-        if progress.ended and not deleting:
-            return _status(folder, manifest, progress, deleting=False)
-        if is_supervised(folder):
+        if supervised:
             if deleting:
                 _press(folder, manifest, progress)
             return _status(folder, manifest, progress, deleting=deleting)
+        if progress.ended and not deleting:
+            return _status(folder, manifest, progress, deleting=False)
         if not _settle(folder, manifest.uid):
             return _status(folder, manifest, progress, deleting=deleting)
     raise PodsUnavailable(f"the folder {folder.path} is never the same twice")
@@ -186,8 +193,8 @@ def _remove_abandoned(folder: Folder) -> None:
 
 
 def _remove(path: str) -> None:
-    # A program may have taken its own folders' permissions away.
-    for directory, names, _ in os.walk(path):
+    # A program may have taken its own folders' permissions away. They don't bind root, who must not follow a link here.
+    for directory, names, _ in os.walk(path) if os.geteuid() else ():
         for name in names:
             below = Path(directory, name)
             if not below.is_symlink():

@@ -12,35 +12,41 @@ import signal
 import sys
 import time
 
-from ..phases import PodPhase, Reason
+from ..phases import Reason
+from .disk import ROUND_SECONDS, DiskWatch
 from .memory import MemoryWatch
-from .processes import kill_descendants, look_at, signal_group
+from .processes import kill_descendants, signal_group, terminate
 from .program import Program, adopt_orphans, fork_program
-from .records import Folder, Manifest, Progress
-from .segments import OutputReader, OutputWriter
-from .verdict import exit_of, judge
+from .recording import Recorder
+from .records import Folder, Manifest
+from .verdict import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, exit_of, judge, unstarted
 
 _READ_BYTES = 1 << 16
 #: How long output is still read when all of the program's processes are dead.
 _DRAIN_SECONDS = 1.0
-#: Between two tries to record the end on a full disk.
-_RECORD_AGAIN_SECONDS = 1.0
-#: What a shell says of a program that cannot be started.
-EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126
 
 
 class Supervisor:
-    """Watches over one program from its start to its end."""
+    """Watches over one program from its start to its end.
 
-    def __init__(self, folder: Folder, manifest: Manifest, control: int) -> None:
+    Args:
+        folder: The pod's.
+        manifest: What it runs.
+        control: Where a word makes it look whether it is to be deleted.
+        lock: The descriptor of the pod's lock.
+    """
+
+    def __init__(self, folder: Folder, manifest: Manifest, control: int, lock: int) -> None:
         self._folder = folder
         self._manifest = manifest
         self._control = control
-        self._progress = Progress(uid=manifest.uid, supervisor_pid=os.getpid())
-        self._writer = OutputWriter(folder.output, manifest.segment_bytes)
+        self._recorder = Recorder(folder, manifest, lock)
         self._output: int | None = None
         self._memory = None if manifest.memory_limit_bytes is None else MemoryWatch(manifest.memory_limit_bytes)
+        limit = manifest.disk_limit_bytes
+        self._disk = None if limit is None else DiskWatch([folder.work, folder.tmp], limit)
         self._peak_bytes = 0
+        self._note = ""
         #: Why the program is being stopped, and when it gets KILL; the first reason stays.
         self._stopping: Reason | None = None
         self._kill_at: float | None = None
@@ -62,17 +68,32 @@ class Supervisor:
             program = fork_program(self._manifest, self._folder)
         except OSError as error:
             note = f"no process could be started: {error.strerror}"
-            self._finish(reason=Reason.START_ERROR, exit_code=None, signal_number=None, note=note)
+            self._recorder.finish(
+                reason=Reason.START_ERROR,
+                exit_code=None,
+                signal_number=None,
+                ended_at=time.time(),
+                duration_seconds=0.0,
+                note=note,
+            )
             return
         self._output = program.output
-        began = self._begin(program)
+        self._recorder.begin(program.pid)
+        began = time.monotonic()
         failure = program.release()
         self._watch(program, began, wakeup_read)
-        self._progress.duration_seconds = time.monotonic() - began
-        self._progress.ended_at = time.time()
+        duration_seconds, ended_at = time.monotonic() - began, time.time()
         self._kill_all(None if adopted else program.pid)
         self._drain(time.monotonic() + _DRAIN_SECONDS)
-        self._settle(failure)
+        reason, exit_code, signal_number = self._judge(failure)
+        self._recorder.finish(
+            reason=reason,
+            exit_code=exit_code,
+            signal_number=signal_number,
+            ended_at=ended_at,
+            duration_seconds=duration_seconds,
+            note=self._note,
+        )
 
     def _on_child(self, number: int, frame: object) -> None:
         """Only there so that the signal is delivered and wakes the loop."""
@@ -81,25 +102,21 @@ class Supervisor:
         # A machine that shuts down says TERM to everything: the program is then lost with its node.
         self._stop(Reason.NODE_LOST)
 
-    def _begin(self, program: Program) -> float:
-        own, begun = look_at(os.getpid()), look_at(program.pid)
-        self._progress.phase = PodPhase.RUNNING.value
-        self._progress.supervisor_identity = own.identity if own else ""
-        self._progress.program_pid = program.pid
-        self._progress.program_identity = begun.identity if begun else ""
-        self._progress.started_at = time.time()
-        self._folder.write_progress(self._progress)
-        return time.monotonic()
-
     def _watch(self, program: Program, began: float, wakeup: int) -> None:
         deadline = began + self._manifest.timeout_seconds
         sample_at = began if self._memory else None
+        count_at = began + ROUND_SECONDS if self._disk else None
         while self._ended is None:
             now = time.monotonic()
             if self._memory and sample_at is not None and now >= sample_at:
                 if self._memory.exceeded():
                     self._stop(Reason.OOM_KILLED, program, grace_seconds=0.0)
                 sample_at = now + self._memory.interval_seconds
+            if self._disk and count_at is not None and now >= count_at:
+                if self._disk.exceeded():
+                    self._note = f"its folders held more than the limit of {self._manifest.disk_limit_bytes} bytes"
+                    self._stop(Reason.ERROR, program, grace_seconds=0.0)
+                count_at = now + self._disk.interval_seconds
             if now >= deadline:
                 self._stop(Reason.DEADLINE_EXCEEDED, program)
             if self._stopping and self._kill_at is None:
@@ -107,7 +124,7 @@ class Supervisor:
             if self._kill_at is not None and now >= self._kill_at:
                 signal_group(program.pid, signal.SIGKILL)
                 kill_descendants()
-            self._sleep(wakeup, [deadline, sample_at, self._kill_at])
+            self._sleep(wakeup, [deadline, sample_at, count_at, self._kill_at])
             self._reap(program.pid)
 
     def _sleep(self, wakeup: int, alarms: list[float | None]) -> None:
@@ -132,8 +149,8 @@ class Supervisor:
             grace = self._manifest.grace_seconds if grace_seconds is None else grace_seconds
             self._kill_at = time.monotonic() + grace
             if grace > 0:
-                signal_group(program.pid, signal.SIGTERM)
-                signal_group(program.pid, signal.SIGCONT)  # a stopped program could not act on it
+                # What holds a sandbox would end at once, and all in it.
+                terminate(program.pid, spare_leader=self._manifest.sandboxed)
 
     def _reap(self, program_pid: int) -> None:
         while True:
@@ -165,7 +182,7 @@ class Supervisor:
         except BlockingIOError:
             return
         if data:
-            self._writer.write(data)
+            self._recorder.writer.write(data)
         else:
             os.close(self._output)
             self._output = None
@@ -175,52 +192,22 @@ class Supervisor:
             select.select([self._output], [], [], left)
             self._read_output()
 
-    def _settle(self, failure: int | None) -> None:
+    def _judge(self, failure: int | None) -> tuple[Reason, int | None, int | None]:
+        """Find reason, exit code and signal of a program that has ended, or that could not be started."""
         if failure is not None:
-            code = EXIT_NOT_FOUND if failure == errno.ENOENT else EXIT_NOT_EXECUTABLE
-            note = f"{self._manifest.argv[0]}: {os.strerror(failure)}"
-            self._finish(reason=Reason.START_ERROR, exit_code=code, signal_number=None, note=note)
-            return
-        exit_code, signal_number = exit_of(self._ended or 0)
+            self._note = f"{self._manifest.argv[0]}: {os.strerror(failure)}"
+            return Reason.START_ERROR, EXIT_NOT_FOUND if failure == errno.ENOENT else EXIT_NOT_EXECUTABLE, None
+        sandboxed, tail = self._manifest.sandboxed, self._recorder.tail()
+        exit_code, signal_number = exit_of(self._ended or 0, sandboxed=sandboxed)
+        if sandboxed and (code := unstarted(exit_code, tail)):
+            return Reason.START_ERROR, code, None
         limit = self._manifest.memory_limit_bytes
         peak = max(self._memory.peak_bytes, self._peak_bytes) / limit if self._memory and limit else None
-        reason = judge(exit_code, signal_number, stopped_for=self._stopping, peak=peak, tail=self._tail())
-        self._finish(reason=reason, exit_code=exit_code, signal_number=signal_number)
-
-    def _tail(self) -> bytes:
-        return OutputReader(self._folder.output, self._manifest.segment_bytes).tail(self._manifest.tail_bytes)
-
-    def _finish(self, *, reason: Reason, exit_code: int | None, signal_number: int | None, note: str = "") -> None:
-        if note:
-            self._writer.write(f"bandmaster: {note}\n".encode())
-        self._writer.close()
-        progress = self._progress
-        progress.phase = (PodPhase.SUCCEEDED if reason is Reason.COMPLETED else PodPhase.FAILED).value
-        progress.reason, progress.exit_code, progress.signal = reason.value, exit_code, signal_number
-        progress.ended_at = progress.ended_at or time.time()
-        tail = self._tail()
-        progress.output_tail = tail.decode(errors="replace")
-        progress.output_truncated = self._writer.lossy or self._writer.total_bytes > len(tail)
-        while not self._recorded():
-            # An outcome that is not recorded would be lost, so the pod counts as running until it is.
-            time.sleep(_RECORD_AGAIN_SECONDS)
-
-    def _recorded(self) -> bool:
-        """Record the end, or let the pod vanish if that is wanted. False: not possible at this time."""
-        try:
-            manifest = self._folder.read_manifest()
-            if manifest is None or manifest.uid != self._manifest.uid:
-                return True  # somebody removed the folder by hand: there is nothing left to record it in
-            if self._folder.marked(self._folder.deleting, self._manifest.uid):
-                self._folder.vanish(self._manifest.uid)
-            else:
-                self._folder.write_progress(self._progress)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                self._writer.discard()  # the outcome, which has the output's tail, is worth more than its log
-                self._progress.output_truncated = True
-            return False
-        return True
+        return (
+            judge(exit_code, signal_number, stopped_for=self._stopping, peak=peak, tail=tail),
+            exit_code,
+            signal_number,
+        )
 
 
 def _discard(source: int) -> None:

@@ -4,6 +4,7 @@ Pure functions. A program that meets ``RLIMIT_AS`` is not killed, it gets no mem
 what it wrote at its end decides; it can only deceive about itself. Deaths that the supervisor caused need no guess.
 """
 
+import errno
 import os
 import signal
 
@@ -24,12 +25,30 @@ _LAST_WORDS = (
     b"runtime: out of memory",
 )
 _LAST_LINES = 12
+#: What a shell says of a program that cannot be started.
+EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126
+#: How bwrap begins when it says so.
+_UNSTARTED = b"bwrap: execvp "
 
 
-def exit_of(wait_status: int) -> tuple[int | None, int | None]:
-    """Split a wait status into exit code and signal, of which one is None."""
+def exit_of(wait_status: int, *, sandboxed: bool = False) -> tuple[int | None, int | None]:
+    """Split a wait status into exit code and signal, of which one is None.
+
+    Args:
+        wait_status: Of the process.
+        sandboxed: It is a sandbox's, which tells of its program's signal as a shell does, by a code beyond 128.
+    """
     code = os.waitstatus_to_exitcode(wait_status)
+    if sandboxed and code - 128 in signal.valid_signals():
+        code = 128 - code
     return (None, -code) if code < 0 else (code, None)
+
+
+def unstarted(exit_code: int | None, tail: bytes) -> int | None:
+    """What a shell would say of a program that its sandbox could not start; None: it was started."""
+    if exit_code != 1 or not tail.startswith(_UNSTARTED):
+        return None
+    return EXIT_NOT_FOUND if os.strerror(errno.ENOENT).encode() in tail else EXIT_NOT_EXECUTABLE
 
 
 def judge(

@@ -44,3 +44,18 @@ def test_a_pod_whose_node_was_lost_while_nobody_watched_is_tried_again(installat
     assert first.acknowledged, "the log of the lost attempt is kept"
     assert second.outcome is not None
     installation.probe()
+
+
+def test_a_program_that_kills_its_supervisor_each_time_is_a_lost_pod_until_its_tries_are_used_up(
+    installation: Installation,
+) -> None:
+    installation.queue.controls.change_setting("max_infrastructure_retries", 2)
+    installation.members.worker()
+    execution_id = installation.submit("kill -9 $PPID; sleep 60")
+    installation.wait_for(execution_id, State.FAILED)
+    assert installation.queue.views.dead() == [execution_id]
+    assert installation.queue.drop(execution_id)
+    installation.wait_until_settled([execution_id])
+    assert installation.runs(execution_id) == [1, 2, 3]
+    assert {pod.outcome.reason for pod in installation.pods.list() if pod.outcome} == {Reason.NODE_LOST}
+    installation.probe()

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import psutil
 
-from bandmaster.k8s.local.launching import LocalLimits
+from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.local.records import Folder
 from bandmaster.k8s.pods import PodOutcome, PodPhase, PodScript, PodSpec, PodStatus

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from living_pods import ended, living_pods, outcome_of, processes_under, running, spec
 
-from bandmaster.k8s.local.launching import LocalLimits
+from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.memory import proportional_bytes
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import Reason

@@ -15,7 +15,8 @@ from living_pods import CREATE, ended, gone, living_pods, outcome_of, processes_
 
 from bandmaster.k8s.backend import connect
 from bandmaster.k8s.errors import PodConflict, PodNotFound, PodsUnavailable
-from bandmaster.k8s.local.launching import LocalLimits, launch
+from bandmaster.k8s.local.launching import launch
+from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.local.records import Folder
 from bandmaster.k8s.pods import PodPhase, PodScript, PodSpec, Reason

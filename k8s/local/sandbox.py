@@ -1,0 +1,64 @@
+"""Puts a program into a sandbox of bubblewrap (``bwrap``): namespaces of its own, made without root.
+
+In the flow: ``limits.py`` tries it once when a worker starts; ``launching.py`` puts the command in front of each
+program's own. Inside are the system's folders, read-only, /work and /tmp (folders of the pod, so that they count and
+are removed with it), and nothing else of the machine: no network, no home, no sockets under /run, no other process. So
+a program can neither write its own end nor kill its supervisor. If that dies, the kernel ends all in the sandbox.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import BackendNotAvailable
+
+#: Where a program finds its folders.
+WORK_FOLDER, TMP_FOLDER = "/work", "/tmp"
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
+_TRIAL_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """How to enter one.
+
+    Args:
+        bwrap: The program that makes it.
+        options: What holds for every program.
+    """
+
+    bwrap: str
+    options: tuple[str, ...]
+
+    def enter(self, argv: Sequence[str], *, work: str, tmp: str) -> list[str]:
+        """Compose the command that runs a program inside, with two folders of the machine as its own."""
+        folders = ["--bind", tmp, TMP_FOLDER, "--bind", work, WORK_FOLDER, "--chdir", WORK_FOLDER]
+        return [self.bwrap, *folders, *self.options, "--", *argv]
+
+
+def sandbox_of(readable: Sequence[str], python: str) -> Sandbox:
+    """Compose a sandbox, and try it.
+
+    Args:
+        readable: Paths that may be read inside, beside the system's.
+        python: The interpreter of scripts, which may be installed anywhere.
+
+    Raises:
+        BackendNotAvailable: If there is no bwrap, or the kernel does not let it make namespaces.
+    """
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise BackendNotAvailable("local.sandbox: there is no bwrap: install bubblewrap, or set it to none")
+    prefix = str(Path(python).parent.parent)
+    binds = [word for path in (*_SYSTEM, prefix, *readable) for word in ("--ro-bind-try", path, path)]
+    options = ("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", *binds, "--proc", "/proc", "--dev", "/dev")
+    trial = [bwrap, *options, "--", python, "-I", "-S", "-c", ""]
+    try:
+        done = subprocess.run(trial, capture_output=True, timeout=_TRIAL_SECONDS, check=False, text=True)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BackendNotAvailable(f"local.sandbox: bwrap does not work on this machine: {error}") from error
+    if done.returncode:
+        raise BackendNotAvailable(f"local.sandbox: bwrap does not work on this machine: {done.stderr.strip()}")
+    return Sandbox(bwrap, options)
