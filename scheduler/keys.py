@@ -1,4 +1,4 @@
-"""Where every Redis key is spelled: the only place in Python, and the order in which scripts are given the fixed ones.
+"""Where every Redis key is spelled: the only place in Python.
 
 `lua/include/keys.lua` spells the same keys for the scripts; a test compares the two. With the prefix ``{exec_queue}``
 every key falls into one cluster slot. Nothing here does I/O.
@@ -31,7 +31,7 @@ FIXED: Final = (
     "actions",
     "deadlines",
 )
-"""The keys there is one of, in the order of every script's KEYS."""
+"""The keys there is one of."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Keys:
     prefix: str = "exec_queue"
 
     @cached_property
-    def fixed(self) -> tuple[bytes, ...]:
-        """Every script's KEYS."""
-        return tuple(f"{self.prefix}:{name}".encode() for name in FIXED)
+    def declared(self) -> bytes:
+        """Every script's one KEY, from whose prefix it derives all others."""
+        return self.named("settings").encode()
 
     def named(self, name: str) -> str:
         """One of FIXED."""

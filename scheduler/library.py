@@ -19,6 +19,7 @@ from typing import Final
 INCLUDES: Final = (
     "call",
     "keys",
+    "now",
     "settings",
     "time",
     "reply",

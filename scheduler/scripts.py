@@ -154,23 +154,20 @@ class Scripts:
             self._load()
         except OutOfMemoryError:
             # The server would never drain without what may run at maxmemory; the library is loaded when it has.
-            fixed = self.keys.fixed
-            return self.client.eval(self._library.alone(script), len(fixed), *fixed, *arguments)
+            return self.client.eval(self._library.alone(script), 1, self.keys.declared, *arguments)
         return self._send(script, arguments)
 
     def _send(self, script: Script, arguments: tuple[Argument, ...]) -> Any:
         if self.wire.is_direct:
             return self.wire.ask(self.packed(script, arguments))
-        fixed = self.keys.fixed
-        return self.client.execute_command("FCALL", script.function, len(fixed), *fixed, *arguments)
+        return self.client.execute_command("FCALL", script.function, 1, self.keys.declared, *arguments)
 
     def packed(self, script: Script, arguments: tuple[Argument, ...]) -> bytes:
         """A call as it goes over the wire."""
-        fixed = self.keys.fixed
         head = self._heads.get(script.function)
         if head is None:
-            head = self._heads[script.function] = packed(("FCALL", script.function, len(fixed), *fixed))
-        return b"*%d\r\n%b%b" % (3 + len(fixed) + len(arguments), head, packed(arguments))
+            head = self._heads[script.function] = packed(("FCALL", script.function, 1, self.keys.declared))
+        return b"*%d\r\n%b%b" % (4 + len(arguments), head, packed(arguments))
 
     def _load(self) -> None:
         try:

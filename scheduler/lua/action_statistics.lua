@@ -1,6 +1,6 @@
 -- action_statistics: one action's queue, in one moment (the figures of seed 4).
 -- Read only.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: action
 -- Returns: {queue_length, active_count, max_concurrent, oldest_enqueued_at, total_enqueued, total_completed}
 --   max_concurrent '' for no limit; oldest_enqueued_at in unix milliseconds, '' for none

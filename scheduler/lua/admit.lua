@@ -1,7 +1,7 @@
 -- admit: up to `count` of some lanes' waiting executions take a slot each, best first, under all limits at once.
 -- Atomic: no grant is made at or above a limit. The grants are leased, so a crash or a lost reply here leaks no slot
 -- (D5). Each call also promotes what is due and reaps a few, so that workers alone keep everything going.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, count, lease_ms, max_active, consumer, (lane), …
 --   caller number       the request token, which is the nonce of what is granted
 --   count               0: grant nothing, and say whether a thread could be used

@@ -1,6 +1,6 @@
 -- bury: keep a refused execution as a dead letter, when there is no caller left to be told (a pipeline's next step, a
 -- callback). Atomic; it never waits, holds no slot and counts for nobody's limit. A worker tells who waits for its result.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason
 --   caller number   the request token; the others as in park
 --   reason          the refusal's code

@@ -1,7 +1,7 @@
 -- cancel: end an execution that waits; ask one that holds a slot to end. The slot stays held until what runs is
 -- gone (D10, D11): a pod's execution is CANCELLING until its pod is deleted, a body is told at its next renewal.
 -- Atomic against admit, hand-over and release: exactly one terminal state results.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, outcome, reason, attempt, by
 --   caller number   the request token
 --   outcome         CANCELLED | TIMEOUT, what it ends as if it holds a slot; what waits is CANCELLED

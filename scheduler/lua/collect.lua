@@ -2,7 +2,7 @@
 -- Atomic; whoever dies with them in hand, or loses the reply, gives them up when the while is over, by the clock of leases.
 -- What is of no such end (its record's time is over, and the id perhaps another's by now) is taken out.
 -- Repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lane, count, taken_ms
 -- Returns: {{id, ended_at, state, reason, message}, …}
 local PAGES_A_CALL = 10

@@ -1,6 +1,6 @@
 -- declare: the limits that the actors of some lanes declare, in place of all that these lanes declared before.
 -- Atomic; repeating it does no harm, so it takes no request token. What an operator set goes before.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lanes, (lane, name, limit), …
 --   lanes   separated by spaces
 --   name    a gate key, or a kind such as `tenant:*`

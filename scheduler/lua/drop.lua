@@ -1,7 +1,7 @@
 -- drop: forget a dead letter: what is left of it is what is left of any execution that has ended. An end that is to be
 -- told still is told all the same.
 -- Atomic; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: id, by
 --   by   who asks, '' for no operator
 -- Returns: 1 if it was a dead letter, else 0, as for what lives under the id of one whose time is over

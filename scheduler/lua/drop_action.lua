@@ -1,6 +1,6 @@
 -- drop_action: forget the statistics of an action that nobody uses; what comes of it later is counted anew.
 -- Atomic; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: action, by
 --   by   who asks
 -- Returns: DROPPED | IN_USE (one of it waits or holds a slot: nothing was changed) | UNKNOWN (there are none)

@@ -1,7 +1,7 @@
 -- explain: why an execution waits: a pause, a closed gate, its lane's bound, the limit over everything, or how many are
 -- before it.
 -- Read only, in one moment.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: id
 -- Returns: {state, position, lane, consumer_age_ms, {reason, …}}; {''} if unknown; lane '' if only a tombstone is left
 --   position          from 0 in its lane, -1 unless PENDING

@@ -1,6 +1,6 @@
 -- forget: give back what is held under a lease whose execution's record is lost, when nothing runs under it any more.
 -- Atomic: slot, gates and payload go together; where there is a record nothing is changed. Repeating it does no harm.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lease
 --   lease   as it stands in `lease` or `lease:pods`
 -- Returns: 1 if it was given back, else 0

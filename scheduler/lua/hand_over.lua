@@ -1,7 +1,7 @@
 -- hand_over: the grant passes from the worker's thread to a pod that was created (RUNNING to POD); the slot is kept.
 -- Atomic: from here the body's end settles nothing, the pod's end does. A cancellation asked for meanwhile makes it
 -- CANCELLING at once, so that the creator deletes the pod (D10).
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, attempt, holder, pod, pod_uid
 --   caller number   the request token
 --   holder          the grant's nonce, '' from the watch: a wrong one is STALE, and so is its attempt

@@ -1,6 +1,6 @@
 -- limit: set or lift the limit of one gate, or of a kind; what waits behind it is a candidate at once (D35).
 -- Atomic. A lowered limit takes effect as running executions end. Repeating it does no harm: no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: gate, limit, by
 --   gate    a gate key, or `tenant:*` for every gate `tenant:…` without a limit of its own
 --   limit   a whole number >= 0, '' for none
@@ -16,7 +16,7 @@ transition('limit', function(gate, limit, by)
     end
     forget_limits()
     any_limited = call('EXISTS', K.limits) == 1
-    if any_limited then call('HSET', K.settings, 'limited', 1) else call('HDEL', K.settings, 'limited') end
+    keep_setting('limited', any_limited and 1 or nil)
     reindex(gate)
     return call('SCARD', D.held(gate))
 end)

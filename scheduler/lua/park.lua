@@ -1,7 +1,7 @@
 -- park: accept executions to wait, or refuse them, each for itself; one script, so a crash leaves each whole or not
 -- at all (D3, D22). Atomic: duplicate guard, queue size, user limit, score and every index. What is due is promoted
 -- first, so that due times and acceptance times come from one rising clock.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, (id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent), …
 --   caller number   the request token
 --   user gates      '' for none; gates are separated by newlines

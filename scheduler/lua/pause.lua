@@ -1,6 +1,6 @@
 -- pause: nothing passes this gate until it is resumed; what runs goes on, what waits does not become stale meanwhile.
 -- Atomic; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: gate, by
 --   gate   a gate key, `lane:NAME` or `*` for everything
 --   by     who asks
@@ -8,7 +8,7 @@
 transition('pause', function(gate, by)
     local began = call('HSETNX', K.paused, gate, now)
     if began == 1 then note_change('pause', gate, '', 'paused', by) end
-    if not any_paused then call('HSET', K.settings, 'paused', 1) end
+    if not any_paused then keep_setting('paused', 1) end
     any_paused = true
     reindex(gate)
     return began

@@ -1,6 +1,6 @@
 -- promote: what is due becomes PENDING, scored by its due time.
 -- Atomic an execution; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number promoted | 'STALE_EPOCH'

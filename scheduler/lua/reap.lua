@@ -1,6 +1,6 @@
 -- reap: take back grants whose lease ran out (D5): wait again at the original score, after max_crashes a dead letter.
 -- Atomic an execution; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number looked at | 'STALE_EPOCH'

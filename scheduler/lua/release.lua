@@ -1,7 +1,7 @@
 -- release: give the slot back with an outcome, only under the current grant, and admit the next in the same call.
 -- Atomic: a stale attempt changes nothing (D8), a terminal state never changes, a crash leaves the lease to be reaped.
 -- A cancelled execution ends as its cancellation says, unless its body had completed.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, attempt, holder, state, reason, result, only, dead, count, lease_ms, (lane), …
 --   caller number         the request token
 --   attempt               '' for the current grant

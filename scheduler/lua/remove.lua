@@ -1,6 +1,6 @@
 -- remove: take an execution out of the queue by force; its slot is free at once, whatever still runs.
 -- Atomic: pending set, slot, gates and event go together. For operators; `cancel` is the careful way.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, silent, by
 --   caller number   the request token
 --   silent          1: whoever sent it is not told of its end

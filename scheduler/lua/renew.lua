@@ -1,6 +1,6 @@
 -- renew: prolong the leases of grants that are alive. Repeating it does no harm, so it takes no request token.
 -- Atomic: a stale grant renews nothing and is told so. A grant that was asked to stop is told that too.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lease_ms, (id, attempt, holder), …
 --   lease_ms   what the holder counts on, of a grant that a worker's thread holds; 0: the setting
 --   holder     the grant's nonce, or `pod:` and the pod's UID; '' for who knows the attempt alone

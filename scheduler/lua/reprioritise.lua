@@ -1,7 +1,7 @@
 -- reprioritise: move a waiting execution to another band at its own time.
 -- Atomic: only while it waits, so what was just admitted is never added again (D12); the time is unique, so it ties
 -- with nobody there.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, band, by
 --   caller number   the request token
 --   by              who asks, '' for no operator

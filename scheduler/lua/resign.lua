@@ -1,6 +1,6 @@
 -- resign: give leadership up at once; only its owner can (D28).
 -- Atomic; repeating it does no harm.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: leader_id, epoch
 -- Returns: 1 if it was given up, else 0
 transition('resign', function(leader_id, epoch)

@@ -1,6 +1,6 @@
 -- resume: end a pause. It is kept for a while, so that the time it lasted does not count as waiting.
 -- Atomic; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: gate, by
 --   gate   a gate key, `lane:NAME` or `*` for everything
 --   by     who asks
@@ -21,7 +21,7 @@ transition('resume', function(gate, by)
     call('HDEL', K.paused, gate)
     note_change('resume', gate, 'paused', '', by)
     any_paused = call('EXISTS', K.paused) == 1
-    if not any_paused then call('HDEL', K.settings, 'paused') end
+    if not any_paused then keep_setting('paused') end
     if now > tonumber(since) then keep_pause(gate, since) end
     reindex(gate)
     for _, lane in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[lane] = true end

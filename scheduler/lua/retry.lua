@@ -1,6 +1,6 @@
 -- retry: give the slot back and wait again, in one transition under the grant (D9), and admit the next.
 -- Atomic: a crash leaves either the grant, which is reaped, or the waiting execution. A cancelled one ends instead.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, attempt, holder, kind, delay_ms, reason, message, result, count, lease_ms, (lane), …
 --   caller number         the request token
 --   holder                the grant's nonce, or `pod:` and the pod's UID; '' for who knows the attempt alone

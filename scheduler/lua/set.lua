@@ -1,6 +1,6 @@
 -- set: change one runtime setting for every process at once (D14), or a bound of one lane; lanes that gain room are woken.
 -- Atomic; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lane, name, value, only_if_unset, by
 --   lane            whose bound it is; '' for a setting that is no lane's
 --   value           a number, '' for the default
@@ -20,16 +20,14 @@ transition('set', function(lane, name, value, only_if_unset, by)
     local field = is_bound and field_of(lane, name) or name
     local from = in_force(lane, name)
     if value == '' then
-        call('HDEL', K.settings, field)
-        overrides[field] = nil
+        keep_setting(field)
     elseif only_if_unset ~= '1' or not overrides[field] then
-        call('HSET', K.settings, field, value)
-        overrides[field] = value
+        keep_setting(field, value)
     end
     local value_now = in_force(lane, name)
     if only_if_unset ~= '1' then note_change('set', field, from, value_now, by) end
     if value_now == from then return {'OK', value_now} end -- so that each process that starts puts its bounds down cheaply
-    if name == 'stale_timeout_seconds' then call('HSET', K.settings, reindexing_field(lane), '-inf') end
+    if name == 'stale_timeout_seconds' then keep_setting(reindexing_field(lane), '-inf') end
     if is_bound then touched[lane] = true end
     if name == 'max_concurrent' then
         for _, each in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[each] = true end

@@ -1,7 +1,7 @@
 -- status: how many wait and run in some lanes, by band, in one moment. A band is counted between its base plus now,
 -- 5*10^11 ms to either side, since the bands' scores overlap the ranges that a reader of the formula expects (D1).
 -- Read only.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: (lane), …
 -- Returns: {dead_count, {setting, value, …}, {{queue_depth, active_count, live_count, {count of band 0, …, 4},
 --   {bound, value, …}}, …}}; dead letters of all lanes; a live one waits, is scheduled or holds a slot; value '' for none

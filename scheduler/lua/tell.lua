@@ -1,7 +1,7 @@
 -- tell: whoever sent an execution was told of its end, which leaves the outbox of its lane.
 -- Atomic; a crash before it leaves the end to whoever collects it next, so it is told at least once. Repeating it does no
 -- harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: id, ended_at, dead
 --   ended_at   as collected: a later execution of that id has an end of its own
 --   dead       1: it is kept as a dead letter

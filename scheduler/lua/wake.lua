@@ -1,6 +1,6 @@
 -- wake: push tokens to every lane that has a candidate, as the periodic job's repair of lost wake-ups (D20).
 -- Atomic; repeating it does no harm, so it takes no request token.
--- KEYS: all fixed keys, in the order of scheduler/keys.py
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: epoch
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number of lanes with a candidate | 'STALE_EPOCH'

@@ -1,6 +1,6 @@
-"""A clock that a test turns: the scripts' include `time` with one line replaced, reading a test's key instead of TIME.
+"""A clock that a test turns: the scripts' include `now` with one line replaced, reading a test's key instead of TIME.
 
-The rest of the include stays the engine's own, so that the rising clock of the scores is the one that is tested.
+All other clocks are the engine's own, so that the rising clock of the scores is the one that is tested.
 """
 
 from typing import Final
@@ -21,9 +21,9 @@ _TURNED_LINE: Final = "    now = tonumber(call('GET', prefix .. ':test-clock'))\
 
 def turned_includes() -> dict[str, str]:
     """For `Scripts(…, replaced_includes=…)`."""
-    own = read_lua("include/time.lua")
-    assert own.count(_OWN_LINES) == 1, "include/time.lua reads the time in another way now"
-    return {"time": own.replace(_OWN_LINES, _TURNED_LINE)}
+    own = read_lua("include/now.lua")
+    assert own.count(_OWN_LINES) == 1, "include/now.lua reads the time in another way now"
+    return {"now": own.replace(_OWN_LINES, _TURNED_LINE)}
 
 
 def slow_includes() -> dict[str, str]:

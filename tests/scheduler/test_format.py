@@ -42,7 +42,7 @@ def test_the_operators_settings_do_not_reach_what_the_engine_keeps_beside_them(r
     queue = ExecutionQueueService(redis_client)
     queue.enqueue(event("x"))
     kept = redis_client.hgetall("exec_queue:settings")
-    for name in ("format", "lease_clock", "paused", "limited"):
+    for name in ("format", "lease_clock", "revision", "paused", "limited"):
         with pytest.raises(ValueError, match="is not a setting"):
             queue.controls.change_setting(name, 5)
         assert name not in queue.views.status().settings

@@ -194,7 +194,12 @@ def test_nothing_is_left_behind_when_all_has_ended(queue: ExecutionQueueService,
             queue.release(name)
     queue.controls.set_limit("tenant:*", None)
     assert not [key for key in redis_client.keys("*") if b":gate:" in key or b"limits" in key]  # type: ignore[union-attr]
-    assert redis_client.hkeys("exec_queue:settings") == [b"max_concurrent_executions", b"format", b"lease_clock"]
+    assert redis_client.hkeys("exec_queue:settings") == [
+        b"max_concurrent_executions",
+        b"revision",
+        b"format",
+        b"lease_clock",
+    ]
 
 
 def test_a_queue_without_limits_by_kind_asks_nothing_more_for_them(

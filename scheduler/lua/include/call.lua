@@ -8,6 +8,12 @@ local function at_begin(set)
     beginnings[#beginnings + 1] = set
 end
 
+-- A table for this call: most of them stay empty, and an empty one need not be made again.
+local function emptied(made)
+    if made and next(made) == nil then return made end
+    return {}
+end
+
 local function begin(keys)
     call, KEYS = redis.call, keys
     for i = 1, #beginnings do beginnings[i]() end

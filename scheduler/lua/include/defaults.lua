@@ -39,7 +39,7 @@ end
 
 local function keep_text(name, lines)
     table.sort(lines)
-    if lines[1] then call('HSET', K.settings, name, table.concat(lines)) else call('HDEL', K.settings, name) end
+    keep_setting(name, lines[1] and table.concat(lines))
 end
 
 local function keep_defaults()

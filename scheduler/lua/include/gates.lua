@@ -7,7 +7,8 @@ local due_soon -- lanes of which something is due sooner than an idle consumer a
 local open_heads -- lane → its best open gate and that one's score, once read
 
 at_begin(function()
-    touched, offered, freed, due_soon, open_heads = {}, {}, {}, {}, {}
+    touched, offered, freed = emptied(touched), emptied(offered), emptied(freed)
+    due_soon, open_heads = emptied(due_soon), emptied(open_heads)
 end)
 
 -- None of them changes while an execution lives.

@@ -1,20 +1,22 @@
--- Every key of the engine: the fixed ones are declared in KEYS in the order of scheduler/keys.py, those of one
--- id, lane, gate, action or caller are derived from the prefix here. A test holds this file against keys.py.
+-- Every key of the engine, derived from the prefix of the one that a call declares: a cluster finds the slot of all by it, and
+-- each more would cost every call what two commands cost its arguments. A test holds this file against scheduler/keys.py.
 local K = {}
 local prefix
 local OWN_LANE = 'executions' -- of the seed: what it names without a lane, keys and settings, is this one's
 
 do
     local FIXED = {
-        'pending', 'active', 'lease', 'pod_lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
+        'pending', 'active', 'lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
         'dead', 'journal', 'leader', 'epoch', 'rounds', 'changes', 'actions', 'deadlines',
     }
+    local DECLARED = ':settings'
 
     -- One server may hold several queues; most calls are of the one that the last was of.
     at_begin(function()
-        if KEYS[1] == K.pending then return end
-        for i, name in ipairs(FIXED) do K[name] = KEYS[i] end
-        prefix = string.sub(K.pending, 1, -(#':pending' + 1))
+        if KEYS[1] == K.settings then return end
+        prefix = string.sub(KEYS[1], 1, -(#DECLARED + 1))
+        for _, name in ipairs(FIXED) do K[name] = prefix .. ':' .. name end
+        K.pod_lease = prefix .. ':lease:pods'
     end)
 end
 

@@ -4,7 +4,7 @@ local by_kind -- gate → its kind, if that one's limit is the gate's, once that
 local raised -- lane → kind → up to which score its closed gates were looked at since its limit rose
 
 at_begin(function()
-    raised = {}
+    raised = emptied(raised)
     if not overrides.raised then return end
     for lane, kind, score in string.gmatch(overrides.raised, '([^\n]+)\n([^\n]+)\n([^\n]+)\n') do
         raised[lane] = raised[lane] or {}

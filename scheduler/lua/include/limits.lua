@@ -5,7 +5,7 @@ local any_limited -- whether any gate has a limit of its own
 local limits -- gate → its limit, false for none, once read
 
 local function forget_limits()
-    limits, by_kind = {}, {}
+    limits, by_kind = emptied(limits), emptied(by_kind)
 end
 
 at_begin(function()
@@ -17,9 +17,9 @@ end)
 -- Where there was no settings' hash, or it was lost: the first call that changes something notes what all others go by.
 local function mark_settings()
     if format then return end
-    call('HSET', K.settings, 'format', FORMAT)
-    if any_paused then call('HSET', K.settings, 'paused', 1) end
-    if any_limited then call('HSET', K.settings, 'limited', 1) end
+    keep_setting('format', FORMAT)
+    if any_paused then keep_setting('paused', 1) end
+    if any_limited then keep_setting('limited', 1) end
     if next(defaults) then keep_defaults() end
     for name in pairs(defaults) do
         if is_kind(name) then raise(name) end -- how far its gates had been looked at is lost, too

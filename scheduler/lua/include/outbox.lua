@@ -10,8 +10,7 @@ end
 
 local function unmark_if_empty(lane)
     if call('EXISTS', D.outbox(lane)) == 1 then return end
-    call('HDEL', K.settings, mark_of(lane))
-    overrides[mark_of(lane)] = nil
+    if overrides[mark_of(lane)] then keep_setting(mark_of(lane)) end
 end
 
 local drop_untold
@@ -41,10 +40,7 @@ local function post(id, lane)
     call('ZREMRANGEBYSCORE', outbox, '-inf', lease_now - ttl * 1000)
     call('ZADD', outbox, lease_now, id)
     call('EXPIRE', outbox, ttl) -- as long as the latest of them
-    if not overrides[mark_of(lane)] then
-        call('HSET', K.settings, mark_of(lane), 1)
-        overrides[mark_of(lane)] = '1'
-    end
+    if not overrides[mark_of(lane)] then keep_setting(mark_of(lane), 1) end
     drop_untold(lane)
     unmark_if_empty(lane) -- where none may be kept
     return true

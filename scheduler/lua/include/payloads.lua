@@ -2,7 +2,7 @@
 local has_payload, with_payloads
 do
     local payloads -- id → its event and message, once read
-    at_begin(function() payloads = {} end)
+    at_begin(function() payloads = emptied(payloads) end)
 
     local function payload_of(id)
         payloads[id] = payloads[id] or call('MGET', D.event(id), D.message(id))

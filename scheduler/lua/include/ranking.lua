@@ -1,28 +1,27 @@
 -- Which of several lanes comes first, which lanes have consumers that live, and which are in use at all.
 
--- A stamp from a time that has not come yet is as old as one that has long gone.
-local function note_asked(lanes)
-    local names, stamps = {}, {}
-    for i, lane in ipairs(lanes) do names[i] = 'lane:' .. lane end
-    local asked = call('HMGET', K.rounds, unpack(names))
-    for i, name in ipairs(names) do
-        if not asked[i] or math.abs(now - tonumber(asked[i])) >= NOTED_EACH_MS then
-            stamps[#stamps + 1], stamps[#stamps + 2] = name, now
-        end
+local note_used, note_asked
+do
+    local kept -- fields that were written since the clock of leases was noted: most calls need not write them again
+    local kept_then
+    at_begin(function()
+        if not noted or noted ~= kept_then then kept_then, kept = noted, {} end
+    end)
+
+    local function note(field)
+        if kept[field] then return end
+        kept[field] = true
+        call('HSET', K.rounds, field, now)
     end
-    if stamps[1] then call('HSET', K.rounds, unpack(stamps)) end
-end
 
-local used -- lane → true: noted as one in use since the clock of leases was noted, so that most calls need not note it
-local used_then
-at_begin(function()
-    if not noted or noted ~= used_then then used_then, used = noted, {} end
-end)
+    function note_used(lane)
+        note('used:' .. lane)
+    end
 
-local function note_used(lane)
-    if used[lane] then return end
-    used[lane] = true
-    call('HSET', K.rounds, 'used:' .. lane, now)
+    -- By consumers that live.
+    function note_asked(lanes)
+        for _, lane in ipairs(lanes) do note('lane:' .. lane) end
+    end
 end
 
 -- The lanes that have a candidate, best first: those of `own` (a set) that are not paused, with their scores; and the others,

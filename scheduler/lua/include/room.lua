@@ -2,7 +2,7 @@
 local swept_in_vain
 local left_to_reindex -- in this call
 local queued -- lane → how many wait, where there is a bound
-at_begin(function() swept_in_vain, left_to_reindex, queued = false, 100, {} end)
+at_begin(function() swept_in_vain, left_to_reindex, queued = false, 100, emptied(queued) end)
 
 local function is_full(lane)
     local most = bound_of(lane, 'max_queue_size')

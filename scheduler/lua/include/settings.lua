@@ -1,6 +1,8 @@
--- What every call reads first, in one command: the data's format, the state of the clock of leases, whether anything is
--- paused or limited, and the runtime settings, which override these defaults at once, on every process (D14). The
--- defaults are those of configs/settings.py; a test holds the two together. Units are in the names. Bounds are a lane's
+-- What every call reads first, in one command: the data's format, the state of the clock of leases, and whether anything else
+-- of the settings was changed since they were read: whether anything is paused or limited, and the runtime settings, which
+-- override these defaults at once, on every process (D14). They grow with the lanes, so they are read anew only under another
+-- revision; and once a second, so that what somebody wrote by hand holds, too.
+-- The defaults are those of configs/settings.py; a test holds the two together. Units are in the names. Bounds are a lane's
 -- own: another lane than `executions` has none until it is set, in the field `lane:LANE:NAME`.
 local FORMAT = '1' -- raised when a later release could not read what this one writes: CONTRIBUTING.md
 local BOUNDS = {
@@ -27,13 +29,43 @@ local DEFAULTS = {
 }
 local overrides
 local format
+local lease_clock
+local keep_setting
 
-at_begin(function()
-    overrides = {}
-    local flat = call('HGETALL', K.settings)
-    for i = 1, #flat, 2 do overrides[flat[i]] = flat[i + 1] end
-    format = overrides.format
-end)
+do
+    local revision
+    local kept_of, kept_revision, kept_at -- of the overrides: a prefix, a revision, and how the clock of leases stood
+
+    local function read_overrides()
+        overrides = {}
+        local flat = call('HGETALL', K.settings)
+        for i = 1, #flat, 2 do overrides[flat[i]] = flat[i + 1] end
+    end
+
+    at_begin(function()
+        local head = call('HMGET', K.settings, 'format', 'lease_clock', 'revision')
+        format, lease_clock, revision = head[1] or nil, head[2] or nil, head[3] or nil
+        if not revision or revision ~= kept_revision or prefix ~= kept_of or lease_clock ~= kept_at then
+            read_overrides()
+            kept_of, kept_revision, kept_at = prefix, revision, lease_clock
+        end
+    end)
+
+    -- nil for none. No revision comes twice, also where the server came back with older data, or with another clock.
+    function keep_setting(field, value)
+        local text = value and tostring(value)
+        if overrides[field] == text then return end
+        overrides[field] = text
+        revision = string.format('%d %d', 1 + (string.match(revision or '', '^%d+') or 0), now)
+        kept_revision = nil -- the next call reads what is there, also if this one fails
+        if text then
+            call('HSET', K.settings, field, text, 'revision', revision)
+        else
+            call('HDEL', K.settings, field)
+            call('HSET', K.settings, 'revision', revision)
+        end
+    end
+end
 
 local function setting(name)
     return tonumber(overrides[name]) or DEFAULTS[name]

@@ -29,11 +29,9 @@ local function reindex_lane(lane, left)
     local page = call('ZRANGEBYSCORE', D.pending(lane), overrides[field], '+inf', 'WITHSCORES', 'LIMIT', 0, left)
     for i = 1, #page, 2 do enter_again(page[i], load(page[i])) end
     if #page == 2 * left then
-        overrides[field] = '(' .. page[#page]
-        call('HSET', K.settings, field, overrides[field])
+        keep_setting(field, '(' .. page[#page])
     else
-        overrides[field] = nil
-        call('HDEL', K.settings, field)
+        keep_setting(field)
     end
     return left - math.max(1, #page / 2)
 end

@@ -1,51 +1,52 @@
--- Three clocks, all from the server's time. `now`, in milliseconds, stamps and dates. The clock of scores rises strictly
--- (D2): 1/1024 ms is added whenever the millisecond equals or lies behind the last one given, so order is the order of
--- acceptance even when a clock steps back; doubles of this size still resolve 1/1024. The clock of leases is `now` plus an
--- offset: it stands still while the time goes back, and in a gap in which nobody called (the server was away, the time
--- leapt), so that no lease ends in it. Only one gap in the length of two leases stands still, and of the others half a
--- lease counts: where calls are always rare, each would look like an outage, and no lease would ever end.
+-- Two clocks beside the server's own time. The clock of scores rises strictly (D2): 1/1024 ms is added whenever the
+-- millisecond equals or lies behind the last one given, so order is the order of acceptance even when a clock steps back;
+-- doubles of this size still resolve 1/1024. The clock of leases is `now` plus an offset: it stands still while the time
+-- goes back, and in a gap in which nobody called (the server was away, the time leapt), so that no lease ends in it. Only
+-- one gap in the length of two leases stands still, and of the others half a lease counts: where calls are always rare,
+-- each would look like an outage, and no lease would ever end.
 local BAND_WIDTH_MS = 1000000000000
 local NOTED_EACH_MS = 1000
-local now
 local last_given
-local lease_offset
 local lease_now
-local runs_until -- by the clock of leases: it does not stand still in another gap before
-local noted -- as it was read, and what it says: it changes once a second, and most calls read what the last one read
-local noted_at
-local noted_offset = 0
-local noted_runs_until = 0
+local noted -- as the clock of leases was read: it changes once a second, and most calls read what the last one read
+local keep_lease_clock
 
-local function read_lease_clock(text)
-    noted, noted_at, noted_offset, noted_runs_until = text, nil, 0, 0
-    if text then
-        local at, offset, ran_until = string.match(text, '^(%d+) (-?%d+) (-?%d+)$')
-        noted_at, noted_offset, noted_runs_until = tonumber(at), tonumber(offset), tonumber(ran_until)
+do
+    local lease_offset
+    local runs_until -- by the clock of leases: it does not stand still in another gap before
+    local noted_at -- what was noted
+    local noted_offset = 0
+    local noted_runs_until = 0
+
+    local function read_lease_clock(text)
+        noted, noted_at, noted_offset, noted_runs_until = text, nil, 0, 0
+        if text then
+            local at, offset, ran_until = string.match(text, '^(%d+) (-?%d+) (-?%d+)$')
+            noted_at, noted_offset, noted_runs_until = tonumber(at), tonumber(offset), tonumber(ran_until)
+        end
     end
-end
 
-at_begin(function()
-    local time = call('TIME')
-    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    last_given = nil
-    if overrides.lease_clock ~= noted then read_lease_clock(overrides.lease_clock) end
-    local elapsed = now - (noted_at or now)
-    lease_offset, runs_until = noted_offset, noted_runs_until
-    local stood_at, lease_ms = now - elapsed + lease_offset, setting('lease_ttl_ms')
-    if elapsed < 0 then
-        lease_offset = lease_offset - elapsed
-    elseif elapsed > lease_ms / 2 then
-        local stands_still = stood_at >= runs_until
-        if stands_still then runs_until = stood_at + 2 * lease_ms end
-        lease_offset = lease_offset - elapsed + (stands_still and 0 or math.ceil(lease_ms / 2))
+    at_begin(function()
+        last_given = nil
+        if lease_clock ~= noted then read_lease_clock(lease_clock) end
+        local elapsed = now - (noted_at or now)
+        lease_offset, runs_until = noted_offset, noted_runs_until
+        local stood_at, lease_ms = now - elapsed + lease_offset, setting('lease_ttl_ms')
+        if elapsed < 0 then
+            lease_offset = lease_offset - elapsed
+        elseif elapsed > lease_ms / 2 then
+            local stands_still = stood_at >= runs_until
+            if stands_still then runs_until = stood_at + 2 * lease_ms end
+            lease_offset = lease_offset - elapsed + (stands_still and 0 or math.ceil(lease_ms / 2))
+        end
+        lease_now = now + lease_offset
+    end)
+
+    -- Of each call that changes something: at most one write a second.
+    function keep_lease_clock()
+        if noted_at and now >= noted_at and now - noted_at < NOTED_EACH_MS then return end
+        call('HSET', K.settings, 'lease_clock', string.format('%d %d %d', now, lease_offset, runs_until))
     end
-    lease_now = now + lease_offset
-end)
-
--- Of each call that changes something: at most one write a second.
-local function keep_lease_clock()
-    if noted_at and now >= noted_at and now - noted_at < NOTED_EACH_MS then return end
-    call('HSET', K.settings, 'lease_clock', string.format('%d %d %d', now, lease_offset, runs_until))
 end
 
 -- Whole numbers, as most are, are written and read in a fraction of the time.
