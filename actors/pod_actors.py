@@ -41,7 +41,7 @@ def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
     if meta.get("state") != State.RUNNING or meta.get("attempt") != str(attempt) or is_another:
         log.info("grant_is_stale", execution_id=execution_id, attempt=attempt, state=meta.get("state"))
         return
-    saga = Saga(queue.transitions, pods(), settings.k8s)
+    saga = Saga(queue.transitions, pods(), settings.k8s, lambda: broker.process.is_stopping)
     if "cancel" in meta:
         # Before its body began: what was never created need not be deleted.
         saga.give_up(execution_id, attempt, nonce)

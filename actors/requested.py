@@ -6,12 +6,17 @@ grant; no body waits for a pod to end. What a crash in between leaves stands in 
 
 import dramatiq
 
+from ..configs.logger import Logger
+from ..k8s.errors import PodDoubtful
 from ..middleware import current_grant
+from ..middleware.current import leave_grant
 from ..scheduler.errors import InvalidRequest
 from ..scheduler.keys import DEFAULT_LANE
 from .event_actor import Given, RequestActor
 from .pod_actors import create_pod
 from .runtime import broker
+
+log = Logger(__name__)
 
 
 @dramatiq.actor(
@@ -33,4 +38,8 @@ def execution_requested(event: Given) -> None:
     grant = current_grant()
     if grant is None:
         raise RuntimeError("execution_requested runs under a grant only: send it, do not call it")
-    create_pod(event, grant.attempt, grant.nonce)
+    try:
+        create_pod(event, grant.attempt, grant.nonce)
+    except PodDoubtful as error:
+        log.warning("grant_left", execution_id=grant.execution_id, attempt=grant.attempt, error=str(error))
+        leave_grant()

@@ -12,12 +12,15 @@ before the hand-over     likewise; a pod that has ended by then is settled by it
 after the hand-over      the watch has it
 for good (PodRejected)   the slot is given back, the execution FAILED
 for the time being       the slot is given back, and it waits for its next attempt, longer each time
-and a pod may exist      the slot is held, and the pod asked for, until it is certain; so too while it is being deleted
+and a pod may exist      the slot is held, and the pod asked for, until it is certain; so too while it is being deleted;
+                         asked for, not created: nobody wants it any more, or creates it twice, if the grant is over
+and the worker stops     the grant is left as if the worker had died: the watch, or the next attempt, finds the pod
 by an interrupt          the step is finished first: a pod half created would run without a slot (D10)
 =======================  ===============================================================================================
 """
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 from dramatiq.middleware import Interrupt
@@ -31,6 +34,7 @@ from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.grants import Code
 from ..scheduler.states import State
 from ..scheduler.transitions import Transitions
+from .creating import Creator
 from .outcome import rejection_json
 from .pod_spec import pod_spec
 
@@ -49,10 +53,25 @@ def pause_ms(attempt: int) -> int:
 class Saga:
     """Creates pods and hands grants over to them."""
 
-    def __init__(self, transitions: Transitions, pods: Pods, defaults: KubernetesSettings) -> None:
+    def __init__(
+        self,
+        transitions: Transitions,
+        pods: Pods,
+        defaults: KubernetesSettings,
+        is_leaving: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Work with one queue and one backend.
+
+        Args:
+            transitions: Of the queue.
+            pods: The backend.
+            defaults: For what a request does not say.
+            is_leaving: Whether this process is to end, so that nothing is waited for any more.
+        """
         self._transitions = transitions
         self._pods = pods
         self._defaults = defaults
+        self._creator = Creator(transitions, pods, is_leaving)
 
     def run(self, event: ExecutionRequestedEvent, attempt: int, nonce: str = "") -> PodStatus | None:
         """Create the pod of an attempt and hand the grant over to it.
@@ -68,6 +87,7 @@ class Saga:
 
         Raises:
             QueueUnavailable: If Redis did not answer; the pod, if there is one, is the watch's or the next attempt's.
+            PodDoubtful: If this process has to leave before it is known whether there is a pod; likewise.
         """
         execution_id = event.execution_id
         try:
@@ -123,51 +143,15 @@ class Saga:
                 interrupt=type(interrupt).__name__,
             )
             if creating:
-                return self._create(spec, nonce)
+                return self._create(spec, nonce, doubtful=True)
             if not isinstance(interrupt, ExecutionCancelled):
                 raise
             self.give_up(event.execution_id, attempt, nonce)
             return None
 
-    def _create(self, spec: PodSpec, nonce: str) -> PodStatus | None:
-        return self._hand_over(spec.execution_id, spec.attempt, nonce, self._created(spec))
-
-    def _created(self, spec: PodSpec) -> PodStatus:
-        """The pod of an attempt. A slot is not given back while a pod may run in it, however long that takes.
-
-        Raises:
-            PodRejected: The request can never run.
-            PodConflict: The name is another's, or was its own pod's, which is gone.
-            PodsUnavailable: There is surely no pod.
-        """
-        doubtful = False
-        while True:
-            try:
-                return self._pods.create(spec)
-            except PodConflict as error:
-                self._say_doubtful(spec, error)
-                while self._may_run(spec):
-                    time.sleep(PAUSE_MS / 1000)
-                raise
-            except PodsUnavailable as error:
-                # One that had no effect says nothing about an earlier one, whose answer was lost.
-                doubtful = doubtful or error.pod_may_exist
-                if not doubtful or (not error.pod_may_exist and not self._may_run(spec)):
-                    raise
-                self._say_doubtful(spec, error)
-                time.sleep(PAUSE_MS / 1000)
-
-    def _may_run(self, spec: PodSpec) -> bool:
-        try:
-            found = self._pods.get(spec.name)
-        except PodsUnavailable:
-            return True
-        ours = found is not None and (found.execution_id, found.attempt) == (spec.execution_id, spec.attempt)
-        return ours and found is not None and not found.phase.ended
-
-    @staticmethod
-    def _say_doubtful(spec: PodSpec, error: Exception) -> None:
-        log.info("pod_doubtful", execution_id=spec.execution_id, attempt=spec.attempt, error=str(error))
+    def _create(self, spec: PodSpec, nonce: str, *, doubtful: bool = False) -> PodStatus | None:
+        pod = self._creator.create(spec, nonce, doubtful=doubtful)
+        return self._hand_over(spec.execution_id, spec.attempt, nonce, pod)
 
     def _hand_over(self, execution_id: str, attempt: int, nonce: str, pod: PodStatus) -> PodStatus | None:
         handed = self._transitions.hand_over(execution_id, attempt, pod.name, pod.uid, holder=nonce)

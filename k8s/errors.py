@@ -7,6 +7,7 @@
     ├── PodNotFound          there is no such pod (any more)
     ├── PodRejected          this specification can never run; permanent, a retry changes nothing
     ├── PodsUnavailable      the backend does not answer or is out of room; transient, try again
+    ├── PodDoubtful          whether there is a pod could not be found out, and whoever asked has to leave
     └── BackendNotAvailable  the settings ask for a backend that this version has not got
 
 Creating is the only step of the saga that raises them all. If the process dies between an error and its handling,
@@ -51,6 +52,14 @@ class PodsUnavailable(PodError):
     def __init__(self, message: str, *, pod_may_exist: bool = True) -> None:
         super().__init__(message)
         self.pod_may_exist = pod_may_exist
+
+
+class PodDoubtful(PodError):
+    """Whether there is a pod could not be found out in time: neither may its slot be given back, nor its grant kept."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"it is not known whether there is a pod {name!r}")
+        self.name = name
 
 
 class BackendNotAvailable(PodError):

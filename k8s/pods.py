@@ -7,7 +7,7 @@ its result is stored and acknowledged (the analogue of a finalizer), and every c
 """
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -99,8 +99,12 @@ class PodChange:
 class Pods(Protocol):
     """All pods of one installation. Safe to share between threads."""
 
-    def create(self, spec: PodSpec) -> PodStatus:
+    def create(self, spec: PodSpec, is_wanted: Callable[[], bool] = lambda: True) -> PodStatus:
         """Create the pod of an attempt, or adopt it if it exists: however often it is called, exactly one results.
+
+        Args:
+            spec: The attempt.
+            is_wanted: Asked before the backend is asked once more in this call; False ends it as PodsUnavailable.
 
         Raises:
             PodConflict: The name is taken by something else, or its pod is being deleted, or is gone already.

@@ -39,6 +39,13 @@ def current_entry() -> Entry | None:
     return _entry.get()
 
 
+def leave_grant() -> None:
+    """Let the calling body's end settle nothing: nobody knows if its slot may be given back, so its lease runs out."""
+    entry = _entry.get()
+    if entry is not None:
+        entry.lost = entry.stale = True
+
+
 def is_settling() -> bool:
     """Whether hooks run after a body, in this thread."""
     return _settling.get()

@@ -130,6 +130,11 @@ class LaneProcess(Middleware):
         return self._worker is not None
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether the worker was told to end: its bodies should come to theirs."""
+        return self._stopping
+
+    @property
     def is_resting(self) -> bool:
         """Whether the threads are paused: what is given to one now would only wait there."""
         return self._worker is not None and any(thread.paused for thread in self._worker.workers)

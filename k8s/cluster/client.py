@@ -51,7 +51,8 @@ class ClusterApi:
     def __init__(self, settings: KubernetesSettings) -> None:
         self.namespace = settings.namespace
         self._settings = settings
-        self._timeouts = (CONNECT_SECONDS, float(settings.request_timeout_seconds))
+        self.request_timeout_seconds = float(settings.request_timeout_seconds)
+        self._timeouts = (CONNECT_SECONDS, self.request_timeout_seconds)
         self._lock = threading.Lock()
         self._connection: Any = None
         self.clock: Final = ClusterClock()

@@ -4,9 +4,12 @@ In the flow: the saga's step under a grant. The name is the attempt's, so a seco
 was lost, or a name that is taken, leads to the pod that has it, which is adopted if it is this attempt's. Pod first,
 then its script: dying in between leaves a pod that waits for its ConfigMap until somebody creates again (the name is
 in the pod), or until its pending deadline. So nothing is ever left behind that nobody owns. A refusal is believed only
-if there is no pod: it may be that an earlier try got through, and used up the quota that this one met.
+if there is no pod: it may be that an earlier try got through, and used up the quota that this one met. After a failure
+that may have had its effect the pod is looked for until the request must be over: then there is surely none.
 """
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from ...configs.areas import KubernetesSettings
@@ -23,13 +26,22 @@ from .patience import Patience
 
 log = Logger(__name__)
 
-#: Shorter than a lease, so that whoever holds the grant still does when this gives up.
-CREATE_WITHIN_SECONDS: Final = 15.0
+#: A thread is not kept from everything else for longer by a server that refuses; its execution is tried again later.
+CREATE_WITHIN_SECONDS: Final = 5.0
+_LOOK_AGAIN_SECONDS: Final = 0.5
 _REFUSALS: Final = (Fault.REJECTED, Fault.DENIED)
 
 
-def create(api: ClusterApi, settings: KubernetesSettings, spec: PodSpec) -> Sight:
+def create(
+    api: ClusterApi, settings: KubernetesSettings, spec: PodSpec, is_wanted: Callable[[], bool] = lambda: True
+) -> Sight:
     """Create the pod of an attempt with its script, or adopt it.
+
+    Args:
+        api: The cluster.
+        settings: What holds for every pod.
+        spec: The attempt.
+        is_wanted: Asked before the pod is asked for again: an attempt that is over meanwhile must not have another.
 
     Raises:
         PodConflict: The name is taken by something else, or its pod is being deleted.
@@ -37,23 +49,28 @@ def create(api: ClusterApi, settings: KubernetesSettings, spec: PodSpec) -> Sigh
         PodsUnavailable: Try again; ``pod_may_exist`` says whether there may be a pod.
     """
     patience = Patience(CREATE_WITHIN_SECONDS)
-    sight = _create_pod(api, spec, pod_manifest(spec, settings), patience)
+    sight = _create_pod(api, spec, pod_manifest(spec, settings), patience, is_wanted)
     if spec.script is not None and not started(sight.pod):
         _create_script(api, spec, spec.script, sight.pod, patience)
     return sight
 
 
-def _create_pod(api: ClusterApi, spec: PodSpec, manifest: Json, patience: Patience) -> Sight:
-    may_exist = False
+def _create_pod(
+    api: ClusterApi, spec: PodSpec, manifest: Json, patience: Patience, is_wanted: Callable[[], bool]
+) -> Sight:
+    #: Until when, on the monotonic clock, a request that got no good answer may still be carried out.
+    doubt_ends_at: float | None = None
     while True:
         try:
             return _ours(api.create_pod(manifest), spec)
         except ApiError as error:
             failure = error
         taken = failure.fault is Fault.CONFLICT
-        may_exist = may_exist or failure.may_have_happened
-        if taken or failure.fault in _REFUSALS:
-            existing = _existing(api, spec.name, patience, may_exist=may_exist or taken)
+        if failure.may_have_happened:
+            doubt_ends_at = time.monotonic() + api.request_timeout_seconds
+        if taken or doubt_ends_at is not None or failure.fault in _REFUSALS:
+            may_exist = taken or doubt_ends_at is not None
+            existing = _existing(api, spec.name, patience, may_exist=may_exist)
             if existing is not None:
                 return _adopt(existing, spec)
         if failure.fault is Fault.REJECTED:
@@ -61,8 +78,21 @@ def _create_pod(api: ClusterApi, spec: PodSpec, manifest: Json, patience: Patien
         if taken:
             # Gone again, or another kind of conflict, such as two creations that count against one quota.
             failure = ApiError(Fault.BUSY, str(failure))
-        if not patience.wait(failure):
-            raise PodsUnavailable(f"pod {spec.name} could not be created: {failure}", pod_may_exist=may_exist)
+        if not (patience.wait(failure) and is_wanted()):
+            late = None if doubt_ends_at is None else _look_until(api, spec.name, doubt_ends_at)
+            if late is not None:
+                return _adopt(late, spec)
+            raise PodsUnavailable(f"pod {spec.name} could not be created: {failure}", pod_may_exist=False)
+
+
+def _look_until(api: ClusterApi, name: str, ends_at: float) -> Pod | None:
+    """Look for a pod that may come to be, the last time after that moment."""
+    while True:
+        left_seconds = ends_at - time.monotonic()
+        found = _existing(api, name, Patience(0), may_exist=True)
+        if found is not None or left_seconds <= 0:
+            return found
+        time.sleep(min(_LOOK_AGAIN_SECONDS, left_seconds))
 
 
 def _existing(api: ClusterApi, name: str, patience: Patience, *, may_exist: bool) -> Pod | None:

@@ -29,6 +29,8 @@ _PASSING_403: Final = (
 )
 #: A 500 that every retry gets again.
 _PERMANENT_500: Final = ("request is too large", "larger than max")
+#: A 500 of an admission webhook, which is asked before anything is stored.
+_UNSTORED_500: Final = ("failed calling webhook", "failed to call webhook", "denied the request")
 
 
 class Fault(Enum):
@@ -39,7 +41,7 @@ class Fault(Enum):
     EXPIRED = auto()  #: 410: the version is too old for a watch, list again
     REJECTED = auto()  #: 400, 403, 413, 422: will never be accepted
     DENIED = auto()  #: 401, some 403: this program may not, or not now
-    BUSY = auto()  #: 429: refused for the moment, without effect
+    BUSY = auto()  #: 429, a webhook's 500: refused for the moment, without effect
     FAILED = auto()  #: 5xx: may or may not have had its effect
     SILENT = auto()  #: sent, but the answer was lost: may or may not have had its effect
     UNREACHABLE = auto()  #: never sent
@@ -107,9 +109,15 @@ def _fault(status: int, message: str) -> Fault:
         case 408:
             return Fault.FAILED
         case _ if status >= 500:
-            return Fault.REJECTED if any(words in message for words in _PERMANENT_500) else Fault.FAILED
+            return _fault_of_server(message)
         case _:
             return Fault.REJECTED
+
+
+def _fault_of_server(message: str) -> Fault:
+    if any(words in message for words in _PERMANENT_500):
+        return Fault.REJECTED
+    return Fault.BUSY if any(words in message for words in _UNSTORED_500) else Fault.FAILED
 
 
 def _message(status: int, body: bytes) -> str:

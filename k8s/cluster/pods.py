@@ -6,7 +6,7 @@ of its own: whatever carries Bandmaster's labels there is taken for one of its p
 """
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from ...configs.areas import KubernetesSettings
@@ -45,14 +45,15 @@ class ClusterPods:
         self._tails = Tails(self._api)
         self._cleanup = Cleanup(self._api, settings)
 
-    def create(self, spec: PodSpec) -> PodStatus:
+    def create(self, spec: PodSpec, is_wanted: Callable[[], bool] = lambda: True) -> PodStatus:
         """See ``Pods.create``."""
-        return self._tails.complete(create(self._api, self._settings, spec))
+        return self._tails.complete(create(self._api, self._settings, spec, is_wanted))
 
     def get(self, name: str) -> PodStatus | None:
         """See ``Pods.get``."""
         pod = patiently(_READ_WITHIN_SECONDS, lambda: self._api.get_pod(name))
-        return None if pod is None else self._status(pod)
+        # Whoever asks for one pod may have lost what was stored of it.
+        return None if pod is None else self._status(pod, stored_too=True)
 
     def attempts(self, execution_id: str) -> builtins.list[PodStatus]:
         """See ``Pods.attempts``."""
@@ -94,6 +95,6 @@ class ClusterPods:
         pods, _ = patiently(_READ_WITHIN_SECONDS, lambda: self._api.list_pods(selector))
         return [status for pod in pods if (status := self._status(pod)) is not None]
 
-    def _status(self, pod: Pod) -> PodStatus | None:
+    def _status(self, pod: Pod, *, stored_too: bool = False) -> PodStatus | None:
         sight = look(pod)
-        return None if sight is None else self._tails.complete(sight)
+        return None if sight is None else self._tails.complete(sight, stored_too=stored_too)

@@ -60,14 +60,18 @@ class Tails:
         self._followed: dict[str, threading.Event] = {}
         self._companions = threading.Semaphore(_COMPANIONS)
 
-    def complete(self, sight: Sight) -> PodStatus:
+    def complete(self, sight: Sight, *, stored_too: bool = False) -> PodStatus:
         """The status with its outcome's output; without an outcome, if the program may still run.
 
         Takes as long as the log does to be read; for an uncertain end up to the pod's grace period and some seconds.
+
+        Args:
+            sight: The pod.
+            stored_too: Whether to read the output of one that is acknowledged, whose tail was stored with its result.
         """
         status, outcome = sight.status, sight.status.outcome
-        if outcome is None or status.acknowledged:
-            return status  # acknowledged: the tail was stored with the result
+        if outcome is None or (status.acknowledged and not stored_too):
+            return status
         with self._lock:
             followed = self._followed.get(sight.pod.uid)
         if followed is not None:

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,8 +53,8 @@ class LocalPods:
         self._swept_at = 0.0
 
     @_reporting_unavailable()
-    def create(self, spec: PodSpec) -> PodStatus:
-        """See ``Pods.create``."""
+    def create(self, spec: PodSpec, is_wanted: Callable[[], bool] = lambda: True) -> PodStatus:
+        """See ``Pods.create``. Nothing is repeated here but the adoption."""
         self._make_root()
         folder = Folder(os.path.join(self._root, spec.name))
         # The second round adopts what took the name in between; a third is only needed if that is gone again.

@@ -23,6 +23,7 @@ class Admin:
         self.configuration.retries = False  # pyright: ignore[reportAttributeAccessIssue] # urllib3 takes it
         self.api_client = client.ApiClient(self.configuration)
         self.core: Any = client.CoreV1Api(self.api_client)
+        self._admission: Any = client.AdmissionregistrationV1Api(self.api_client)
 
     def is_ready(self) -> bool:
         """Whether the API server says that it is, all that it starts with included."""
@@ -89,6 +90,26 @@ class Admin:
     def create(self, namespace: str, pod: Json) -> None:
         """Create a pod that is not Bandmaster's, or looks like one."""
         self._json(self.core.create_namespaced_pod, namespace, pod)
+
+    def add_failing_webhook(self, namespace: str) -> None:
+        """From soon on, every creation of a pod in a namespace is answered by 500: its webhook is nobody's."""
+        self.core.patch_namespace(namespace, {"metadata": {"labels": {"webhook": namespace}}}, _request_timeout=TIMEOUT)
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+        webhook = {
+            "name": "fails.bandmaster.dev",
+            "clientConfig": {"service": {"namespace": namespace, "name": "nobody"}},
+            "rules": [rule],
+            "namespaceSelector": {"matchLabels": {"webhook": namespace}},
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        body = {"metadata": {"name": namespace}, "webhooks": [webhook]}
+        self._admission.create_validating_webhook_configuration(body, _request_timeout=TIMEOUT)
+
+    def remove_webhook(self, namespace: str) -> None:
+        """Pods can be created again, soon."""
+        self._admission.delete_validating_webhook_configuration(namespace, _request_timeout=TIMEOUT)
 
     def strip(self, namespace: str, name: str) -> None:
         """Take all finalizers off a pod."""

@@ -12,6 +12,7 @@ from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 CREATING = r"^POST .*/pods"
+LOOKING = r"^GET .*/pods/[^/?]+$"
 PATCHING = r"^PATCH .*/pods"
 
 
@@ -122,6 +123,7 @@ def test_a_slot_is_held_as_long_as_a_pod_may_exist(
 ) -> None:
     # The creation got through, its answer did not, and then the API server is away for longer than anybody repeats.
     proxy.fail(Fault(CREATING, lose_reply=True, times=1))
+    proxy.fail(Fault(LOOKING, mute=True))
     installation.queue.controls.change_setting("max_concurrent_executions", 1)
     with Observer(admin, namespace) as observer:
         worker = installation.worker(kubeconfig=str(proxy.kubeconfig), request_timeout_seconds=1.0)
@@ -134,6 +136,7 @@ def test_a_slot_is_held_as_long_as_a_pod_may_exist(
         # If the watch saw the pod before the API server went away, it is the watch's by now: its slot is held anyway.
         assert installation.state(first) in (State.RUNNING, State.POD)
         assert installation.state(second) is State.PENDING
+        proxy.heal()
         proxy.start()
         installation.wait_until_all([first, second])
     assert [installation.meta(each)["attempt"] for each in (first, second)] == ["1", "1"]

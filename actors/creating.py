@@ -1,0 +1,101 @@
+"""Creates the pod of a grant, and holds on until it is certain that there is one, or none.
+
+In the flow: the saga's step between clearing up and handing over. While the backend says neither, the slot is held; the
+pod is asked for again only under a grant that is still the current one, or a creator that slept until its pod had come
+and gone would make a second. If the process dies, or has to leave, the watch or the next attempt finds the pod.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ..configs.logger import Logger
+from ..k8s.errors import PodConflict, PodDoubtful, PodsUnavailable
+from ..k8s.pods import Pods, PodSpec, PodStatus
+from ..scheduler.errors import QueueUnavailable
+from ..scheduler.grants import Renewal
+from ..scheduler.transitions import Transitions
+
+log = Logger(__name__)
+PAUSE_SECONDS: Final = 1.0
+
+
+class Creator:
+    """Creates pods under grants."""
+
+    def __init__(self, transitions: Transitions, pods: Pods, is_leaving: Callable[[], bool]) -> None:
+        self._transitions = transitions
+        self._pods = pods
+        self._is_leaving = is_leaving
+
+    def create(self, spec: PodSpec, nonce: str, *, doubtful: bool = False) -> PodStatus:
+        """Create the pod of an attempt. This takes as long as a pod may run in its slot and nobody knows.
+
+        Args:
+            spec: The attempt.
+            nonce: The grant's own; empty: whichever has this attempt.
+            doubtful: Whether it was asked for before, and may have come to be.
+
+        Raises:
+            PodRejected: The request can never run.
+            PodConflict: The name is another's, or was its own pod's, which is gone.
+            PodsUnavailable: There is surely no pod.
+            PodDoubtful: There may be one, and this process has to leave.
+        """
+        while True:
+            try:
+                return self._pods.create(spec, lambda: self._is_wanted(spec, nonce))
+            except PodConflict as error:
+                self._say_doubtful(spec, error)
+                while self._may_run(spec):
+                    self._pause(spec)
+                raise
+            except PodsUnavailable as error:
+                # One that had no effect says nothing about an earlier one, whose answer was lost.
+                doubtful = doubtful or error.pod_may_exist
+                if not doubtful or (not error.pod_may_exist and not self._may_run(spec)):
+                    raise
+                self._say_doubtful(spec, error)
+                self._pause(spec)
+                if not self._is_wanted(spec, nonce):
+                    return self._sought(spec)
+
+    def _sought(self, spec: PodSpec) -> PodStatus:
+        """The pod that may have come to be under a grant that is over or cancelled: found, or surely not there."""
+        while self._may_run(spec):
+            try:
+                found = self._pods.get(spec.name)
+            except PodsUnavailable:
+                found = None
+            if found is not None:
+                return found
+            self._pause(spec)
+        raise PodsUnavailable(f"pod {spec.name} is not there, and not wanted any more", pod_may_exist=False)
+
+    def _is_wanted(self, spec: PodSpec, nonce: str) -> bool:
+        """Whether the pod may be asked for (again): whoever slept may have lost its grant, and its pod be gone."""
+        while not self._is_leaving():
+            try:
+                (renewal,) = self._transitions.renew([(spec.execution_id, spec.attempt, nonce)])
+            except QueueUnavailable:
+                self._pause(spec)
+            else:
+                return renewal is Renewal.RENEWED
+        return False
+
+    def _pause(self, spec: PodSpec) -> None:
+        if self._is_leaving():
+            raise PodDoubtful(spec.name)
+        time.sleep(PAUSE_SECONDS)
+
+    def _may_run(self, spec: PodSpec) -> bool:
+        try:
+            found = self._pods.get(spec.name)
+        except PodsUnavailable:
+            return True
+        ours = found is not None and (found.execution_id, found.attempt) == (spec.execution_id, spec.attempt)
+        return ours and found is not None and not found.phase.ended
+
+    @staticmethod
+    def _say_doubtful(spec: PodSpec, error: Exception) -> None:
+        log.info("pod_doubtful", execution_id=spec.execution_id, attempt=spec.attempt, error=str(error))
