@@ -6,6 +6,7 @@ In the flow: the first step of the saga; what is refused here never had a pod.
 from ..configs.areas import KubernetesSettings
 from ..k8s.images import check_image
 from ..k8s.pods import PodScript, PodSpec
+from ..k8s.profiles import settings_of
 from ..scheduler.events import ExecutionRequestedEvent
 
 
@@ -15,6 +16,7 @@ def pod_spec(event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesS
     Raises:
         PodRejected: If it can never run; the message names the field.
     """
+    defaults = settings_of(defaults, event.metadata.profile, event.action)
     image = event.image or defaults.default_image
     check_image(image, defaults.allowed_images)
     return PodSpec(
@@ -22,6 +24,7 @@ def pod_spec(event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesS
         attempt=attempt,
         action=event.action,
         user_id=event.metadata.user_id,
+        profile=event.metadata.profile,
         script=None if event.script is None else PodScript(event.script, event.file_name, event.runtime),
         command=event.command,
         image=image,

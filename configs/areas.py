@@ -7,12 +7,14 @@ lists them all, and a test compares the two. Where the values come from is `sett
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
+from .area import Area, tables, texts
 from .errors import SettingsError
+from .placement import Placement, Profile
 from .prefix import NAMESPACE, PREFIX, prefix_of
 from .redaction import redacted_url
 
@@ -21,22 +23,6 @@ _URL_FORMS: Final = (
     "redis+sentinel://host:26379,host2:26379/service/0"
 )
 _SENTINEL_SCHEMES: Final = ("redis+sentinel", "rediss+sentinel")
-
-
-class Area(BaseModel, frozen=True):
-    """A section of the settings: frozen, and strict about unknown names."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True, allow_inf_nan=False
-    )
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_bool_for_a_number(cls, value: object, info: ValidationInfo) -> object:
-        # Environment variables are texts, so numbers are read from text; `true` would then silently be 1.
-        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
-            raise ValueError("true and false are not allowed here")
-        return value
 
 
 def _names_sentinels(parts: SplitResult) -> bool:
@@ -177,28 +163,19 @@ class RetentionSettings(Area, frozen=True):
     """Transitions kept while nobody consumes the journal."""
 
 
-class KubernetesSettings(Area, frozen=True):
+class KubernetesSettings(Placement, frozen=True):
     """Where executions run, and with what by default."""
 
     backend: Literal["local", "kubernetes"] = "local"
     """`local`: child processes on this machine; `kubernetes`: pods."""
     namespace: str = Field(default="bandmaster", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
     """Of the pods."""
-    default_image: str = Field(default="python:3.11-slim", min_length=1)
-    """For an execution that names none."""
-    cpu_request: str = Field(default="100m", min_length=1)
-    """Cores, as a Kubernetes quantity, for an execution that names none; likewise below."""
-    cpu_limit: str = Field(default="1", min_length=1)
-    memory_request: str = Field(default="128Mi", min_length=1)
-    """Bytes, as a Kubernetes quantity."""
-    memory_limit: str = Field(default="512Mi", min_length=1)
     allowed_images: tuple[str, ...] = ()
     """Images an execution may name, as patterns of repository, tag and digest (`k8s/images.py`); none: any. As an
     environment variable: `one,two`."""
-    image_pull_policy: Literal["IfNotPresent", "Always", "Never"] = "IfNotPresent"
-    """When a node fetches an image. `Always` keeps users from running each other's private images off a node."""
-    image_pull_secrets: tuple[str, ...] = ()
-    """Secrets in the namespace with which nodes log in at a registry. As an environment variable: `one,two`."""
+    profiles: dict[Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")], Profile] = Field(default={})
+    """Name → what else holds for an execution that names it (`metadata.profile`); others can't be named. As an
+    environment variable: JSON, likewise for all tables."""
     kubeconfig: str = ""
     """The file that says how to reach the cluster; empty: a pod's own service account, else KUBECONFIG, else
     ~/.kube/config."""
@@ -214,23 +191,9 @@ class KubernetesSettings(Area, frozen=True):
     """Between TERM and KILL."""
     pod_ttl_seconds: int = Field(default=300, ge=0)
     """How long an ended pod is kept after its result was stored, for its log."""
-    service_account: str = Field(default="", pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$")
-    """Of the pods, which get no token of it; empty: the namespace's default."""
-    runtime_class: str = Field(default="", pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$")
-    """A sandbox for untrusted programs, such as `gvisor`; empty: the cluster's default."""
-    user_namespaces: bool = False
-    """Whether pods get a user namespace of their own (`hostUsers: false`), which not all nodes can give."""
-    run_as_user: int = Field(default=65_532, ge=1, lt=2**31)
-    """User and group of every program; never root."""
-    tmp_size: str = Field(default="64Mi", min_length=1)
-    """What a program may write to /tmp."""
-    output_size: str = Field(default="256Mi", min_length=1)
-    """What it may write to /output, its home."""
 
-    @field_validator("allowed_images", "image_pull_secrets", mode="before")
-    @classmethod
-    def _separated_by_commas(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    _image_list = field_validator("allowed_images", mode="before")(texts)
+    _profile_table = field_validator("profiles", mode="before")(tables)
 
 
 class PathSettings(Area, frozen=True):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from .areas import Area
+from .area import Area, texts
 
 
 class LocalSettings(Area, frozen=True):
@@ -27,10 +27,7 @@ class LocalSettings(Area, frozen=True):
     disk_limit: str = Field(default="10Gi", min_length=1)
     """Bytes, as a Kubernetes quantity: of all in a program's folders, and of any one file that it writes."""
 
-    @field_validator("sandbox_readable", mode="before")
-    @classmethod
-    def _separated_by_commas(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    _texts = field_validator("sandbox_readable", mode="before")(texts)
 
     @field_validator("sandbox_readable")
     @classmethod

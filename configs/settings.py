@@ -26,6 +26,7 @@ from .areas import (
 )
 from .errors import SettingsError
 from .local import LocalSettings
+from .placement import Profile
 from .sources import Sections, configured_file, from_environment, from_file, variable_of
 
 
@@ -107,6 +108,8 @@ def _explained(detail: ErrorDetails) -> str:
     where = f"setting {'.'.join(path)}{_place(path)}"
     if detail["type"] == "extra_forbidden":
         known = _area(path[0]).model_fields if len(path) > 1 else Settings.model_fields
+        if path[:2] == ["k8s", "profiles"]:
+            known = Profile.model_fields
         return f"{where}: unknown; allowed: {', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]

@@ -93,8 +93,8 @@ class PodScript:
 class PodSpec:
     """One attempt of one execution: exactly one of ``script`` and ``command``, and under which limits.
 
-    Quantities are Kubernetes' (``500m``, ``256Mi``); None: the backend's own default, locally no limit. ``image`` and
-    the two requests mean something on a cluster only.
+    Quantities are Kubernetes' (``500m``, ``256Mi``); None: the backend's own default, locally no limit. ``image``,
+    ``profile`` and the two requests mean something on a cluster only.
     """
 
     execution_id: str
@@ -102,6 +102,7 @@ class PodSpec:
     action: str
     timeout_seconds: float
     user_id: str | None = None
+    profile: str | None = None
     script: PodScript | None = None
     command: tuple[str, ...] | None = None
     image: str | None = None

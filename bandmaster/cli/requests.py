@@ -38,6 +38,7 @@ class Options:
     cpu_limit: str | None = None
     memory_limit: str | None = None
     image: str | None = None
+    profile: str | None = None
     runtime: str | None = None
     labels: tuple[str, ...] = ()
 
@@ -103,7 +104,7 @@ def event_of(source: Source, options: Options, execution_id: str | None = None) 
         "action": options.action,
         "timeout_seconds": options.timeout_seconds,
         "gates": options.gates,
-        "metadata": {"user_id": options.user_id, "labels": read_labels(options.labels)},
+        "metadata": {"user_id": options.user_id, "labels": read_labels(options.labels), "profile": options.profile},
         "script": source.script,
         "command": source.command,
         "file_name": source.file_name,

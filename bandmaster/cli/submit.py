@@ -73,6 +73,7 @@ def submit(
     cpu: Annotated[str | None, typer.Option(metavar="CORES", help="Its CPU limit, like 500m or 2.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="BYTES", help="Its memory limit, like 256Mi.")] = None,
     image: Annotated[str | None, typer.Option(help="The container image, on a cluster.")] = None,
+    profile: Annotated[str | None, typer.Option(help="One of the profiles that the workers' settings list.")] = None,
     runtime: Annotated[
         str | None, typer.Option(help="What runs a script: python, bash, sh, node or an absolute path.")
     ] = None,
@@ -105,6 +106,7 @@ def submit(
         cpu_limit=cpu,
         memory_limit=memory,
         image=image,
+        profile=profile,
         runtime=runtime,
         labels=tuple(label or ()),
         due=when if isinstance(when, datetime) else None,

@@ -15,8 +15,10 @@ import secrets
 from typing import Any, Final
 
 from ...configs.areas import KubernetesSettings
+from ...configs.placement import Placement
 from ..errors import BackendNotAvailable, PodRejected
 from ..images import check_image
+from ..profiles import settings_of
 from ..quantity import cpu_cores, memory_bytes
 from ..runtimes import Runtime
 from ..spec import PodScript, PodSpec
@@ -44,22 +46,29 @@ def check_settings(settings: KubernetesSettings) -> None:
             f"setting k8s.namespace: {settings.namespace!r} is refused: what runs there is not kept apart from other "
             "things; use a namespace of its own"
         )
-    try:
-        cpu_cores(settings.cpu_request)
-        cpu_cores(settings.cpu_limit)
-        for size in (settings.memory_request, settings.memory_limit, settings.tmp_size, settings.output_size):
-            memory_bytes(size)
-    except PodRejected as error:
-        # No specification is at fault: no pod at all could be made.
-        raise BackendNotAvailable(f"a setting of k8s: {error}") from error
+    for where, placement in (("k8s", settings), *((f"k8s.profiles.{n}", p) for n, p in settings.profiles.items())):
+        try:
+            _check_quantities(placement)
+        except PodRejected as error:
+            # No specification is at fault: no pod at all could be made.
+            raise BackendNotAvailable(f"a setting of {where}: {error}") from error
+
+
+def _check_quantities(placement: Placement) -> None:
+    cpu_cores(placement.cpu_request)
+    cpu_cores(placement.cpu_limit)
+    sizes = (placement.memory_request, placement.memory_limit, placement.tmp_size, placement.output_size)
+    for size in (*sizes, *filter(None, [placement.ephemeral_storage])):
+        memory_bytes(size)
 
 
 def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
     """The pod of an attempt.
 
     Raises:
-        PodRejected: If the image is not allowed.
+        PodRejected: If the image or the profile is not allowed.
     """
+    settings = settings_of(settings, spec.profile, spec.action)
     image = spec.image or settings.default_image
     check_image(image, settings.allowed_images)
     return {
@@ -67,24 +76,16 @@ def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
         "kind": "Pod",
         "metadata": {
             "name": spec.name,
-            "labels": _labels(spec),
-            "annotations": {labels.EXECUTION_ID: spec.execution_id},
+            "labels": settings.labels | _labels(spec),
+            "annotations": settings.annotations | {labels.EXECUTION_ID: spec.execution_id},
             "finalizers": [labels.FINALIZER],
         },
         "spec": _isolation(settings)
+        | _nodes(settings)
         | {
             "restartPolicy": "Never",
             "activeDeadlineSeconds": math.ceil(spec.timeout_seconds),
             "terminationGracePeriodSeconds": settings.termination_grace_seconds,
-            "tolerations": [
-                {
-                    "key": key,
-                    "operator": "Exists",
-                    "effect": "NoExecute",
-                    "tolerationSeconds": settings.node_lost_seconds,
-                }
-                for key in _UNREACHABLE
-            ],
             "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
             "volumes": _volumes(spec, settings),
             "containers": [_container(spec, image, settings)],
@@ -150,6 +151,19 @@ def _isolation(settings: KubernetesSettings) -> Json:
     return found
 
 
+def _nodes(settings: KubernetesSettings) -> Json:
+    """Where the pod may run, and before whom."""
+    lost = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": settings.node_lost_seconds}
+    found: Json = {"tolerations": [*settings.tolerations, *({"key": key} | lost for key in _UNREACHABLE)]}
+    if settings.node_selector:
+        found["nodeSelector"] = settings.node_selector
+    if settings.affinity:
+        found["affinity"] = settings.affinity
+    if settings.priority_class:
+        found["priorityClassName"] = settings.priority_class
+    return found
+
+
 def _container(spec: PodSpec, image: str, settings: KubernetesSettings) -> Json:
     command = list(spec.command or ()) if spec.script is None else _script_command(spec.script)
     mounts: list[Json] = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "output", "mountPath": OUTPUT_FOLDER}]
@@ -207,12 +221,17 @@ def _resources(spec: PodSpec, settings: KubernetesSettings) -> Json:
     memory_limit = spec.memory_limit or max(
         settings.memory_limit, spec.memory_request or settings.memory_limit, key=memory_bytes
     )
+    # Requested and limited alike: devices have to be, and a node's disk is worth a promise.
+    others = {name: str(number) for name, number in settings.extended_resources.items()}
+    if settings.ephemeral_storage:
+        others["ephemeral-storage"] = settings.ephemeral_storage
     return {
-        "requests": {
+        "requests": others
+        | {
             "cpu": spec.cpu_request or min(settings.cpu_request, cpu_limit, key=cpu_cores),
             "memory": spec.memory_request or min(settings.memory_request, memory_limit, key=memory_bytes),
         },
-        "limits": {"cpu": cpu_limit, "memory": memory_limit},
+        "limits": others | {"cpu": cpu_limit, "memory": memory_limit},
     }
 
 

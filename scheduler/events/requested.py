@@ -50,6 +50,8 @@ class Metadata(Part, frozen=True):
     """The caller's own id of what this belongs to."""
     labels: Labels = Field(default_factory=dict)
     """Up to 32 of the caller's own."""
+    profile: Word | None = None
+    """One of those that the settings list for pods (`k8s.profiles`); None: what holds for all."""
 
 
 class ExecutionRequestedEvent(Event, frozen=True):

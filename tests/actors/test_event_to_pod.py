@@ -25,6 +25,15 @@ def requested(**fields: Any) -> ExecutionRequestedEvent:
     return ExecutionRequestedEvent.from_any({"execution_id": "x", "script": "1", **fields})
 
 
+def test_a_profile_that_a_request_names_gives_the_defaults() -> None:
+    gpu = {"default_image": "cuda:12", "memory_limit": "16Gi"}
+    settings = KubernetesSettings.model_validate({"profiles": {"gpu": gpu}})
+    spec = pod_spec(requested(metadata={"profile": "gpu"}), 1, settings)
+    assert (spec.profile, spec.image, spec.memory_limit) == ("gpu", "cuda:12", "16Gi")
+    with pytest.raises(PodRejected, match="'huge' is not configured"):
+        pod_spec(requested(metadata={"profile": "huge"}), 1, settings)
+
+
 def ended(reason: Reason, **facts: Any) -> PodStatus:
     outcome: dict[str, Any] = {
         "exit_code": None,

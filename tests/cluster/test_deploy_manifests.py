@@ -24,6 +24,7 @@ from deploy_chart import (
 )
 from deploy_kubectl import Manifest
 
+from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.configs.settings import sections
 from bandmaster.configs.sources import from_environment
 
@@ -260,6 +261,16 @@ def test_lists_among_the_settings_become_one_variable() -> None:
     manifests = rendered({"settings": {"k8s": {"allowed_images": ["python:*", "busybox:1"]}}})
     (settings,) = of_kind(manifests, "ConfigMap")
     assert settings["data"]["BANDMASTER_K8S__ALLOWED_IMAGES"] == "python:*,busybox:1"
+
+
+def test_tables_among_the_settings_become_json_that_is_read_as_it_was_written() -> None:
+    profiles = {"gpu": {"extended_resources": {"nvidia.com/gpu": 1}, "tolerations": [{"key": "gpu"}]}}
+    tolerations = [{"key": "spot", "operator": "Exists"}]
+    manifests = rendered({"settings": {"k8s": {"profiles": profiles, "tolerations": tolerations}}})
+    (settings,) = of_kind(manifests, "ConfigMap")
+    read = KubernetesSettings.model_validate(from_environment(sections(), settings["data"])["k8s"])
+    assert read.profiles["gpu"].extended_resources == {"nvidia.com/gpu": 1}
+    assert (read.profiles["gpu"].tolerations, read.tolerations) == (({"key": "gpu"},), tuple(tolerations))
 
 
 def test_the_chart_passes_helms_own_linter() -> None:

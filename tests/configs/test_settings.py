@@ -116,6 +116,24 @@ def test_images_come_with_commas_from_the_environment(monkeypatch: pytest.Monkey
     assert load_settings().k8s.allowed_images == ("python:*", "busybox")
 
 
+def test_tables_come_as_json_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANDMASTER_K8S__NODE_SELECTOR", '{"disk": "fast"}')
+    monkeypatch.setenv("BANDMASTER_K8S__TOLERATIONS", '[{"key": "gpu", "operator": "Exists"}]')
+    monkeypatch.setenv("BANDMASTER_K8S__PROFILES", '{"gpu": {"memory_limit": "16Gi", "actions": "train,tune"}}')
+    k8s = load_settings().k8s
+    assert k8s.node_selector == {"disk": "fast"}
+    assert k8s.tolerations == ({"key": "gpu", "operator": "Exists"},)
+    assert (k8s.profiles["gpu"].memory_limit, k8s.profiles["gpu"].actions) == ("16Gi", ("train", "tune"))
+
+
+def test_what_a_profile_does_not_know_is_named_with_what_it_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bandmaster.toml").write_text('[k8s.profiles.gpu]\nnodes = "fast"\n')
+    with pytest.raises(SettingsError, match=r"k8s\.profiles\.gpu\.nodes.*unknown; allowed: .*node_selector"):
+        load_settings()
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [

@@ -191,3 +191,46 @@ def test_a_namespace_that_is_everyones_is_refused(namespace: str) -> None:
 def test_a_default_that_is_no_quantity_is_found_at_the_start(field: str) -> None:
     with pytest.raises(BackendNotAvailable, match="'lots'"):
         check_settings(SETTINGS.model_copy(update={field: "lots"}))
+
+
+GPU = KubernetesSettings.model_validate(
+    {
+        "labels": {"team": "research", labels.ACTION: "spoofed"},
+        "node_selector": {"zone": "a"},
+        "profiles": {
+            "gpu": {"extended_resources": {"nvidia.com/gpu": 1}, "memory_limit": "16Gi", "actions": ["train"]},
+            "bare": {"node_selector": {}},
+        },
+    }
+)
+
+
+def test_a_profile_overrides_what_it_says_and_nothing_else() -> None:
+    plain, gpu = pod_of(GPU), pod_of(GPU, profile="gpu", action="train")
+    assert plain["spec"]["nodeSelector"] == gpu["spec"]["nodeSelector"] == {"zone": "a"}
+    assert "nodeSelector" not in pod_of(GPU, profile="bare")["spec"]
+    (container,) = gpu["spec"]["containers"]
+    assert container["resources"] == {
+        "requests": {"cpu": "100m", "memory": "128Mi", "nvidia.com/gpu": "1"},
+        "limits": {"cpu": "1", "memory": "16Gi", "nvidia.com/gpu": "1"},
+    }
+    assert "nvidia.com/gpu" not in str(plain)
+
+
+@pytest.mark.parametrize(
+    ("profile", "action", "said"),
+    [("huge", "train", "not configured; there are: bare, gpu"), ("gpu", "pod", "not for action 'pod'")],
+)
+def test_a_profile_that_is_not_listed_or_not_for_the_action_is_refused(profile: str, action: str, said: str) -> None:
+    with pytest.raises(PodRejected, match=said):
+        pod_of(GPU, profile=profile, action=action)
+
+
+def test_labels_of_the_settings_never_hide_whose_pod_it_is() -> None:
+    assert pod_of(GPU)["metadata"]["labels"] == pod_of()["metadata"]["labels"] | {"team": "research"}
+
+
+def test_a_profile_with_a_size_that_is_none_is_named() -> None:
+    settings = KubernetesSettings.model_validate({"namespace": "pods", "profiles": {"gpu": {"tmp_size": "much"}}})
+    with pytest.raises(BackendNotAvailable, match=r"a setting of k8s\.profiles\.gpu: .*much"):
+        check_settings(settings)

@@ -59,11 +59,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
-{{/* The settings as variables: a list is one text with commas. */}}
+{{/* The settings as variables: a list of texts is one text with commas, a table or a list of tables is JSON. */}}
 {{- define "bandmaster.settings" -}}
 {{- range $section, $settings := .Values.settings }}
 {{- range $name, $value := $settings }}
-{{ printf "BANDMASTER_%s__%s" (upper $section) (upper $name) }}: {{ ternary (join "," $value) (toString $value) (kindIs "slice" $value) | quote }}
+{{- $text := toString $value }}
+{{- if or (kindIs "map" $value) (and (kindIs "slice" $value) (kindIs "map" (first $value))) }}
+{{- $text = toJson $value }}
+{{- else if kindIs "slice" $value }}
+{{- $text = join "," $value }}
+{{- end }}
+{{ printf "BANDMASTER_%s__%s" (upper $section) (upper $name) }}: {{ $text | quote }}
 {{- end }}
 {{- end }}
 BANDMASTER_K8S__BACKEND: kubernetes

@@ -1,0 +1,36 @@
+"""What the chart and the kustomizations make, before the schemas of Kubernetes and Pod Security; needs no cluster."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from deploy_chart import KUSTOMIZE, kustomized, pods_of, rendered
+from deploy_kubectl import Manifest
+from kubernetes_rules import RELEASES, restricted_faults, schema_fault
+
+EVERYTHING: dict[str, Any] = {
+    "worker": {"autoscaling": {"enabled": True}},
+    "executions": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]},
+    "networkPolicy": {"redis": {"peers": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]}},
+    "settings": {"k8s": {"profiles": {"gpu": {"tolerations": [{"key": "gpu", "operator": "Exists"}]}}}},
+}
+MAKERS: dict[str, Callable[[], list[Manifest]]] = {
+    "helm": cache(rendered),
+    "helm, everything on": cache(lambda: rendered(EVERYTHING)),
+    "kustomize": cache(lambda: kustomized(KUSTOMIZE / "trial")),
+    "kustomize, without the trial server": cache(lambda: kustomized(KUSTOMIZE / "base")),
+}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_manifests_are_what_the_schemas_of_each_release_say(maker: str, release: str) -> None:
+    assert [fault for each in MAKERS[maker]() if (fault := schema_fault(each, release))] == []
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_every_pod_of_the_manifests_obeys_the_restricted_standard(maker: str) -> None:
+    pods = pods_of(MAKERS[maker]())
+    assert {"worker", "scheduler"} <= pods.keys()
+    assert [fault for pod in pods.values() for fault in restricted_faults(pod)] == []
