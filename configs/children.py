@@ -14,6 +14,9 @@ Replaced = Mapping[tuple[str, str], str]
 
 QUIET: Final = {"PYTHONUNBUFFERED": "1"}
 
+OURS: Final = {"PYTHONSAFEPATH": "1"}
+"""Beside it, for programs of ours: what lies in the current folder, a ``redis.py``, is not theirs to import."""
+
 
 def child_environment(replaced: Replaced | None = None) -> dict[str, str]:
     """This process's environment with settings replaced, for a child process."""

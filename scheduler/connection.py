@@ -5,6 +5,7 @@ The server is the one that ``BANDMASTER_REDIS__URL`` names, else the embedded on
 be sent again, `Scripts.repeat` sends again, under one deadline.
 """
 
+import fcntl
 import hashlib
 import os
 import sys
@@ -27,6 +28,8 @@ SOCKET_PATH_MAX_BYTES: Final = 103 if sys.platform == "darwin" else 107
 """The longest path a socket may have (`sun_path` less its closing NUL)."""
 
 SOCKET_NAME: Final = "redis.sock"
+LOCK_NAME: Final = "redis.lock"
+"""Held by the embedded server as long as it lives; has its process id."""
 
 # /tmp and not TMPDIR: two terminals may have different ones, but must find the same socket.
 _SHORT_FOLDER: Final = Path("/tmp")
@@ -57,6 +60,21 @@ def embedded_socket(settings: Settings) -> Path:
             f"the folder {folder} is not this user's own; remove it, or set a shorter BANDMASTER_PATHS__VAR_DIR"
         )
     return folder / SOCKET_NAME
+
+
+def embedded_process(settings: Settings) -> str | None:
+    """The embedded server's process, as its lock tells, whether it can be reached or not; None: there is none."""
+    try:
+        lock = os.open(embedded_folder(settings) / LOCK_NAME, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(lock, 20, 0).decode(errors="replace").strip() or "unknown"
+    finally:
+        os.close(lock)
+    return None
 
 
 def redis_url(settings: Settings) -> str:

@@ -20,7 +20,7 @@ from ..configs.logger import Logger
 from ..configs.logging import configure_logging
 from ..configs.redaction import redacted_url
 from ..configs.settings import Settings, load_settings
-from .connection import embedded_folder, embedded_socket
+from .connection import LOCK_NAME, embedded_folder, embedded_socket
 from .errors import QueueUnavailable
 from .valkey import become_server, end_with_parent, server_binary, server_options
 
@@ -55,7 +55,7 @@ def serve(settings: Settings) -> NoReturn:
     server_binary()  # before anything is written
     folder = embedded_folder(settings)
     _private_folder(folder)
-    lock = _locked(folder / "redis.lock")
+    lock = _locked(folder / LOCK_NAME)
     socket = embedded_socket(settings)
     if socket.parent != folder:
         _private_folder(socket.parent)

@@ -10,7 +10,7 @@
     selecting.py  filters, asking first    failures.py arguments, exception, traceback
     naming.py     slips in what is paused  completing.py  what a shell completes
 
-    up.py ─ processes.py      submit.py ─ requests.py ─ waiting.py      status.py  listing.py  show.py  logs.py
+    up.py ─ folder.py ─ processes.py    submit.py ─ requests.py ─ waiting.py    status.py  listing.py  show.py  logs.py
     cancel.py (priority)      controls.py (pause, resume, setting)   limits.py ─ occupancy.py (gates, workers)
     dead.py ─ again.py        demo.py
 

@@ -1,4 +1,4 @@
-"""Why the server of this folder does not answer, told apart: none runs, it hangs, it refuses, it is another user's.
+"""Why the server of this folder does not answer: none runs; it hangs, refuses, lost its socket, is another user's.
 
 In the flow: `opening.opened` asks when connecting failed. The socket is tried once more here, without a client, for the
 reason that the system gives; what is said next to somebody in front of a terminal depends on it.
@@ -14,10 +14,9 @@ import redis
 
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.connection import embedded_folder, embedded_socket
+from bandmaster.scheduler.connection import embedded_folder, embedded_process, embedded_socket
 from bandmaster.scheduler.errors import QueueUnavailable
 
-LOCK_NAME: Final = "redis.lock"
 _DISK: Final = "MISCONF"
 """What a server answers that cannot write its log."""
 
@@ -33,26 +32,33 @@ def diagnosis(settings: Settings, error: QueueUnavailable) -> QueueUnavailable:
             problem = f"the server did not answer in time: it hangs, or the network does ({cause})"
             return QueueUnavailable(problem, url=redacted_url(url))
         return error
-    return QueueUnavailable(_of_socket(embedded_socket(settings), embedded_folder(settings)))
+    return QueueUnavailable(_of_socket(settings))
 
 
-def _of_socket(path: Path, folder: Path) -> str:
+def _of_socket(settings: Settings) -> str:
+    path, process = embedded_socket(settings), embedded_process(settings)
     try:
         with socket.socket(socket.AF_UNIX) as tried:
             tried.connect(os.fspath(path))
     except PermissionError:
         return (
-            f"the server of this folder is {_owner(path)}'s: {folder} cannot be entered; work as that user, or set "
-            "another BANDMASTER_PATHS__VAR_DIR, or name a server with BANDMASTER_REDIS__URL"
+            f"the server of this folder is {_owner(path)}'s: {embedded_folder(settings)} cannot be entered; work as "
+            "that user, or set another BANDMASTER_PATHS__VAR_DIR, or name a server with BANDMASTER_REDIS__URL"
         )
     except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+        if process is not None:
+            return (
+                f"the server of this folder runs as process {process}, but its socket {path} was deleted: end it "
+                f"(Ctrl-C where it was started, or `kill {process}`: it saves its data), and start it again"
+            )
         return (
             f"no server runs for this folder (no answer at {path}): start everything with `bandmaster up`, or name a "
             "server with BANDMASTER_REDIS__URL"
         )
     except OSError as error:
         return f"the server of this folder cannot be reached at {path}: {error.strerror}"
-    return f"the server of this folder runs{_process(folder / LOCK_NAME)} but does not answer: it hangs or is stopped"
+    running = "" if process is None else f" as process {process}"
+    return f"the server of this folder runs{running} but does not answer: it hangs or is stopped"
 
 
 def _owner(path: Path) -> str:
@@ -67,10 +73,3 @@ def _owner(path: Path) -> str:
         except KeyError:
             return f"user {uid}"
     return "another user"
-
-
-def _process(lock: Path) -> str:
-    try:
-        return f" as process {int(lock.read_text())}"
-    except (OSError, ValueError):
-        return ""

@@ -22,18 +22,18 @@ from typing import Any, Final
 from honcho.environ import parse_procfile  # pyright: ignore[reportUnknownVariableType]
 from honcho.manager import Manager
 from honcho.printer import Printer
-from honcho.process import Process
+from honcho.process import Popen, Process
 
 from bandmaster.cli.exits import CommandFailed, WrongUsage
 from bandmaster.cli.screen import notes
 from bandmaster.cli.streams import StreamLost
-from bandmaster.configs.children import child_environment
+from bandmaster.configs.children import OURS, child_environment
 
 SERVER: Final = "redis"
 """The process that is ended last."""
 
 ASK_ALL_SECONDS: Final = 10.0
-"""So long after a process was asked to end, all that it started is asked, too."""
+"""So long after a process was asked to end and did not, all that it started is asked, too."""
 
 STOP_SECONDS: Final = 20.0
 """So long after it was asked to end, what is left is killed."""
@@ -47,13 +47,14 @@ ENDING_SIGNALS: Final = tuple(
 
 
 def built_in(workers: int, threads: int) -> dict[str, str]:
-    """The three processes, run by this Python."""
+    """The three processes, run by this Python; none imports from the current folder, as ``--path`` names nothing."""
     modules = {
         SERVER: ["bandmaster.scheduler.embedded"],
-        "worker": ["dramatiq", "bandmaster.actors", "--processes", str(workers), "--threads", str(threads)],
+        "worker": ["dramatiq", "bandmaster.actors", "--path", "--processes", str(workers), "--threads", str(threads)],
         "scheduler": ["bandmaster.scheduler"],
     }
-    return {name: f"exec {shlex.join([sys.executable, '-m', *module])}" for name, module in modules.items()}
+    python = ["env", *(f"{name}={value}" for name, value in OURS.items()), sys.executable, "-m"]
+    return {name: f"exec {shlex.join([*python, *module])}" for name, module in modules.items()}
 
 
 def from_procfile(path: Path) -> dict[str, str]:
@@ -87,6 +88,29 @@ def ask_to_end(pid: int) -> None:
         os.kill(pid, signal.SIGTERM)
 
 
+def ask_rest_to_end(pid: int) -> None:
+    """Send SIGTERM to what a process has started, itself included if it still runs."""
+    # Where all have gone, macOS says that it is not permitted.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGTERM)
+
+
+def has_gone(pid: int) -> bool:
+    """Whether there is no such process any more."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def _reaped(*arguments: Any, **options: Any) -> Popen:
+    """A child that is no zombie while what it started still holds its output, so that it can be seen to have gone."""
+    child = Popen(*arguments, **options)
+    Thread(target=child.wait, daemon=True).start()
+    return child
+
+
 class _Child(Process):
     """A process that is ended when the one that manages it is gone, whatever that died of."""
 
@@ -94,6 +118,7 @@ class _Child(Process):
         # Ctrl-\ reaches it too, but it has to outlive the one that ends all in order.
         if hasattr(signal, "SIGQUIT"):
             signal.signal(signal.SIGQUIT, lambda _number, _frame: None)
+        self._child_ctor = _reaped
         Thread(target=self._end_with_parent, daemon=True).start()
         super().run(events, ignore_signals)
 
@@ -105,6 +130,7 @@ class _Child(Process):
         if self._child is not None:
             ask_to_end(self._child.pid)
             self._child.wait()
+            ask_rest_to_end(self._child.pid)
         # Not by the usual way: it would wait for somebody to read the rest of the output.
         os._exit(0)
 
@@ -195,10 +221,10 @@ class Stack(Manager):
             if not process.get("asked"):
                 process["asked"] = True
                 ask_to_end(process["pid"])
-            elif not process.get("all_asked") and self._ending_seconds >= ASK_ALL_SECONDS:
-                # A line of a Procfile without `exec`: the shell has gone, what it ran has not.
+            elif not process.get("all_asked") and (has_gone(process["pid"]) or self._ending_seconds >= ASK_ALL_SECONDS):
+                # A line of a Procfile without `exec`: its shell passes nothing on to what it runs.
                 process["all_asked"] = True
-                self._procmgr.terminate(process["pid"])
+                ask_rest_to_end(process["pid"])
 
     @property
     def _ending_seconds(self) -> float:

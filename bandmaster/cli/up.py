@@ -7,7 +7,6 @@ survive, since they are supervised on their own, and are found again by the next
 
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 from threading import Thread
@@ -17,6 +16,7 @@ import redis
 import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
+from bandmaster.cli.folder import make_folder, refuse_a_second
 from bandmaster.cli.opening import Opened, opened_on
 from bandmaster.cli.processes import Stack, built_in, from_procfile
 from bandmaster.cli.screen import note, say, say_json
@@ -26,7 +26,7 @@ from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings, load_settings
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.errors import PodError
-from bandmaster.scheduler.connection import connect, embedded_socket, redis_url
+from bandmaster.scheduler.connection import connect, redis_url
 from bandmaster.scheduler.errors import QueueUnavailable
 
 WORKERS: Final = 2
@@ -64,9 +64,9 @@ def up(
     settings = load_settings()
     configure_logging(settings.logging)
     url = redacted_url(redis_url(settings))
-    _refuse_a_second(settings)
+    refuse_a_second(settings)
     commands = from_procfile(procfile) if procfile else built_in(workers or WORKERS, threads or THREADS)
-    _make_folder(settings.paths.absolute)
+    make_folder(settings)
     if as_json:
         say_json({"event": "starting", "processes": list(commands), "server": url}, line=True)
     else:
@@ -86,31 +86,6 @@ def up(
         ended = ", ".join(f"{name} (exit code {status})" for name, status in stack.died.items())
         raise CommandFailed(f"ended by itself: {ended}; so everything was ended")
     raise typer.Exit(code)
-
-
-def _refuse_a_second(settings: Settings) -> None:
-    if settings.redis.url is not None:
-        return
-    try:
-        connect(settings, wait_seconds=0).close()
-    except QueueUnavailable:
-        return
-    raise CommandFailed(
-        f"a server runs already for this folder ({embedded_socket(settings)}): use it, end it first, "
-        f"or set another BANDMASTER_PATHS__VAR_DIR"
-    )
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder for data, and a file in it: said here, before three processes say it each in its own way."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise WrongUsage(
-            f"the folder for data, {str(folder)!r}, cannot be written ({error.strerror}): make it writable, or name "
-            "another with BANDMASTER_PATHS__VAR_DIR"
-        ) from None
 
 
 def _watch_start(stack: Stack, settings: Settings, as_json: bool) -> None:

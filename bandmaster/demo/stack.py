@@ -17,7 +17,7 @@ from typing import Final
 import redis
 
 from bandmaster.configs.areas import PathSettings
-from bandmaster.configs.children import Replaced, child_environment
+from bandmaster.configs.children import OURS, Replaced, child_environment
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.connection import connect
 from bandmaster.scheduler.valkey import end_with_parent
@@ -26,7 +26,7 @@ STOP_SECONDS: Final = 20.0
 START_SECONDS: Final = 30.0
 COMMANDS: Final = {
     "redis": ("-m", "bandmaster.scheduler.embedded"),
-    "worker": ("-m", "dramatiq", "bandmaster.actors", "--processes", "1", "--threads", "6"),
+    "worker": ("-m", "dramatiq", "bandmaster.actors", "--path", "--processes", "1", "--threads", "6"),
     "scheduler": ("-m", "bandmaster.scheduler"),
 }
 
@@ -82,7 +82,7 @@ class Stack:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=child_environment(self.replaced),
+                env=child_environment(self.replaced) | OURS,
                 # Ctrl-C reaches the demo alone, which ends them in order.
                 start_new_session=True,
                 preexec_fn=end_with_parent,

@@ -59,6 +59,17 @@ def test_one_that_hangs_is_named(idle: Driver, server: subprocess.Popen[bytes]) 
         assert "start that server" not in answer.err
 
 
+def test_one_that_lost_its_socket_is_named_and_no_second_one_is_started(
+    idle: Driver, server: subprocess.Popen[bytes]
+) -> None:
+    (idle.folder / "var" / "redis" / "redis.sock").unlink()
+    for command in ("status", "up"):
+        answer = idle.run_fresh(command)
+        assert (answer.code, answer.out, answer.err.count("\n")) == (4, "", 1)
+        assert f"the server of this folder runs as process {server.pid}, but its socket" in answer.err
+        assert f"`kill {server.pid}`" in answer.err
+
+
 @contextmanager
 def as_nobody() -> Generator[None]:
     """Without root's rights over others' folders; who has none needs not give them up."""

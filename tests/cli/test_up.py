@@ -15,7 +15,7 @@ import pytest
 from cli.driving import COMMAND, Driver, Up, running
 from cli.terminal import Terminal, terminal
 
-from bandmaster.cli.processes import STOP_SECONDS
+from bandmaster.cli.processes import ASK_ALL_SECONDS, STOP_SECONDS
 from waiting import wait_until
 
 
@@ -89,9 +89,50 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_starts(idle: Dr
     assert f"{idle.folder!s}/file/var', cannot be written (Not a directory)" in answer.err
 
 
-def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
+@pytest.mark.parametrize("part", ["pods", "redis", "redis/appendonlydir"])
+def test_a_part_of_it_that_cannot_be_written_is_named(idle: Driver, part: str) -> None:
+    path = idle.folder / "var" / part
+    path.parent.mkdir(parents=True)
+    path.touch()
+    answer = idle.run_fresh("up")
+    path.unlink()
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert f"{str(path)!r}, cannot be written (Not a directory): make it writable" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [("size=300k", "the disk is full at"), ("ro", "cannot be written (Read-only file system)")]
+)
+def test_a_disk_that_is_full_or_read_only_is_said_before_anything_starts(idle: Driver, option: str, said: str) -> None:
     (idle.folder / "var").mkdir()
-    (idle.folder / "var" / "redis").touch()
+    mounted = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o {option} none var && exec "$@"', "sh"]
+    if subprocess.run([*mounted, "true"], cwd=idle.folder, capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount anything")
+    done = subprocess.run(
+        [*mounted, *COMMAND, "up"],
+        cwd=idle.folder,
+        env=idle.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+
+
+def test_what_lies_in_the_folder_is_not_imported(idle: Driver) -> None:
+    for name in ("redis", "dramatiq", "typer"):
+        (idle.folder / f"{name}.py").write_text("open('imported', 'w'); raise SystemExit(7)\n")
+    with running(idle) as up:
+        assert up.end(signal.SIGINT, up.family()) == 130
+    assert not (idle.folder / "imported").exists()
+
+
+def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
+    log = idle.folder / "var" / "redis" / "appendonlydir"
+    log.mkdir(parents=True)
+    (log / "appendonly.aof.manifest").write_text("this is none\n")
     began = time.monotonic()
     answer = idle.run_fresh("up")
     assert answer.code == 1
@@ -166,6 +207,18 @@ def test_a_procfile_that_lies_in_the_folder_is_not_run(idle: Driver) -> None:
         assert '"processes": ["redis", "worker", "scheduler"]' in up.out
         assert up.end(signal.SIGTERM, up.family()) == 0
     assert not (idle.folder / "foreign").exists()
+
+
+def test_what_a_line_of_a_procfile_runs_in_a_shell_is_ended_with_it(idle: Driver) -> None:
+    (idle.folder / "Procfile").write_text("web: touch started; sleep 100\n")
+    up = Up(idle, [*COMMAND, "up", "--procfile", "Procfile"])
+    try:
+        wait_until((idle.folder / "started").exists, what="the line's first command")
+        began = time.monotonic()
+        assert up.end(signal.SIGINT, up.family()) == 130
+        assert time.monotonic() - began < ASK_ALL_SECONDS
+    finally:
+        up.clean_up()
 
 
 def test_a_procfile_that_is_named_is_what_runs(idle: Driver) -> None:
