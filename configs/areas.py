@@ -173,6 +173,8 @@ class KubernetesSettings(Placement, frozen=True):
     allowed_images: tuple[str, ...] = ()
     """Images an execution may name, as patterns of repository, tag and digest (`k8s/images.py`); none: any. As an
     environment variable: `one,two`."""
+    max_script_bytes: int = Field(default=524_288, ge=1, le=1_048_576)
+    """A longer script is refused: each is kept in etcd, whose space the whole cluster shares, while its pod runs."""
     profiles: dict[Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")], Profile] = Field(default={})
     """Name → what else holds for an execution that names it (`metadata.profile`); others can't be named. As an
     environment variable: JSON, likewise for all tables."""

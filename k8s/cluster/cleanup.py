@@ -1,13 +1,18 @@
 """Removes what nobody needs any more: ended pods some time after their result was stored, and ConfigMaps without a pod.
 
-In the flow: every watch does this beside its work, a process at most every half minute. The cluster's own collector
-removes a ConfigMap with its pod; the sweep is for clusters where it lags or a creation was cut short. All deletions
-have the UID as precondition, so doing it twice, or from two processes, does no harm.
+In the flow: every watch does this beside its work, each half minute, and at once again while there is more than a sweep
+has time for: what ends is removed as fast as it ends, at a rate that leaves the API server to others. A script goes
+when its pod is acknowledged, and if that failed, the cluster's own collector removes it with its pod; the sweep is for
+creations that were cut short. All deletions have the UID as precondition, so doing it twice, or from two processes,
+does no harm.
 """
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 from ...configs.areas import KubernetesSettings
@@ -23,8 +28,27 @@ _PODS_EVERY_SECONDS: Final = 30.0
 _SCRIPTS_EVERY_SECONDS: Final = 300.0
 #: A script this young may belong to a pod that the list did not show yet.
 _YOUNG_SECONDS: Final = 120.0
-#: At one time, so that a backlog does not keep the API server busy.
-_AT_MOST: Final = 200
+#: So many deletions are under way at once, and so many begun a second, by a process.
+_AT_ONCE: Final = 4
+_PER_SECOND: Final = 100
+#: A sweep ends after this; with some left, the next one follows at once.
+_SWEEP_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep has done.
+
+    Args:
+        removed: So many it deleted itself.
+        left: For so many it had no time.
+    """
+
+    removed: int
+    left: int
+
+
+_NOTHING: Final = Swept(0, 0)
 
 
 class Cleanup:
@@ -48,36 +72,65 @@ class Cleanup:
             if scripts:
                 self._scripts_due = now + _SCRIPTS_EVERY_SECONDS
         try:
-            removed = (self.remove_settled() if pods else 0, self.remove_orphans() if scripts else 0)
+            removed = (self.remove_settled() if pods else _NOTHING, self.remove_orphans() if scripts else _NOTHING)
         except ApiError as error:
             log.info("cleanup_put_off", error=str(error))
             return
-        if any(removed):
-            log.info("cleaned_up", pods=removed[0], config_maps=removed[1])
+        if removed[0].left:
+            self._pods_due = 0.0
+        if removed[1].left:
+            self._scripts_due = 0.0
+        if any(swept.removed for swept in removed):
+            log.info("cleaned_up", pods=removed[0].removed, config_maps=removed[1].removed, left=removed[0].left)
 
-    def remove_settled(self) -> int:
+    def remove_settled(self) -> Swept:
         """Delete pods whose result was stored long enough ago."""
+        pods = self._api.pods_metadata(labels.SETTLED)
         before = self._api.clock.now() - self._ttl_seconds
-        removed = 0
-        for pod in self._api.pods_metadata(labels.SETTLED):
-            metadata = pod.metadata
-            if metadata.deletion_timestamp is None and _acknowledged_at(pod) <= before and removed < _AT_MOST:
-                removed += _deleted(self._api.delete_pod, metadata)
-        return removed
+        outdated = (pod for pod in pods if pod.metadata.deletion_timestamp is None and _acknowledged_at(pod) <= before)
+        return _remove(self._api.delete_pod, [pod.metadata for pod in outdated])
 
-    def remove_orphans(self) -> int:
+    def remove_orphans(self) -> Swept:
         """Delete scripts whose pod is gone."""
         # The scripts first: the pod of each was created before it.
         scripts = self._api.config_maps_metadata(labels.ALL)
         pods = {pod.metadata.uid for pod in self._api.pods_metadata(labels.ALL)}
         before = self._api.clock.now() - _YOUNG_SECONDS
-        removed = 0
-        for script in scripts:
-            metadata = script.metadata
-            owned = any(owner.uid in pods for owner in metadata.owner_references)
-            if not owned and metadata.creation_timestamp.timestamp() < before and removed < _AT_MOST:
-                removed += _deleted(self._api.delete_config_map, metadata)
-        return removed
+        orphans = [
+            script.metadata
+            for script in scripts
+            if not any(owner.uid in pods for owner in script.metadata.owner_references)
+            and script.metadata.creation_timestamp.timestamp() < before
+        ]
+        return _remove(self._api.delete_config_map, orphans)
+
+
+def _remove(delete: Callable[[str, str], bool], found: list[Metadata]) -> Swept:
+    """Delete what was found, several at once, until it is done or time is over.
+
+    Raises:
+        ApiError: The first one; what had not been begun is left for another time.
+    """
+    until = time.monotonic() + _SWEEP_SECONDS
+    waiting = deque(found)
+    removed: list[bool] = []
+
+    def work() -> None:
+        while waiting and time.monotonic() < until:
+            began = time.monotonic()
+            try:
+                removed.append(_deleted(delete, waiting.popleft()))
+            except IndexError:
+                return  # another thread had the last one
+            except ApiError:
+                waiting.clear()
+                raise
+            time.sleep(max(0.0, _AT_ONCE / _PER_SECOND - (time.monotonic() - began)))
+
+    with ThreadPoolExecutor(_AT_ONCE, "cleanup") as pool:
+        for done in [pool.submit(work) for _ in range(min(_AT_ONCE, len(found)))]:
+            done.result()
+    return Swept(sum(removed), len(waiting))
 
 
 def _deleted(delete: Callable[[str, str], bool], metadata: Metadata) -> bool:

@@ -133,10 +133,11 @@ class ClusterApi:
         """Read the metadata of all ConfigMaps with these labels, without what they hold."""
         return self._metadata(self._core.list_namespaced_config_map, selector)
 
-    def delete_config_map(self, name: str, uid: str) -> bool:
-        """Delete this ConfigMap. False: there is none."""
+    def delete_config_map(self, name: str, uid: str | None = None) -> bool:
+        """Delete a ConfigMap; with a UID, only that one (else CONFLICT). False: there is none."""
+        body: dict[str, Any] = {} if uid is None else {"preconditions": {"uid": uid}}
         with _absent_is_none():
-            self._bytes(self._core.delete_namespaced_config_map, name=name, body={"preconditions": {"uid": uid}})
+            self._bytes(self._core.delete_namespaced_config_map, name=name, body=body)
             return True
         return False
 

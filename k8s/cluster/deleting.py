@@ -14,6 +14,7 @@ from .changing import CHANGE_WITHIN_SECONDS, add, change_pod, is_another, let_go
 from .client import ClusterApi, Operation
 from .clock import ClusterClock
 from .faults import ApiError
+from .manifest import script_of
 from .objects import Pod
 from .outcome import look, started
 from .overdue import Overdue
@@ -23,9 +24,20 @@ log = Logger(__name__)
 
 
 def acknowledge(api: ClusterApi, name: str, uid: str) -> bool:
-    """Take the finalizer off an ended pod. False: there is no such pod, or it has not ended."""
-    # Read first, so the cluster's time is known by then.
-    return let_go(api, name, uid, lambda pod: _acknowledgement(pod, api.clock))
+    """Take the finalizer off an ended pod, and remove its script. False: there is no such pod, or it has not ended."""
+    scripts = set[str]()
+
+    def acknowledgement(pod: Pod) -> list[Operation] | None:
+        if (script := script_of(pod)) is not None:
+            scripts.add(script)
+        # Read first, so the cluster's time is known by now.
+        return _acknowledgement(pod, api.clock)
+
+    if not let_go(api, name, uid, acknowledgement):
+        return False
+    for script in scripts:
+        _remove_script(api, script)
+    return True
 
 
 def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod], None] = lambda pod: None) -> bool:
@@ -73,6 +85,14 @@ def _give_up_outcome(api: ClusterApi, pod: Pod) -> None:
         change_pod(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": {labels.DISCARDED: "true"}}})
     else:
         release_finalizer(api, pod)
+
+
+def _remove_script(api: ClusterApi, name: str) -> None:
+    """Remove what nobody reads any more, while its pod is kept for its log: scripts may be large, and etcd is small."""
+    try:
+        api.delete_config_map(name)  # nobody else knows this name
+    except ApiError as error:
+        log.info("script_left", config_map=name, error=str(error))  # it goes with its pod
 
 
 def _acknowledgement(pod: Pod, clock: ClusterClock) -> list[Operation] | None:

@@ -66,11 +66,13 @@ def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
     """The pod of an attempt.
 
     Raises:
-        PodRejected: If the image or the profile is not allowed.
+        PodRejected: If the image or the profile is not allowed, or the script is too long.
     """
     settings = settings_of(settings, spec.profile, spec.action)
     image = spec.image or settings.default_image
     check_image(image, settings.allowed_images)
+    if spec.script is not None and (size := len(spec.script.text.encode())) > settings.max_script_bytes:
+        raise PodRejected(f"the script has {size} bytes; k8s.max_script_bytes allows {settings.max_script_bytes}")
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -106,15 +106,15 @@ def test_a_pod_that_never_gets_its_script_ends_at_the_pending_deadline(
 
 def test_the_script_goes_with_its_pod(pods: Pods, spec: MakeSpec, admin: Admin, namespace: str) -> None:
     created = pods.create(spec(python="print()"))
-    with Watcher(pods, settle=True) as watcher:
+    with Watcher(pods) as watcher:
         watcher.end(created.name)
-        watcher.wait_gone(created.name)
     assert len(admin.config_maps(namespace)) == 1
     pods.delete(created.name, uid=created.uid)
     wait_until(lambda: not admin.config_maps(namespace), timeout_seconds=60, what="the collection of the script")
 
 
-def test_a_script_of_the_greatest_size_runs(pods: Pods, spec: MakeSpec) -> None:
+def test_a_script_of_the_greatest_size_runs(connect_with: Connect, spec: MakeSpec) -> None:
+    pods = connect_with(max_script_bytes=1 << 20)
     text = "print('end')\n# "
     created = pods.create(spec(python=text + "x" * ((1 << 20) - len(text))))
     with Watcher(pods) as watcher:

@@ -1,6 +1,7 @@
 """Nothing of an end is lost before it is stored, and nothing is kept for ever after: finalizer, deletion, clean-up."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +11,7 @@ from making import Connect, MakeSpec
 from watcher import Watcher
 
 from bandmaster.configs.areas import KubernetesSettings
-from bandmaster.k8s.cluster.cleanup import Cleanup
+from bandmaster.k8s.cluster.cleanup import Cleanup, Swept
 from bandmaster.k8s.cluster.client import ClusterApi
 from bandmaster.k8s.errors import PodNotFound
 from bandmaster.k8s.pods import Pods, Reason
@@ -155,10 +156,56 @@ def test_a_script_without_a_pod_is_removed_once_it_is_not_young_any_more(
     metadata = {"name": "orphan", "labels": {"app.kubernetes.io/managed-by": "bandmaster"}}
     admin.core.create_namespaced_config_map(namespace, {"metadata": metadata, "data": {"script": "true"}})
     cleanup = Cleanup(ClusterApi(cluster_settings), cluster_settings)
-    assert cleanup.remove_orphans() == 0
+    assert cleanup.remove_orphans() == Swept(0, 0)
     monkeypatch.setattr("bandmaster.k8s.cluster.cleanup._YOUNG_SECONDS", -5.0)
-    assert cleanup.remove_orphans() == 1
+    assert cleanup.remove_orphans() == Swept(1, 0)
     assert admin.config_maps(namespace) == []
+
+
+def test_a_sweep_removes_all_that_is_outdated_and_goes_on_where_its_time_was_over(
+    cluster_settings: KubernetesSettings, admin: Admin, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = ClusterApi(cluster_settings)
+    settled = {"app.kubernetes.io/managed-by": "bandmaster", "bandmaster.dev/acknowledged": "true"}
+    container = {"name": "program", "image": "none"}
+    nowhere = {"bandmaster.dev/no-node": "has-this"}
+
+    def make(number: int) -> None:
+        metadata = {"name": f"settled-{number}", "labels": settled}
+        api.create_pod(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": metadata,
+                "spec": {"containers": [container], "nodeSelector": nowhere},
+            }
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(make, range(260)))
+    cleanup = Cleanup(api, cluster_settings)
+    with monkeypatch.context() as hurried:
+        hurried.setattr("bandmaster.k8s.cluster.cleanup._SWEEP_SECONDS", 0.2)
+        cleanup.sweep()
+    left = len(admin.pods(namespace))
+    assert 200 < left < 260
+    began = time.monotonic()
+    cleanup.sweep()
+    assert admin.pods(namespace) == []
+    assert time.monotonic() - began > left / 100 - 0.5, "no faster than the rate"
+
+
+def test_a_script_goes_when_its_pod_is_acknowledged_and_not_before(
+    pods: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    created = pods.create(spec(python="print('ran')"))
+    with Watcher(pods) as watcher:
+        watcher.end(created.name)
+        assert len(admin.config_maps(namespace)) == 1
+        assert pods.acknowledge(created.name, created.uid)
+    assert admin.config_maps(namespace) == []
+    assert b"".join(pods.logs(created.name)) == b"ran\n"
+    assert pods.acknowledge(created.name, created.uid)
 
 
 def test_a_log_is_read_whole_from_its_end_and_while_it_grows(pods: Pods, spec: MakeSpec) -> None:

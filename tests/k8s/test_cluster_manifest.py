@@ -234,3 +234,10 @@ def test_a_profile_with_a_size_that_is_none_is_named() -> None:
     settings = KubernetesSettings.model_validate({"namespace": "pods", "profiles": {"gpu": {"tmp_size": "much"}}})
     with pytest.raises(BackendNotAvailable, match=r"a setting of k8s\.profiles\.gpu: .*much"):
         check_settings(settings)
+
+
+def test_a_script_that_is_too_long_for_the_cluster_is_refused_with_both_lengths() -> None:
+    settings = SETTINGS.model_copy(update={"max_script_bytes": 10})
+    assert pod_of(settings, script=PodScript("é" * 5))
+    with pytest.raises(PodRejected, match=r"has 11 bytes; k8s\.max_script_bytes allows 10"):
+        pod_of(settings, script=PodScript("é" * 5 + "x"))
