@@ -28,16 +28,17 @@ from ..scheduler.scripts import DEADLINE_SECONDS, Scripts
 from ..scheduler.transitions import Transitions
 from ..scheduler.views import Views
 from .actor import let_await
+from .burying import Burial
 from .current import current_entry, current_origin, is_settling
 from .declared_limits import by_lane, check_agreement, refuse_limits
 from .delivery import HINT, as_sent
 from .errors import LostGrant, MiddlewareMissing
-from .execution_ids import delivery_of, derived_id, digest
+from .execution_ids import delivery_of, derived_id
 from .failing import failing_closed
 from .gated_actor import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
 from .held import Entry
 from .misspelt import check_options
-from .requests import MAX_MESSAGE_BYTES, has_made_up_id, read_message, refused_candidate
+from .requests import MAX_MESSAGE_BYTES, has_made_up_id, read_message
 from .resending import is_own, is_retry
 from .unsure import Unsure
 
@@ -72,6 +73,7 @@ class PriorityBands(Middleware):
         else:
             client, self._follows = scripts.client, False
         self._client = client
+        self._max_message_bytes = max_message_bytes
         self._use(scripts)
         self.gated: dict[str, GatedActor] = {}
         self._has_declared = False
@@ -80,10 +82,10 @@ class PriorityBands(Middleware):
         self._bulk = threading.local()
         self.unsure = Unsure()
         """What may have been accepted while Redis did not answer."""
-        self._max_message_bytes = max_message_bytes
 
     def _use(self, scripts: Scripts) -> None:
         self.transitions = Transitions(scripts)
+        self._burial = Burial(self.transitions, self._max_message_bytes)
         self._views = Views(scripts)
         self._controls = Controls(scripts)
 
@@ -193,14 +195,21 @@ class PriorityBands(Middleware):
         message.options["execution_id"] = candidate.execution_id
 
     def park_listed(self, message: "Message[Any]", delay_ms: float | None) -> None:
-        """Park a message that a plain producer put into a Dramatiq list. One that is parked already is none the worse.
+        """Park a message that a plain producer put into a Dramatiq list. One that is parked already is none the worse;
+        one that is refused for what it is, is a dead letter.
 
         Raises:
-            QueueRejected: InvalidRequest, QueueFull or UserLimitExceeded.
+            QueueRejected: QueueFull or UserLimitExceeded.
             QueueUnavailable: If Redis did not answer.
         """
         if HINT in message.options:
             return
+        try:
+            self._park_listed(message, delay_ms)
+        except InvalidRequest as rejection:
+            self._burial.of_listed(self.gated[message.actor_name], message, rejection)
+
+    def _park_listed(self, message: "Message[Any]", delay_ms: float | None) -> None:
         with failing_closed(message):
             candidate = read_message(
                 self.gated[message.actor_name],
@@ -214,7 +223,7 @@ class PriorityBands(Middleware):
             try:
                 self.transitions.park(candidate)
             except DuplicateExecution as duplicate:
-                self._bury_unless_repeated(message, candidate, duplicate)
+                self._burial.unless_repeated(message, candidate, duplicate)
 
     def _now_ms(self, delay_ms: float | None) -> int:
         # The server's, not this host's: a caller whose clock is off would be due too early or too late (F18).
@@ -240,7 +249,7 @@ class PriorityBands(Middleware):
             )
         except InvalidRequest as rejection:
             if is_settling():
-                self._bury(refused_candidate(gated, sent, parent, origin), rejection)
+                self._burial.of_unread(gated, sent, parent, origin, rejection)
             raise
 
     def _park(self, sent: "Message[Any]", candidate: Candidate) -> Candidate:
@@ -253,7 +262,7 @@ class PriorityBands(Middleware):
             raise
         except QueueRejected as rejection:
             if is_settling():
-                self._bury(candidate, rejection)
+                self._burial.of_follow_up(candidate, rejection)
             raise
         return candidate
 
@@ -261,7 +270,7 @@ class PriorityBands(Middleware):
         if _comes_from_delay_queue():
             return candidate  # the hint of what was parked when it was sent
         if is_settling():
-            self._bury_unless_repeated(sent, candidate, duplicate)
+            self._burial.unless_repeated(sent, candidate, duplicate)
             return candidate
         if "execution_id" in sent.options or not has_made_up_id(sent) or candidate.execution_id in self.unsure:
             raise duplicate  # it names what was sent before, or may be that
@@ -294,25 +303,6 @@ class PriorityBands(Middleware):
             return rejection
         message.options["execution_id"] = candidate.execution_id
         return message
-
-    def _bury_unless_repeated(self, sent: "Message[Any]", candidate: Candidate, duplicate: DuplicateExecution) -> None:
-        # An id that its sender did not name tells the sending by itself.
-        if not candidate.origin or duplicate.origin in (candidate.origin, digest(sent.message_id)):
-            log.debug("sent_before", execution_id=candidate.execution_id)
-            return
-        refused = replace(candidate, execution_id=derived_id(candidate.execution_id, candidate.origin))
-        if self.transitions.bury(refused, duplicate.code):
-            log.warning(
-                "duplicate_rejected",
-                execution_id=candidate.execution_id,
-                state=duplicate.state,
-                kept_as=refused.execution_id,
-            )
-
-    def _bury(self, candidate: Candidate, rejection: QueueRejected) -> None:
-        # Raised inside an after-hook (a pipeline's next step, a callback), Dramatiq would swallow it.
-        self.transitions.bury(candidate, rejection.code)
-        log.error("follow_up_rejected", execution_id=candidate.execution_id, code=rejection.code, error=str(rejection))
 
     @contextmanager
     def bulk(self) -> Generator[Parking]:

@@ -16,7 +16,7 @@ from dramatiq import Broker, Message, MessageProxy, Worker
 from dramatiq.middleware import Middleware, SkipMessage
 
 from ..configs.logger import Logger
-from ..scheduler.errors import InvalidRequest, QueueRejected, QueueUnavailable
+from ..scheduler.errors import QueueRejected, QueueUnavailable
 from ..scheduler.maintenance import Maintenance
 from ..scheduler.outbox import Outbox
 from ..scheduler.scripts import Scripts
@@ -28,7 +28,6 @@ from .current import current_entry, enter
 from .delivery import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
 from .errors import UNAVAILABLE, SettlementPending
 from .execution_ids import delivery_of, digest, execution_id_of, named_id
-from .gated_actor import GatedActor
 from .heartbeat import Heartbeat
 from .held import Entry, GrantedMessage, Held
 from .mute import skip_silently
@@ -97,7 +96,7 @@ class Hints(Middleware):
         if gated is None:
             return
         try:
-            self._park_if_unknown(gated, message)
+            self._park_if_unknown(message)
             granted = None if self._stopping else self._admit(broker, gated.lane)
         except (*UNAVAILABLE, redis.RedisError) as error:
             self._come_again(broker, message, error)
@@ -109,7 +108,7 @@ class Hints(Middleware):
         replace_message(message, copied(plain_message(granted), **stamps))
         enter(granted.entry, message)
 
-    def _park_if_unknown(self, gated: GatedActor, message: MessageProxy) -> None:
+    def _park_if_unknown(self, message: MessageProxy) -> None:
         if message.options.get(HINT) == HintKind.LANE:
             return
         plain = plain_message(message)
@@ -119,10 +118,6 @@ class Hints(Middleware):
         plain.options.pop(HINT, None)
         try:
             self._bands.park_listed(plain, None)
-        except InvalidRequest as error:
-            log.error("message_rejected", message_id=message.message_id, actor=gated.name, error=str(error))
-            message.fail()
-            raise SkipMessage(str(error)) from error
         except QueueRejected as error:
             raise QueueUnavailable(str(error)) from error  # full: it waits in the broker until there is room
 

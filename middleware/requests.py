@@ -13,7 +13,7 @@ from dramatiq import Message
 
 from ..scheduler.errors import InvalidRequest, shown
 from ..scheduler.events import ExecutionRequestedEvent
-from ..scheduler.identifiers import check_execution_id, check_user_id, new_execution_id
+from ..scheduler.identifiers import check_execution_id, check_user_id
 from ..scheduler.parking import Candidate
 from ..scheduler.queue import candidate_of
 from .delivery import as_sent
@@ -88,7 +88,7 @@ def read_message(
         timeout_ms=gated.timeout_ms,
         due_ms=due_ms,
         max_age_ms=max_age_ms,
-        message=_encoded(message, max_bytes),
+        message=encoded(message, max_bytes),
         is_lasting=not (is_direct and has_made_up_id(message)),
         parent=parent,
         origin="" if named_id(message) is None else _origin(message, origin),
@@ -124,7 +124,7 @@ def _read_event(
         due_ms=candidate.due_ms if due_ms is None else max(due_ms, candidate.due_ms or 0),
         max_age_ms=max_age_ms,
         event=candidate.event,
-        message=_encoded(bare, max_bytes),
+        message=encoded(bare, max_bytes),
         parent=parent,
         origin=_origin(message, origin),
     )
@@ -139,30 +139,22 @@ def _origin(message: "Message[Any]", origin: str) -> str:
     return digest(origin or message.message_id)
 
 
-def refused_candidate(gated: GatedActor, message: "Message[Any]", parent: str, origin: str) -> Candidate:
-    """What is kept of a message that could not be read, as a dead letter: the message itself, if it can be kept."""
-    try:
-        execution_id = check_execution_id(execution_id_of(message, origin))
-    except InvalidRequest:
-        execution_id = new_execution_id()
-    try:
-        encoded = _encoded(message, MAX_MESSAGE_BYTES)
-    except InvalidRequest:
-        encoded = b""
-    return Candidate(execution_id, message.queue_name, int(gated.band), gated.action, message=encoded, parent=parent)
+def encoded(message: "Message[Any]", max_bytes: int | None) -> bytes:
+    """A message's bytes.
 
-
-def _encoded(message: "Message[Any]", max_bytes: int) -> bytes:
+    Raises:
+        InvalidRequest: If it cannot be encoded, or is longer than allowed; None: any length is.
+    """
     try:
-        encoded = message.encode()
+        data = message.encode()
     except Exception as error:  # whatever an encoder may raise: a hook's ordinary exception would be swallowed
         # Its text may be a part of the payload, and a refusal may be logged: the cause tells.
         raise InvalidRequest("message", f"it cannot be encoded: {type(error).__name__}") from error
-    if len(encoded) > max_bytes:
+    if max_bytes is not None and len(data) > max_bytes:
         raise InvalidRequest(
-            "message", f"it has {len(encoded)} bytes", allowed=f"at most {max_bytes}, the broker's max_message_bytes"
+            "message", f"it has {len(data)} bytes", allowed=f"at most {max_bytes}, the broker's max_message_bytes"
         )
-    return encoded
+    return data
 
 
 def _due_ms(options: dict[str, Any], delay_ms: object, now_ms: int) -> int | None:

@@ -1,9 +1,9 @@
 """Gated messages that were fetched from a Dramatiq list, until they are parked: their producers know nothing of lanes.
 
 In the flow: a consumer fetches them, parks them here and takes them off the list. While their lane is full they wait
-here, few at a time, and are not tried before there is room: their producers have long gone on, so none is refused for
-good. If the process dies here, Dramatiq's own heartbeat requeues what was not taken off; what was parked by then is
-known by its id.
+here, few at a time, and are not tried before there is room: their producers have long gone on. None is refused for good
+but for what it is, as a dead letter. If the process dies here, Dramatiq's own heartbeat requeues what was not taken
+off; what was parked by then is known by its id.
 """
 
 import math
@@ -17,7 +17,7 @@ from dramatiq.broker import Consumer
 from dramatiq.common import q_name
 
 from ..configs.logger import Logger
-from ..scheduler.errors import InvalidRequest, QueueFull, QueueRejected
+from ..scheduler.errors import QueueFull, QueueRejected
 from ..scheduler.views import Views
 from .bands import PriorityBands
 
@@ -141,7 +141,7 @@ class Unparked:
         return self._room > 0
 
     def _settle(self, message: "Message[Any]", consumer: Consumer, bands: PriorityBands) -> bool:
-        """Park one, or reject it for good; False if it has to wait."""
+        """Park one, or keep it as a dead letter; False if it has to wait."""
         proxy = MessageProxy(message)
         if message.actor_name not in bands.gated:
             consumer.requeue([proxy])  # its actor was declared anew meanwhile
@@ -149,9 +149,6 @@ class Unparked:
         try:
             eta = message.options.get("eta")
             bands.park_listed(message, max(0.0, eta - time.time() * 1000) if isinstance(eta, int | float) else None)
-        except InvalidRequest as error:
-            log.error("message_rejected", message_id=message.message_id, actor=message.actor_name, error=str(error))
-            consumer.nack(proxy)
         except QueueFull as error:
             if not self.is_refused:
                 log.warning("messages_deferred", queue=message.queue_name, code=error.code)

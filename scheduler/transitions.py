@@ -56,7 +56,7 @@ class Transitions:
         self._by = None if by is None else check_by(by)
         parked = "id lane band action user gates timeout_ms due_ms max_age_ms event message lasting parent"
         self._park = scripts.script("park", parked)
-        self._bury = scripts.script("bury", f"{parked} reason")
+        self._bury = scripts.script("bury", f"{parked} reason result")
         self._admit = scripts.script("admit", "count lease_ms max_active consumer lane")
         self._release = scripts.script("release", "id attempt holder state reason result only dead count lease_ms lane")
         self._retry = scripts.script(
@@ -102,9 +102,9 @@ class Transitions:
         finally:
             parking.close()
 
-    def bury(self, candidate: Candidate, reason: str) -> bool:
-        """Keep a refused execution as a dead letter; False if its id is known already."""
-        return self.scripts.call(self._bury, *park_arguments(candidate), reason) == 1
+    def bury(self, candidate: Candidate, reason: str, *, result: bytes = b"") -> bool:
+        """Keep a refused execution as a dead letter, with what is told of the refusal; False if its id is known."""
+        return self.scripts.call(self._bury, *park_arguments(candidate), reason, result) == 1
 
     def admit(
         self,

@@ -1,11 +1,12 @@
 -- bury: keep a refused execution as a dead letter, when there is no caller left to be told (a pipeline's next step, a
--- callback). Atomic; it never waits, holds no slot and counts for nobody's limit. A worker tells who waits for its result.
+-- callback, what lay in a list). Atomic; it never waits, holds no slot and counts for nobody's limit. A worker tells who
+-- waits for its result.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
--- ARGV: caller, number, id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason
+-- ARGV: caller, number, id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason, result
 --   caller number   the request token; the others as in park
---   reason          the refusal's code
+--   reason result   the refusal's code, and what is told of it as JSON, '' for nothing
 -- Returns: 1 if it was kept, 0 if the id is known already
-once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason)
+once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason, result)
     if state_of(id, parent) then return 0 end
     local m = {lane = lane, band = band, action = action, user = user}
     call('HSET', D.meta(id), 'state', 'FAILED', 'reason', reason, 'lane', lane, 'band', band, 'action', action,
@@ -17,6 +18,7 @@ once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms,
     note_sent(id, parent)
     if event ~= '' then call('SET', D.event(id), event) end
     if message ~= '' then call('SET', D.message(id), message) end
+    keep_result(id, result)
     unpost(id, lane)
     keep_dead(id)
     post(id, lane)

@@ -9,20 +9,13 @@ import redis
 from dramatiq import Message, group, pipeline
 from dramatiq.middleware import GroupCallbacks
 from dramatiq.rate_limits.backends import RedisBackend as RedisLimits
-from dramatiq.results import ResultFailure, Results
+from dramatiq.results import ResultFailure
 from dramatiq.results.backends import RedisBackend
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.states import State
 from waiting import wait_until
-
-
-@pytest.fixture
-def results(broker: BandedRedisBroker, redis_client: redis.Redis) -> RedisBackend:
-    backend = RedisBackend(client=redis_client)
-    broker.add_middleware(Results(backend=backend))
-    return backend
 
 
 def test_results_are_stored_before_the_slot_is_given_back(

@@ -217,7 +217,7 @@ class QueueRules(ModelBase):
         name = known[pick % len(known)] if known and pick % 2 else f"e{len(known)}"
         parent, payloads = self.some_parent(parent_pick), ("payload", "") if is_event else ("", "payload")
         kept = self.engine.tell(
-            "bury", name, lane, band, "pod", user, "", 0, "", "", *payloads, "1", parent, "full", deliveries=times
+            "bury", name, lane, band, "pod", user, "", 0, "", "", *payloads, "1", parent, "full", "", deliveries=times
         )
         execution = Execution(name, lane, band, "pod", user, (), 0, parent)
         execution.has_event, execution.has_message = is_event, not is_event
