@@ -1,59 +1,135 @@
-"""What is accepted in place of a dead letter: the same event or message under a new id, its earlier tries forgotten.
+"""Accepting in place of a dead letter the same event or message under a new id, its earlier tries forgotten.
 
-In the flow: `dead retry` parks it before it drops the letter. Nothing is written here.
+In the flow: `dead retry` comes here before it drops the letter; if the process dies in between, there are both. What
+was refused before it was read (a gate or an argument that is not allowed) is checked anew, and only a process that
+knows its actor can: it goes into the list of its queue, as a plain producer's messages do, and a worker parks it, or
+keeps it as a dead letter with the reason.
 """
 
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import dramatiq
+from dramatiq.brokers.redis import RedisBroker
 from dramatiq.errors import DecodeError
 
 from bandmaster.cli.exits import CommandFailed
+from bandmaster.cli.opening import Opened
+from bandmaster.cli.records import read_raised
+from bandmaster.middleware.burying import LEFT_OUT
+from bandmaster.middleware.execution_ids import delivery_of, derived_id
 from bandmaster.scheduler.errors import InvalidRequest
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.identifiers import new_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transitions import Candidate
 
-_OF_ONE_TRY: Final = frozenset({"retries", "traceback", "eta", "requeue_timestamp", "redis_message_id"})
-"""Options in which a message remembers its earlier tries."""
+_OF_ONE_TRY: Final = frozenset({"retries", "traceback", "eta", "requeue_timestamp", "redis_message_id", "execution_id"})
+"""Options in which a message remembers its earlier tries, and its name."""
+CHECKED_SECONDS: Final = 5.0
+"""How long a worker may take to check what was put into a list."""
+POLL_SECONDS: Final = 0.1
 
 
-def again_of(queue: ExecutionQueueService, execution_id: str) -> Candidate:
-    """What is accepted in place of a dead letter."""
-    meta, new_id = queue.views.meta(execution_id), new_execution_id()
-    event, message = queue.views.event(execution_id), queue.views.message(execution_id)
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What was accepted in place of a dead letter."""
+
+    letter: str
+    execution_id: str
+    lane: str
+    position: int | None
+    """In its lane; None: a worker of the lane has to check it first."""
+
+    def as_json(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {"execution_id": self.letter, "new_execution_id": self.execution_id, "position": self.position}
+
+    def __str__(self) -> str:
+        where = f"once a worker of lane {self.lane} has checked it"
+        where = where if self.position is None else f"position {self.position}"
+        return f"{self.letter} again as {self.execution_id}, {where}"
+
+
+def accept_again(bandmaster: Opened, letter: str) -> Again:
+    """Accept what a dead letter was; the letter itself is left.
+
+    Raises:
+        CommandFailed: If it cannot be run again.
+        QueueRejected: If it is refused.
+        QueueUnavailable: If Redis did not answer.
+    """
+    queue = bandmaster.queue
+    meta, new_id = queue.views.meta(letter), new_execution_id()
+    event, message = queue.views.event(letter), queue.views.message(letter)
     if not meta or (event is None and message is None):
-        raise CommandFailed(f"{execution_id} has nothing left to run: `bandmaster dead drop {execution_id}` forgets it")
+        raise CommandFailed(f"{letter} has nothing left to run: `bandmaster dead drop {letter}` forgets it")
     try:
-        return Candidate(
-            execution_id=new_id,
-            lane=meta["lane"],
-            band=int(meta["band"]),
-            action=meta["action"],
-            user_id=meta.get("user"),
-            gates=tuple(meta.get("gates", "").splitlines()),
-            timeout_ms=int(meta.get("timeout_ms", 0)),
-            max_age_ms=int(meta["expires_at"]) - int(meta["accepted_at"]) if "expires_at" in meta else None,
-            event=b"" if event is None else _event_again(event, new_id),
-            message=b"" if message is None else _message_again(message, new_id),
-        )
+        if meta.get("reason") == InvalidRequest.code and message is not None:
+            return Again(letter, _listed_again(bandmaster, letter, message), meta["lane"], None)
+        parked = queue.transitions.park(_candidate_again(meta, new_id, event, message))
+        return Again(letter, parked.execution_id, meta["lane"], parked.position)
     except (InvalidRequest, DecodeError) as error:
-        raise CommandFailed(f"{execution_id} cannot be run again: {error}") from None
+        raise CommandFailed(f"{letter} cannot be run again: {error}") from None
+
+
+def refused_again(queue: ExecutionQueueService, listed: Sequence[Again]) -> dict[str, str]:
+    """Wait for a while until workers have checked what was put into lists.
+
+    Returns:
+        Execution → why it was refused.
+    """
+    ends = time.monotonic() + CHECKED_SECONDS
+    refused: dict[str, str] = {}
+    unseen = [each.execution_id for each in listed]
+    while unseen and time.monotonic() < ends:
+        metas = dict(zip(unseen, queue.views.metas(unseen), strict=True))
+        unseen = [one for one, meta in metas.items() if not meta]
+        for one, meta in metas.items():
+            if meta.get("reason") == InvalidRequest.code:
+                raised = read_raised(queue, one)
+                refused[one] = meta["reason"] if raised is None else raised.exception
+        if unseen:
+            time.sleep(POLL_SECONDS)
+    return refused
+
+
+def _listed_again(bandmaster: Opened, letter: str, raw: bytes) -> str:
+    """Put it into its queue's list; the id that it will have, whether it is parked or refused."""
+    message = _message_again(raw)
+    if message.options.get(LEFT_OUT):
+        raise CommandFailed(f"{letter} cannot be run again: its arguments could not be kept")
+    broker = RedisBroker(
+        client=bandmaster.client, namespace=bandmaster.settings.redis.dramatiq_namespace, middleware=[]
+    )
+    listed = cast("dramatiq.Message[Any]", broker.enqueue(message))
+    return derived_id(listed.message_id, delivery_of(listed))
+
+
+def _candidate_again(meta: dict[str, str], new_id: str, event: bytes | None, message: bytes | None) -> Candidate:
+    return Candidate(
+        execution_id=new_id,
+        lane=meta["lane"],
+        band=int(meta["band"]),
+        action=meta["action"],
+        user_id=meta.get("user"),
+        gates=tuple(meta.get("gates", "").splitlines()),
+        timeout_ms=int(meta.get("timeout_ms", 0)),
+        max_age_ms=int(meta["expires_at"]) - int(meta["accepted_at"]) if "expires_at" in meta else None,
+        event=b"" if event is None else _event_again(event, new_id),
+        message=b"" if message is None else _message_again(message, execution_id=new_id).encode(),
+    )
 
 
 def _event_again(raw: bytes, new_id: str) -> bytes:
     return ExecutionRequestedEvent.from_json(raw).model_copy(update={"execution_id": new_id}).to_json()
 
 
-def _message_again(raw: bytes, new_id: str) -> bytes:
+def _message_again(raw: bytes, **options: str) -> "dramatiq.Message[Any]":
     old = cast("dramatiq.Message[Any]", dramatiq.Message.decode(raw))
-    options = {name: value for name, value in old.options.items() if name not in _OF_ONE_TRY}
-    again: dramatiq.Message[Any] = dramatiq.Message(
-        queue_name=old.queue_name,
-        actor_name=old.actor_name,
-        args=old.args,
-        kwargs=old.kwargs,
-        options=options | {"execution_id": new_id},
+    kept = {name: value for name, value in old.options.items() if name not in _OF_ONE_TRY}
+    return dramatiq.Message(
+        queue_name=old.queue_name, actor_name=old.actor_name, args=old.args, kwargs=old.kwargs, options=kept | options
     )
-    return again.encode()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bandmaster.cli.again import again_of
+from bandmaster.cli.again import Again, accept_again, refused_again
 from bandmaster.cli.completing import complete_dead
 from bandmaster.cli.exits import CommandFailed, Exit, exit_of
 from bandmaster.cli.failures import Failure, read_failure
@@ -85,15 +85,13 @@ def retry_dead(
     """
     ids, filters = execution_ids or [], Filters(user, action, tuple(state or ()), everything)
     check_meant(ids, filters)
-    retried: list[dict[str, object]] = []
+    retried: list[Again] = []
     refused: list[Exit] = [Exit.OK]
-    lanes: set[str] = set()
     with opened() as bandmaster:
         queue = bandmaster.queue
         for execution_id in _meant(queue, ids, filters, "run again", yes=yes):
             try:
-                again = again_of(queue, execution_id)
-                parked = queue.transitions.park(again)
+                again = accept_again(bandmaster, execution_id)
             except (CommandFailed, QueueRejected) as error:
                 if not filters.typed:
                     raise
@@ -102,16 +100,18 @@ def retry_dead(
                 refused.append(exit_of(error))
                 continue
             queue.drop(execution_id)
-            lanes.add(again.lane)
-            retried.append(
-                {"execution_id": execution_id, "new_execution_id": parked.execution_id, "position": parked.position}
-            )
+            retried.append(again)
             if not as_json:
-                say(f"{execution_id} again as {parked.execution_id}, position {parked.position}")
-        for missing in filter(None, map(bandmaster.missing_worker, sorted(lanes))):
-            note(missing)
+                say(str(again))
+        missing = {lane: bandmaster.missing_worker(lane) for lane in sorted({each.lane for each in retried})}
+        for sentence in filter(None, missing.values()):
+            note(sentence)
+        listed = [each for each in retried if each.position is None and missing[each.lane] is None]
+        for execution_id, why in refused_again(queue, listed).items():
+            note(f"{execution_id} is refused again: {why}")
+            refused.append(Exit.REJECTED)
     if as_json:
-        say_json({"retried": retried})
+        say_json({"retried": [each.as_json() for each in retried]})
     elif not retried and filters.typed:
         say("nothing")
     raise typer.Exit(max(refused))

@@ -67,7 +67,7 @@ def test_what_is_refused_in_a_list_is_a_dead_letter_and_its_sender_is_told(
     failure = read_failure(queue, letter)
     assert failure is not None
     assert (failure.exception or "").startswith(reason)
-    kept = Message.decode(queue.views.message(letter) or b"")
+    kept = cast("Message[Any]", Message.decode(queue.views.message(letter) or b""))
     assert (kept.args, kept.message_id) == (args, sent.message_id)
     assert called == [sent.message_id]
     assert redis_client.keys("dramatiq:*.XQ*") == []
