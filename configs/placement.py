@@ -47,6 +47,9 @@ class Placement(Area, frozen=True):
     """A sandbox for untrusted programs, such as `gvisor`; empty: the cluster's default."""
     user_namespaces: bool = False
     """Whether pods get a user namespace of their own (`hostUsers: false`), which not all nodes can give."""
+    init_process: bool = False
+    """Whether the first process of a pod is the node's own small init (`shareProcessNamespace`), which reaps, and lets
+    TERM end a program that does not handle it; injected containers and the program then see each other's processes."""
     run_as_user: int = Field(default=65_532, ge=1, lt=2**31)
     """User and group of every program; never root."""
     node_selector: dict[LabelName, LabelValue] = Field(default={})

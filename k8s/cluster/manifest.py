@@ -146,6 +146,8 @@ def _isolation(settings: KubernetesSettings) -> Json:
     }
     if settings.user_namespaces:
         found["hostUsers"] = False
+    if settings.init_process:
+        found["shareProcessNamespace"] = True
     if settings.service_account:
         found["serviceAccountName"] = settings.service_account
     if settings.runtime_class:

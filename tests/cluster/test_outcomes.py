@@ -1,5 +1,6 @@
 """How real pods end, and what is told of it."""
 
+import pytest
 from admin import Admin
 from making import Connect, MakeSpec
 from watcher import Watcher
@@ -126,3 +127,17 @@ def test_a_long_output_is_cut_to_its_end(pods: Pods, spec: MakeSpec) -> None:
         tail = watcher.end(one_line.name)
         assert tail.output_tail.endswith("xend\n")
         assert (len(tail.output_tail), tail.output_truncated) == (8 << 10, True)
+
+
+@pytest.mark.parametrize(("init_process", "exit_code"), [(False, 137), (True, 143)])
+def test_term_ends_a_program_that_does_not_handle_it_only_where_an_init_is_before_it(
+    connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str, init_process: bool, exit_code: int
+) -> None:
+    pods = connect_with(init_process=init_process)
+    created = pods.create(spec("echo begun; exec sleep 1000"))
+    with Watcher(pods) as watcher:
+        watcher.wait_running(created.name)
+        wait_until(lambda: b"begun" in b"".join(pods.logs(created.name)), what="its first words")
+        admin.delete(namespace, created.name)
+        outcome = watcher.end(created.name)
+    assert (outcome.exit_code, outcome.reason) == (exit_code, Reason.DELETED)

@@ -19,6 +19,7 @@ FULL = KubernetesSettings.model_validate(
         "service_account": "programs",
         "runtime_class": "gvisor",
         "user_namespaces": True,
+        "init_process": True,
         "ephemeral_storage": "1Gi",
         "extended_resources": {"nvidia.com/gpu": 1},
         "node_selector": {"disk": "fast"},
