@@ -188,7 +188,7 @@ class KubernetesSettings(Placement, frozen=True):
     pending_deadline_seconds: int = Field(default=300, ge=1)
     """A pod that has not started by then never will: it is deleted, and its execution ends with the reason."""
     node_lost_seconds: int = Field(default=60, ge=1)
-    """How long a pod's node may be out of reach before the pod is given up, and again before it is taken for gone."""
+    """How long a pod's node may be out of reach before the pod is deleted; the node's answer frees its slot."""
     termination_grace_seconds: int = Field(default=5, ge=1, le=3_600)
     """Between TERM and KILL."""
     pod_ttl_seconds: int = Field(default=300, ge=0)

@@ -23,7 +23,7 @@ from .bytestream import ByteStream, lost
 from .clock import ClusterClock
 from .faults import ApiError, Fault, api_error
 from .labels import CONTAINER
-from .objects import Bare, BareList, Pod, PodList, Wire
+from .objects import Bare, BareList, Pod, PodList, PodNews, PodNewsList, Wire
 
 T = TypeVar("T", bound=Wire)
 Body = Mapping[str, Any]
@@ -111,11 +111,9 @@ class ClusterApi:
             return self._parsed(Pod, self._core.patch_namespaced_pod, name=name, body=body, _content_type=kind)
         return None
 
-    def delete_pod(self, name: str, uid: str | None, *, grace_seconds: int | None = None) -> bool:
+    def delete_pod(self, name: str, uid: str | None) -> bool:
         """Ask for a pod's deletion; with a UID, only of that pod (else CONFLICT). False: there is none."""
         options: dict[str, Any] = {} if uid is None else {"preconditions": {"uid": uid}}
-        if grace_seconds is not None:
-            options["gracePeriodSeconds"] = grace_seconds
         with _absent_is_none():
             self._bytes(self._core.delete_namespaced_pod, name=name, body=options)
             return True
@@ -124,6 +122,13 @@ class ClusterApi:
     def pods_metadata(self, selector: str) -> list[Bare]:
         """Read the metadata of all pods with these labels."""
         return self._metadata(self._core.list_namespaced_pod, selector)
+
+    def pod_news(self, uid: str) -> list[PodNews]:
+        """Read what is told about a pod's way, the oldest first. DENIED: this program may not."""
+        found = self._parsed(
+            PodNewsList, self._core.list_namespaced_event, field_selector=f"involvedObject.uid={uid}", limit=PAGE_SIZE
+        )
+        return sorted(found.items or (), key=lambda each: each.at)
 
     def create_config_map(self, body: Body) -> None:
         """Create a ConfigMap. CONFLICT: its name is taken."""

@@ -64,13 +64,14 @@ def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod]
 
 def give_up(api: ClusterApi, pod: Pod, due: Overdue) -> None:
     """Delete a pod that nothing more can be expected of, saying why first."""
-    keeps_its_reason = pod.deleting and labels.ENDED_BECAUSE in pod.metadata.annotations and not started(pod)
-    if not keeps_its_reason:
-        annotations = {labels.ENDED_BECAUSE: due.reason.value, labels.ENDED_MESSAGE: due.message}
-        if change_pod(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": annotations}}) is None:
-            return
-    _delete(api, pod.name, pod.uid, grace_seconds=0 if due.force else None)
-    log.warning("pod_given_up", pod=pod.name, uid=pod.uid, reason=due.reason.value)
+    if _delete_as(api, pod, {labels.ENDED_BECAUSE: due.reason.value, labels.ENDED_MESSAGE: due.message}):
+        log.warning("pod_given_up", pod=pod.name, uid=pod.uid, reason=due.reason.value)
+
+
+def end_others(api: ClusterApi, pod: Pod) -> None:
+    """Delete a pod whose program has ended while other containers run on, saying first that it had ended by itself."""
+    if _delete_as(api, pod, {labels.OUTLIVED: "true"}):
+        log.info("pod_outlived_its_program", pod=pod.name, uid=pod.uid)
 
 
 def release_finalizer(api: ClusterApi, pod: Pod) -> None:
@@ -107,11 +108,15 @@ def _acknowledgement(pod: Pod, clock: ClusterClock) -> list[Operation] | None:
     ]
 
 
-def _delete(api: ClusterApi, name: str, uid: str | None, *, grace_seconds: int | None = None) -> bool:
+def _delete_as(api: ClusterApi, pod: Pod, annotations: dict[str, str]) -> bool:
+    if change_pod(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": annotations}}) is None:
+        return False
+    return _delete(api, pod.name, pod.uid)
+
+
+def _delete(api: ClusterApi, name: str, uid: str | None) -> bool:
     try:
-        return patiently(
-            CHANGE_WITHIN_SECONDS, lambda: or_busy(lambda: api.delete_pod(name, uid, grace_seconds=grace_seconds))
-        )
+        return patiently(CHANGE_WITHIN_SECONDS, lambda: or_busy(lambda: api.delete_pod(name, uid)))
     except ApiError as error:
         if is_another(error):
             return False

@@ -27,6 +27,8 @@ ACKNOWLEDGED_AT: Final = f"{_DOMAIN}/acknowledged-at"
 #: Annotation, written before a pod is deleted that never started or whose node is lost: the reason, and the details.
 ENDED_BECAUSE: Final = f"{_DOMAIN}/ended-because"
 ENDED_MESSAGE: Final = f"{_DOMAIN}/ended-message"
+#: Annotation, written before a pod is deleted whose program has ended while something else in it runs on.
+OUTLIVED: Final = f"{_DOMAIN}/outlived"
 #: Annotation: whoever deleted the pod does not need its outcome.
 DISCARDED: Final = f"{_DOMAIN}/discarded"
 

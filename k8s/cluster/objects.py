@@ -99,6 +99,7 @@ class Status(Wire):
     start_time: datetime | None = None
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class ConfigMapSource(Wire):
@@ -171,6 +172,29 @@ class BareList(Wire):
 
     metadata: ListMetadata
     items: tuple[Bare, ...] | None = None
+
+
+class PodNews(Wire):
+    """What somebody in the cluster did for a pod, or failed to: the API's Event."""
+
+    metadata: Metadata
+    reason: str = ""
+    message: str = ""
+    count: int | None = None
+    last_timestamp: datetime | None = None
+    event_time: datetime | None = None
+
+    @property
+    def at(self) -> datetime:
+        """When it was last said."""
+        return self.last_timestamp or self.event_time or self.metadata.creation_timestamp
+
+
+class PodNewsList(Wire):
+    """A page of those."""
+
+    metadata: ListMetadata
+    items: tuple[PodNews, ...] | None = None
 
 
 class ApiStatus(Wire):

@@ -1,9 +1,10 @@
 """From a pod as the API server shows it to what the rest of Bandmaster knows about it. Pure.
 
 In the flow: `get`, `list` and the watch turn every pod they see into a ``Sight``. A pod has ended when its program is
-known not to run any more, and not before: its slot goes to the next one then. What the API says about that depends on
-the release: an old kubelet reports a pod that ran too long as Failed while its program still has its grace period,
-and never says when that is over. Such an end is *uncertain*, and confirmed by the end of the log (`logs.py`).
+known not to run any more, nor another container beside it, and not before: its slot goes to the next one then. What the
+API says about that depends on the release, and is *uncertain* in two cases, which `tails.py` confirms. An old kubelet
+reports a pod that ran too long as Failed while its program still has its grace period, and never says when that is
+over. And a pod that is deleted at once while it starts counts as gone to the API, though its program may run yet.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from ..phases import PodPhase, Reason
 from ..pods import PodOutcome, PodStatus
 from . import labels
 from .objects import Pod
-from .reasons import container_state, exit_code, vanished, why_ended, why_not_started
+from .reasons import container_state, exit_code, is_collected, others_run, vanished, why_ended, why_not_started
 
 _NEVER = 0.0  #: the time stamp of what never happened
 _MESSAGE_MAX_CHARS = 1_000
@@ -73,22 +74,17 @@ def deletion_asked_at(pod: Pod) -> float | None:
 
 
 def _has_ended(pod: Pod) -> bool | None:
-    """None: it has not. False: the API says so, but the program may still be in its grace period."""
+    """None: it has not. False: the API says so, but the program may still run, or begin to."""
     state = container_state(pod)
     if state.terminated is not None or vanished(pod):
-        return True
-    given_up = pod.metadata.annotations.get(labels.ENDED_BECAUSE) == Reason.NODE_LOST
-    if given_up and pod.deleting and pod.metadata.deletion_grace_period_seconds == 0:
-        return True  # its node was not waited for any more: nobody will ever know better
-    over = pod.status.phase in ("Succeeded", "Failed")
+        return None if others_run(pod) else True
+    if pod.status.phase in ("Succeeded", "Failed"):
+        return not pod.spec.node_name or is_collected(pod)
     if not pod.spec.node_name:
         # It is never bound to a node once it is being deleted, and then gone.
-        return True if pod.deleting or over else None
-    if over:
-        return False
-    # Without a grace period left: its kubelet has confirmed that nothing of it runs.
-    confirmed = pod.deleting and pod.metadata.deletion_grace_period_seconds == 0
-    return True if confirmed and state.running is None else None
+        return True if pod.deleting else None
+    at_once = pod.deleting and pod.metadata.deletion_grace_period_seconds == 0
+    return False if at_once and state.running is None else None
 
 
 def _outcome(pod: Pod) -> PodOutcome:
@@ -98,8 +94,9 @@ def _outcome(pod: Pod) -> PodOutcome:
     started_at = None if program is None else _seconds(program.started_at)
     ended_at = _ended_at(pod)
     asked_at = deletion_asked_at(pod)
-    # In the same second, the deletion was most likely the cause.
-    reason = why_ended(pod, stopped_by_deletion=asked_at is not None and ended_at >= asked_at)
+    # In the same second, the deletion was most likely the cause, unless only what ran beside it was to be ended.
+    outlived = labels.OUTLIVED in pod.metadata.annotations
+    reason = why_ended(pod, stopped_by_deletion=asked_at is not None and ended_at >= asked_at and not outlived)
     return PodOutcome(
         exit_code=None if terminated is None else exit_code(terminated),
         signal=None,  # the API adds it to 128, as a shell does

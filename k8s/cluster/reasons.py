@@ -9,7 +9,7 @@ from typing import Final
 
 from ..phases import Reason
 from . import labels
-from .objects import Condition, ContainerState, Pod, Terminated
+from .objects import Condition, ContainerState, Pod, Terminated, Waiting
 
 #: `status.reason`: who ended the whole pod.
 _OF_POD: Final = {
@@ -80,6 +80,32 @@ def vanished(pod: Pod) -> bool:
     return False
 
 
+def others_run(pod: Pod) -> bool:
+    """Whether something beside the program runs, or will: a container that somebody injected keeps its pod's room."""
+    if pod.status.phase in ("Succeeded", "Failed"):
+        return False
+    at_once = pod.deleting and pod.metadata.deletion_grace_period_seconds == 0
+    statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
+    others = [each.state for each in statuses if each.name != labels.CONTAINER]
+    return any(state.running is not None or (state.waiting is not None and not at_once) for state in others)
+
+
+def is_outlived(pod: Pod) -> bool:
+    """Whether the program has ended, and the pod goes on until somebody ends it.
+
+    Sidecars that are init containers are not meant: their kubelet ends them with the others.
+    """
+    others = [each.state for each in pod.status.container_statuses if each.name != labels.CONTAINER]
+    goes_on = any(state.terminated is None for state in others)
+    return container_state(pod).terminated is not None and goes_on and others_run(pod)
+
+
+def is_collected(pod: Pod) -> bool:
+    """Whether the cluster's collector failed the pod: its node is no more."""
+    disruption = _disruption(pod)
+    return pod.status.phase == "Failed" and disruption is not None and disruption.reason == "DeletionByPodGC"
+
+
 def why_ended(pod: Pod, *, stopped_by_deletion: bool) -> Reason:
     """Why a pod that has ended did so.
 
@@ -91,13 +117,16 @@ def why_ended(pod: Pod, *, stopped_by_deletion: bool) -> Reason:
     said = pod.metadata.annotations.get(labels.ENDED_BECAUSE)
     if stopped_by_deletion and said in set(Reason):
         return Reason(said)
+    disruption = _disruption(pod)
+    ended_before = disruption is not None and terminated is not None and _is_before(terminated, disruption)
     by_pod = _by_pod(pod)
-    if by_pod is not None:
+    if by_pod is not None and not ended_before:
         return by_pod
     if terminated is not None and terminated.reason == Reason.OOM_KILLED:
         return Reason.OOM_KILLED
-    disruption = _disruption(pod)
-    if disruption is not None and (terminated is None or terminated.exit_code != 0):
+    # Whoever exits with 0 because it was asked to stop has most likely not done its work.
+    by_itself = terminated is not None and terminated.exit_code == 0 and not stopped_by_deletion
+    if disruption is not None and not ended_before and not by_itself:
         return _OF_DISRUPTION.get(disruption.reason, Reason.EVICTED)
     if terminated is not None and terminated.reason in _START_ERRORS:
         return Reason.START_ERROR
@@ -123,12 +152,20 @@ def why_not_started(pod: Pod) -> tuple[Reason, str]:
 def node_silent_since(pod: Pod) -> float | None:
     """Since when the program's node is out of reach, unix seconds. None: it is not.
 
-    A program without probes is ready as long as it runs; the node controller alone says otherwise.
+    A program without probes is ready as long as it runs; the node controller alone says otherwise, and gives no reason,
+    as the kubelet does of a container that is just ending.
     """
     ready = next((each for each in pod.status.conditions if each.type == "Ready"), None)
     if container_state(pod).running is None or ready is None or ready.status == "True":
         return None
+    if ready.reason == "ContainersNotReady":
+        return None
     return None if ready.last_transition_time is None else ready.last_transition_time.timestamp()
+
+
+def is_failure(waiting: Waiting) -> bool:
+    """Whether a container waits because a try to start it failed, and not because one is under way."""
+    return waiting.reason in _OF_WAITING
 
 
 def never_starts(pod: Pod) -> bool:
@@ -165,6 +202,11 @@ def _by_pod(pod: Pod) -> Reason | None:
     if found is None and state.terminated is None and state.running is None:
         return Reason.CREATE_CONTAINER_CONFIG_ERROR  # the node refuses such pods
     return found
+
+
+def _is_before(terminated: Terminated, disruption: Condition) -> bool:
+    ended_at, began_at = terminated.finished_at, disruption.last_transition_time
+    return ended_at is not None and began_at is not None and ended_at < began_at
 
 
 def _disruption(pod: Pod) -> Condition | None:

@@ -3,6 +3,7 @@
 In the flow: the watch, `get` and `list` complete every outcome here before anybody else sees it. The API has no way to
 ask for the last bytes, only for lines, so a few lines are streamed through a buffer of fixed size, more if they were
 short. A log that is followed ends when the kubelet finds the container stopped: that is what confirms an uncertain end.
+Of a pod that was deleted at once while it started, its kubelet has to say, some time later, that there is no container.
 Tails are remembered by UID for a while, since the same end is usually looked at twice or thrice by one process.
 """
 
@@ -17,9 +18,11 @@ from ..pods import PodStatus
 from .bytestream import without_runtime_error
 from .client import ClusterApi
 from .faults import ApiError, Fault
+from .news import is_pulling, read_news
 from .objects import Pod
-from .outcome import Sight
+from .outcome import Sight, deletion_asked_at
 from .patience import Patience
+from .reasons import container_state, is_failure
 
 log = Logger(__name__)
 
@@ -33,6 +36,10 @@ _READ_WITHIN_SECONDS: Final = 3.0
 _KILL_SLACK_SECONDS: Final = 5.0
 #: An uncertain end that its node does not confirm is believed after so long.
 _BELIEVED_AFTER_SECONDS: Final = 60.0
+#: A kubelet that was told of a deletion has started its last container by then, and ended it.
+_NEVER_STARTED_SECONDS: Final = 30.0
+#: Nor does a pull take longer, where nobody may read whether one is under way.
+_LONGEST_PULL_SECONDS: Final = 300.0
 _REMEMBERED: Final = 512
 #: More pods than that are not deleted at one moment; their watcher follows the others' logs.
 _COMPANIONS: Final = 16
@@ -136,6 +143,8 @@ class Tails:
         """None: it could not be confirmed that the program does not run any more."""
         if not sight.pod.spec.node_name or (sight.certain and not sight.has_log):
             return Tail()
+        if not sight.certain and not sight.has_log and self._may_start(sight):
+            return None
         patience = Patience(_READ_WITHIN_SECONDS)
         while True:
             try:
@@ -143,11 +152,26 @@ class Tails:
             except ApiError as error:
                 if error.fault in (Fault.REJECTED, Fault.NOT_FOUND):
                     return Tail()  # its node has no such container (any more)
-                if (sight.certain or self._is_believed(sight)) and not patience.wait(error):
+                believed = sight.certain or (sight.has_log and self._is_believed(sight))
+                if believed and not patience.wait(error):
                     log.warning("log_not_read", pod=sight.pod.name, error=str(error))
                     return Tail(f"[bandmaster: its log could not be read: {error}]\n")
                 if not sight.certain:
                     return None
+
+    def _may_start(self, sight: Sight) -> bool:
+        """Whether a pod that was deleted at once may be started by a kubelet that was about to do so."""
+        asked_at = deletion_asked_at(sight.pod)
+        if asked_at is None or sight.pod.status.phase == "Failed":
+            return False  # its node refused it, or gave it up
+        since_seconds = self._api.clock.now() - asked_at
+        if since_seconds < _NEVER_STARTED_SECONDS:
+            return True
+        waiting = container_state(sight.pod).waiting
+        if waiting is not None and is_failure(waiting):
+            return False
+        news = read_news(self._api, sight.pod.uid)
+        return since_seconds < _LONGEST_PULL_SECONDS if news is None else is_pulling(news)
 
     def _is_believed(self, sight: Sight) -> bool:
         outcome = sight.status.outcome

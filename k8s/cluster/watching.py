@@ -21,12 +21,13 @@ from ..pods import ChangeKind, PodChange, PodStatus
 from . import labels
 from .cleanup import Cleanup
 from .client import ClusterApi
-from .deleting import give_up, release_finalizer
+from .deleting import end_others, give_up, release_finalizer
 from .faults import ApiError
 from .objects import Pod
 from .outcome import Sight, look, started
 from .overdue import Overdue, overdue
 from .patience import patiently
+from .reasons import is_outlived
 from .stream import Left, Listed, PodStream, Seen
 from .tails import Tails
 
@@ -68,7 +69,7 @@ class Watching:
         self._accompanied: set[str] = set()
         self._left_meanwhile: dict[str, Left] = {}
         self._due: dict[str, tuple[Pod, Overdue]] = {}
-        self._given_up: set[tuple[str, bool]] = set()
+        self._given_up: set[str] = set()
         self._look_again: dict[str, tuple[float, Pod]] = {}
         self._let_go: dict[str, tuple[float, Pod]] = {}
         self._readers = ThreadPoolExecutor(_READERS, "pod-tails")
@@ -133,9 +134,9 @@ class Watching:
         elif due is not None:
             self._due[pod.uid] = (pod, due)
         if sight.status.outcome is None:
-            if pod.deleting and started(pod) and pod.uid not in self._accompanied:
+            if pod.uid not in self._accompanied and (is_outlived(pod) or (pod.deleting and started(pod))):
                 self._accompanied.add(pod.uid)
-                self._beside(self._tails.accompany, pod)
+                self._beside(self._tails.accompany if pod.deleting else self._end_others, pod)
             yield from self._show(sight.status)
         elif sight.status.acknowledged or self._tails.is_known(pod):
             yield from self._complete(sight, self._tails.complete(sight))
@@ -212,9 +213,14 @@ class Watching:
 
     def _give_up(self, pod: Pod, due: Overdue) -> None:
         # Whatever changes about the pod shows it again; once in a window is enough.
-        if (pod.uid, due.force) not in self._given_up:
-            self._given_up.add((pod.uid, due.force))
+        if pod.uid not in self._given_up:
+            self._given_up.add(pod.uid)
             self._beside(give_up, self._api, pod, due)
+
+    def _end_others(self, pod: Pod) -> None:
+        # Its last words first: some kubelets throw them away with the pod.
+        self._tails.accompany(pod)
+        end_others(self._api, pod)
 
     def _beside(self, task: Callable[..., object], *arguments: object) -> None:
         self._confirmers.submit(task, *arguments).add_done_callback(_log_failure)

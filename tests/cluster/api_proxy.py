@@ -11,6 +11,7 @@ import json
 import re
 import ssl
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,6 +36,7 @@ class Fault:
         lose_reply: Forward, then cut the connection instead of answering.
         keep_reply: Forward, then neither answer nor close.
         until: Forward only when this is set.
+        change: Forward what this makes of the body, as a mutating webhook does.
         fall_silent: Forward, pass on what comes until `silence` is set, then nothing, without closing.
         times: For how many requests.
     """
@@ -47,6 +49,7 @@ class Fault:
     lose_reply: bool = False
     keep_reply: bool = False
     until: threading.Event | None = None
+    change: Callable[[bytes], bytes] | None = None
     fall_silent: bool = False
     times: int = 1_000_000
     hits: int = 0
@@ -150,6 +153,8 @@ class ApiProxy:
             return
         if fault is not None and fault.until is not None:
             fault.until.wait(60)
+        if fault is not None and fault.change is not None:
+            body = fault.change(body)
         upstream = self._connect()
         try:
             headers = {name: value for name, value in handler.headers.items() if name.lower() not in HOP_BY_HOP}

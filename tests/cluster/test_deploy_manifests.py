@@ -38,6 +38,7 @@ MAY = {
     "pods": {"create", "get", "list", "watch", "delete", "patch"},
     "pods/log": {"get"},
     "configmaps": {"create", "list", "delete"},
+    "events": {"list"},
 }
 
 

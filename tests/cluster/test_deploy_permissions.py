@@ -19,6 +19,7 @@ MAY = {
     ("", "pods"): {"create", "get", "list", "watch", "delete", "patch"},
     ("", "pods/log"): {"get"},
     ("", "configmaps"): {"create", "list", "delete"},
+    ("", "events"): {"list"},
 }
 VERBS = ("create", "get", "list", "watch", "update", "patch", "delete", "deletecollection", "escalate", "bind")
 RESOURCES = (
@@ -33,7 +34,6 @@ RESOURCES = (
     ("", "serviceaccounts"),
     ("", "serviceaccounts/token"),
     ("", "services"),
-    ("", "events"),
     ("", "namespaces"),
     ("", "nodes"),
     ("", "persistentvolumeclaims"),

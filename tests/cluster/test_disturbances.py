@@ -7,12 +7,14 @@ from admin import Admin
 from components import Components, components_or_skip
 from installation import LIMIT, LONG_LEASES, Installation
 from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec
+from programs import Programs
 from watcher import Watcher
 
 from bandmaster.k8s.pods import Pods, Reason
 from bandmaster.scheduler.states import State
 from waiting import wait_until
 
+ENDED_BECAUSE = "bandmaster.dev/ended-because"
 WINDOW_SECONDS = 2.5
 """Of a watch under LONG_LEASES."""
 
@@ -61,22 +63,46 @@ def test_an_execution_that_ends_while_the_kubelet_is_stopped_holds_its_slot_unti
     installation.wait_until_settled()
 
 
-def test_an_execution_whose_node_is_lost_runs_again_when_there_is_one(
-    components: Components, installation: Installation
+def test_an_execution_whose_node_is_lost_holds_its_slot_until_the_node_is_back_and_runs_again_then(
+    components: Components, installation: Installation, admin: Admin, namespace: str
 ) -> None:
     installation.worker(leases=LONG_LEASES, node_lost_seconds=1)
     execution_id = installation.submit("[ $EXECUTION_ATTEMPT = 2 ] && echo again && exit; sleep 1000")
-    installation.wait_for_pod(execution_id)
-    with components.stopped("kubelet"):
-        # 40 s until the node counts as lost.
-        wait_until(
-            lambda: installation.meta(execution_id)["attempt"] == "2", timeout_seconds=240, what="the second attempt"
-        )
-    installation.wait_until_all([execution_id])
+    name = installation.wait_for_pod(execution_id)
+    with Programs() as programs:
+        programs.expect(execution_id)
+        with components.stopped("kubelet"):
+            # 40 s until the node counts as lost.
+            wait_until(
+                lambda: (admin.pod(namespace, name) or {})["metadata"].get("annotations", {}).get(ENDED_BECAUSE),
+                timeout_seconds=240,
+                what="the pod given up",
+            )
+            time.sleep(2 * WINDOW_SECONDS)  # it was looked at since
+            assert installation.state(execution_id) is State.POD
+            assert programs.now(), "for it runs on"
+        installation.wait_until_all([execution_id])
     assert installation.state(execution_id) is State.COMPLETED
     assert installation.result(execution_id)["output_tail"] == "again\n"
     assert installation.meta(execution_id)["infrastructure"] == "1"
     installation.wait_until_settled()
+
+
+def test_the_slot_of_a_pod_whose_node_never_comes_back_is_freed_by_hand(
+    components: Components, installation: Installation, admin: Admin, namespace: str
+) -> None:
+    installation.queue.controls.change_setting("max_concurrent_executions", 1)
+    installation.worker(leases=LONG_LEASES, node_lost_seconds=1)
+    execution_id = installation.submit("[ $EXECUTION_ATTEMPT = 2 ] || sleep 1000")
+    name = installation.wait_for_pod(execution_id)
+    with components.stopped("kubelet"):
+        admin.delete(namespace, name, grace_period_seconds=0)
+        time.sleep(2 * WINDOW_SECONDS)  # it was looked at since
+        assert installation.state(execution_id) is State.POD
+        admin.strip(namespace, name)
+        wait_until(lambda: installation.meta(execution_id)["attempt"] == "2", timeout_seconds=60, what="a new attempt")
+    installation.wait_until_all([execution_id])
+    assert installation.state(execution_id) is State.COMPLETED
 
 
 def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
@@ -93,8 +119,8 @@ def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
         assert watcher.end(late.name).output_tail == "late\n"
 
 
-def test_a_pod_whose_node_is_lost_is_given_up_and_its_end_is_the_clusters_fault(
-    components: Components, connect_with: Connect, spec: MakeSpec
+def test_a_pod_whose_node_is_lost_ends_when_that_is_back_and_its_end_is_the_clusters_fault(
+    components: Components, connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
 ) -> None:
     pods = connect_with(node_lost_seconds=1)
     created = pods.create(spec("sleep 1000", timeout_seconds=1000))
@@ -102,9 +128,15 @@ def test_a_pod_whose_node_is_lost_is_given_up_and_its_end_is_the_clusters_fault(
         watcher.wait_running(created.name)
         with components.stopped("kubelet"):
             # 40 s until the node counts as lost, then its pods are evicted, and nobody confirms that they are gone.
-            outcome = watcher.end(created.name, timeout_seconds=240)
-            watcher.wait_gone(created.name)
-            assert pods.get(created.name) is None
+            wait_until(
+                lambda: (
+                    (admin.pod(namespace, created.name) or {})["metadata"].get("annotations", {}).get(ENDED_BECAUSE)
+                ),
+                timeout_seconds=240,
+                what="the pod given up",
+            )
+            assert watcher.ends(created.name) == []
+        outcome = watcher.end(created.name)
+        watcher.wait_gone(created.name)
     assert outcome.reason is Reason.NODE_LOST
     assert outcome.reason.infrastructure
-    assert outcome.exit_code is None

@@ -1,5 +1,8 @@
 """Pods whose end is the cluster's fault: tried again under a new attempt, no try used up, as often as is allowed."""
 
+from datetime import UTC, datetime
+
+import pytest
 from admin import Admin
 from installation import Installation
 
@@ -8,14 +11,18 @@ from bandmaster.scheduler.states import State
 BOUND = 2
 
 
-def test_a_preempted_pod_is_tried_again_under_a_new_attempt(
-    installation: Installation, admin: Admin, namespace: str
+@pytest.mark.parametrize("exit_code", [0, 1])
+def test_a_preempted_pod_is_tried_again_under_a_new_attempt_whatever_it_says(
+    installation: Installation, admin: Admin, namespace: str, exit_code: int
 ) -> None:
     installation.worker()
-    execution_id = installation.submit("[ $EXECUTION_ATTEMPT = 2 ] && exit; trap 'exit 1' TERM; sleep 100 & wait")
+    line = f"[ $EXECUTION_ATTEMPT = 2 ] && exit; trap 'exit {exit_code}' TERM; while :; do sleep 0.1; done"
+    execution_id = installation.submit(line)
     name = installation.wait_for_pod(execution_id)
     # What the scheduler of later releases does.
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    condition["lastTransitionTime"] = now
     admin.patch_status(namespace, name, {"conditions": [condition]})
     admin.delete(namespace, name)
     installation.wait_until_all([execution_id])

@@ -3,16 +3,18 @@
 from datetime import UTC, datetime
 
 import pytest
-from recorded_pods import EXITED, KILLED, STOPPED, later, recorded, recorded_json
+from recorded_pods import EXITED, KILLED, STOPPED, Json, later, recorded, recorded_json
 
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.cluster import labels
 from bandmaster.k8s.cluster.objects import Pod
 from bandmaster.k8s.cluster.outcome import Sight, look
-from bandmaster.k8s.cluster.overdue import KUBELET_SLACK_SECONDS, overdue
+from bandmaster.k8s.cluster.overdue import overdue
 from bandmaster.k8s.pods import PodOutcome, PodPhase, Reason
 
 SETTINGS = KubernetesSettings(pending_deadline_seconds=300, node_lost_seconds=60)
+#: Than the disruption, by a second.
+EARLIER = {"finishedAt": "2026-11-21T05:08:49Z"}
 BEFORE_ITS_END, AFTER_ITS_END = "2026-11-21T05:08:50Z", "2026-11-21T05:10:00Z"
 
 
@@ -74,6 +76,15 @@ def test_an_end_on_an_old_cluster_has_its_reason_and_exit_code(
         (later(phase="Succeeded", terminated=EXITED, deleted_at=AFTER_ITS_END), Reason.COMPLETED),
         (later(phase="Succeeded", terminated=EXITED, deleted_at=BEFORE_ITS_END), Reason.DELETED),
         (later(phase="Succeeded", terminated=EXITED, disruption="EvictionByEvictionAPI"), Reason.COMPLETED),
+        (later(phase="Succeeded", terminated=EXITED, disruption="EvictionByEvictionAPI", deleted_at=BEFORE_ITS_END),
+         Reason.EVICTED),
+        (later(phase="Succeeded", terminated=EXITED, disruption="PreemptionByScheduler", deleted_at=BEFORE_ITS_END),
+         Reason.PREEMPTED),
+        (later(phase="Succeeded", terminated=EARLIER | EXITED, disruption="EvictionByEvictionAPI",
+               deleted_at=AFTER_ITS_END), Reason.COMPLETED),
+        (later(terminated=EARLIER | KILLED, disruption="EvictionByEvictionAPI", deleted_at=AFTER_ITS_END),
+         Reason.ERROR),
+        (later(reason="Evicted", terminated=EARLIER | EXITED, disruption="TerminationByKubelet"), Reason.COMPLETED),
         (later(), Reason.NODE_LOST),
     ],
 )  # fmt: skip
@@ -139,17 +150,28 @@ def test_a_pod_that_was_given_up_ends_with_the_reason_that_was_written_on_it() -
     assert found.output_tail == "[bandmaster: not started within 5 s]\n"
 
 
-def test_a_pod_whose_node_is_not_waited_for_any_more_has_ended_whatever_its_kubelet_said_last() -> None:
+def test_a_forced_deletion_ends_nothing_that_was_last_seen_to_run() -> None:
     asked = recorded("deleted-still-running", **{labels.ENDED_BECAUSE: "NodeLost"})
-    assert seen(asked).status.outcome is None
     forced = asked.model_copy(
         update={"metadata": asked.metadata.model_copy(update={"deletion_grace_period_seconds": 0})}
     )
-    found = outcome(forced)
-    assert (found.reason, found.exit_code) == (Reason.NODE_LOST, None)
+    for pod in (asked, forced):
+        assert seen(pod).status.outcome is None
+        assert overdue(pod, SETTINGS) is None, "nobody knows better than its node"
 
 
-def test_a_pod_that_runs_on_a_silent_node_is_overdue_first_politely_then_with_force() -> None:
+def test_a_forced_deletion_of_a_pod_that_starts_is_no_proof_that_it_does_not_run() -> None:
+    sight = seen(recorded("image-missing-deleted"))
+    assert sight.status.outcome is not None
+    assert not sight.certain
+
+
+def test_a_pod_that_the_collector_failed_has_ended_whatever_its_kubelet_said_last() -> None:
+    assert seen(later(disruption="DeletionByPodGC")).certain
+    assert not seen(later()).certain
+
+
+def test_a_pod_that_runs_on_a_silent_node_is_overdue_and_so_is_one_that_is_deleted_there() -> None:
     def silent(name: str) -> Pod:
         found = recorded_json(name)
         for condition in found["status"]["conditions"]:
@@ -157,16 +179,29 @@ def test_a_pod_that_runs_on_a_silent_node_is_overdue_first_politely_then_with_fo
                 condition |= {"status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}
         return Pod.model_validate(found)
 
-    asked = overdue(silent("running"), SETTINGS)
-    assert asked is not None
-    assert (asked.reason, asked.force) == (Reason.NODE_LOST, False)
-    assert asked.at == datetime(2026, 11, 21, 5, 21, tzinfo=UTC).timestamp()
-    pod = silent("deleted-still-running")
-    forced = overdue(pod, SETTINGS)
-    assert forced is not None
-    assert pod.metadata.deletion_timestamp is not None
-    assert (forced.reason, forced.force) == (Reason.NODE_LOST, True)
-    assert forced.at == pod.metadata.deletion_timestamp.timestamp() + 60
+    for name in ("running", "deleted-still-running"):
+        due = overdue(silent(name), SETTINGS)
+        assert due is not None
+        assert due.reason is Reason.NODE_LOST
+        assert due.at == datetime(2026, 11, 21, 5, 21, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize("of", ["containerStatuses", "initContainerStatuses"])
+@pytest.mark.parametrize("state", [{"running": {}}, {"waiting": {"reason": "ContainerCreating"}}])
+def test_a_pod_has_not_ended_while_another_container_runs_on_or_will(of: str, state: Json) -> None:
+    found = recorded_json("completed")
+    found["status"]["phase"] = "Running"
+    found["status"].setdefault(of, []).append({"name": "sidecar", "state": state})
+    assert seen(Pod.model_validate(found)).status.outcome is None
+    found["status"][of][-1]["state"] = {"terminated": {"exitCode": 137}}
+    assert outcome(Pod.model_validate(found)).reason is Reason.COMPLETED
+
+
+def test_a_program_whose_pod_outlived_it_has_ended_by_itself() -> None:
+    pod = later(phase="Failed", terminated=KILLED | {"exitCode": 3}, deleted_at=BEFORE_ITS_END)
+    assert outcome(pod).reason is Reason.DELETED
+    outlived = pod.metadata.model_copy(update={"annotations": pod.metadata.annotations | {labels.OUTLIVED: "true"}})
+    assert outcome(pod.model_copy(update={"metadata": outlived})).reason is Reason.ERROR
 
 
 def test_a_reason_written_on_a_pod_counts_only_once_it_is_being_deleted() -> None:
@@ -186,7 +221,7 @@ def test_a_pod_that_does_not_start_is_overdue_after_its_deadline(name: str, reas
     pod = recorded(name)
     due = overdue(pod, SETTINGS)
     assert due is not None
-    assert (due.reason, due.force) == (reason, False)
+    assert due.reason is reason
     assert due.at == pod.metadata.creation_timestamp.timestamp() + after
 
 
@@ -211,15 +246,6 @@ def test_a_pod_that_its_kubelet_never_mentions_is_the_nodes_loss() -> None:
     due = overdue(later(phase="Pending"), SETTINGS)
     assert due is not None
     assert due.reason is Reason.NODE_LOST
-
-
-def test_a_deletion_that_is_never_confirmed_is_overdue_with_force() -> None:
-    pod = recorded("deleted-still-running")
-    due = overdue(pod, SETTINGS)
-    assert due is not None
-    assert pod.metadata.deletion_timestamp is not None
-    assert (due.reason, due.force) == (Reason.NODE_LOST, True)
-    assert due.at == pod.metadata.deletion_timestamp.timestamp() + 60 + KUBELET_SLACK_SECONDS
 
 
 @pytest.mark.parametrize("name", ["running", "completed", "deadline-exceeded", "deleted-by-hand-unseen"])
