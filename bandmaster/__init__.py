@@ -7,8 +7,8 @@ A name is imported when it is asked for: this module is the first that any proce
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bandmaster.middleware import (
         Actor,
@@ -58,7 +58,7 @@ __all__ = [
     "current_grant",
 ]
 
-_MODULES: Final = {
+_MODULES = {
     "middleware": (
         "Actor",
         "ActorOptions",
@@ -84,7 +84,7 @@ _MODULES: Final = {
     "scheduler.queue": ("ExecutionQueueService",),
     "scheduler.states": ("State",),
 }
-_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:

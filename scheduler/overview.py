@@ -23,15 +23,16 @@ _USED: Final = "used:"
 
 @dataclass(frozen=True, slots=True)
 class GateLoad:
-    """A gate that is limited or paused, or a kind that is limited."""
+    """A gate that is limited or paused, a kind that is limited, or what else is paused: a lane, everything."""
 
     gate: str
-    """Or a kind, such as `tenant:*`."""
+    """Or a kind, such as `tenant:*`; or `lane:NAME` or `*`."""
     held: int | None
     """None for a kind: its gates are counted each."""
     limit: int | None
     waiting: int
-    """Executions that found it closed; one that has not come to the head of its lane has not looked yet."""
+    """Executions that found it closed; one that has not come to the head of its lane has not looked yet. Of a lane,
+    and of everything, all that wait."""
     paused: bool
     limited_by: str | None = None
     """Whose limit it is: its own name, or its kind's."""
@@ -90,10 +91,12 @@ class Overview(Reader):
         self._controls = Controls(scripts)
 
     def gates(self) -> list[GateLoad]:
-        """Every gate that is limited itself or paused, every kind that is limited, and each gate that the limit of its
-        kind keeps closed; the most blocked first."""
+        """Every gate that is limited itself or paused, every kind that is limited, each gate that the limit of its kind
+        keeps closed, and every lane that is paused, or everything; the most blocked first."""
         limits = self._controls.all_limits()
-        paused = {name for name in self._controls.paused() if name != EVERYTHING and not name.startswith(_LANE)}
+        all_paused = set(self._controls.paused())
+        stopped = {name for name in all_paused if name == EVERYTHING or name.startswith(_LANE)}
+        paused = all_paused - stopped
         names = limits.names()
         closed = self._closed([name for name in names if is_kind(name)])
         gates = sorted({name for name in names if not is_kind(name)} | paused | closed)
@@ -101,6 +104,7 @@ class Overview(Reader):
         for kind in filter(is_kind, names):
             waiting = sum(load.waiting for load in found if load.limited_by == kind)
             found.append(_load(kind, None, waiting, limits, paused))
+        found += self._stopped(stopped)
         return sorted(found, key=lambda one: (-one.waiting, one.room, one.gate))
 
     def limited(self, gates: list[str] | None = None) -> list[GateLoad]:
@@ -114,6 +118,17 @@ class Overview(Reader):
     def _all_loads(self, gates: list[str], limits: Limits, paused: set[str]) -> list[GateLoad]:
         pages = (gates[start : start + READ_A_TRIP] for start in range(0, len(gates), READ_A_TRIP))
         return [load for page in pages for load in self._loads(page, limits, paused)]
+
+    @repeated
+    def _stopped(self, names: set[str]) -> list[GateLoad]:
+        """What waits and what holds a slot under a pause of lanes or of everything."""
+        found: list[GateLoad] = []
+        for name in names:
+            lanes = self._names() if name == EVERYTHING else [name.removeprefix(_LANE)]
+            waiting = self._read([("ZCARD", self._keys.pending(lane)) for lane in lanes])
+            held = self._read([("SCARD", self._keys.active(lane)) for lane in lanes])
+            found.append(GateLoad(name, sum(held), None, sum(waiting), paused=True))
+        return found
 
     @repeated
     def _closed(self, kinds: list[str]) -> set[str]:

@@ -8,7 +8,7 @@
     diagnosis.py  why no server answers    streams.py  standard streams that may be closed or full
     finding.py    ids and their beginnings records.py  an execution as it is shown
     selecting.py  filters, asking first    failures.py arguments, exception, traceback
-    naming.py     slips in what is paused  completing.py  what a shell completes
+    naming.py     slips in what is paused  completing.py, bash.py  what a shell completes
 
     up.py ─ folder.py ─ processes.py    submit.py ─ requests.py ─ waiting.py    status.py  listing.py  show.py  logs.py
     cancel.py (priority)      controls.py (pause, resume, setting)   limits.py ─ occupancy.py (gates, workers)
@@ -17,17 +17,27 @@
 Commands read and change the queue through ``ExecutionQueueService`` only; nothing here is needed for it to run.
 """
 
+# Nothing that takes a while is imported before Ctrl-C is seen to, `typing` included: Python would show a traceback.
 import signal
 import sys
 from importlib import import_module
-from typing import NoReturn
+
+INTERRUPTED = 130
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
-def main() -> NoReturn:
-    """The command ``bandmaster``. All that it needs is imported here: meanwhile Ctrl-C ends it, and says nothing."""
+def main() -> "NoReturn":
+    """The command ``bandmaster``. Before it has begun and once it is done, Ctrl-C ends it, and says nothing."""
     interrupted = signal.getsignal(signal.SIGINT)
-    if interrupted is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    quiet = signal.SIG_DFL if interrupted is signal.default_int_handler else interrupted
+    signal.signal(signal.SIGINT, quiet)
     app = import_module("bandmaster.cli.app")
-    signal.signal(signal.SIGINT, interrupted)
-    sys.exit(app.main())
+    try:
+        signal.signal(signal.SIGINT, interrupted)
+        code = app.main()
+        signal.signal(signal.SIGINT, quiet)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)

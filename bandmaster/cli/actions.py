@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.completing import complete_action
 from bandmaster.cli.exits import Exit
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
@@ -21,7 +22,12 @@ _CODES: Final = {Dropped.DROPPED: Exit.OK, Dropped.IN_USE: Exit.FAILED, Dropped.
 def actions(
     dropped: Annotated[
         list[str] | None,
-        typer.Option("--drop", metavar="ACTION", help="Forget what was counted of one that nobody uses; repeatable."),
+        typer.Option(
+            "--drop",
+            metavar="ACTION",
+            help="Forget what was counted of one that nobody uses; repeatable.",
+            autocompletion=complete_action,
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,

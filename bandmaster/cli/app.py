@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.actions import actions
+from bandmaster.cli.bash import asked_by_bash, complete
 from bandmaster.cli.cancel import cancel, priority
 from bandmaster.cli.changes import changes
 from bandmaster.cli.controls import pause, resume, setting
@@ -124,6 +125,8 @@ def main() -> int:
     """Run the command line of this process; its exit code."""
     open_streams()
     try:
+        if asked_by_bash():
+            return complete(lambda: run(sys.argv[1:]))
         return run(sys.argv[1:])
     except StreamLost as lost:
         # It could not even be said what went wrong.

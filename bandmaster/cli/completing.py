@@ -1,4 +1,4 @@
-"""What a shell completes beside commands and options: states, priorities, settings and ids.
+"""What a shell completes beside commands and options: states, priorities, settings, ids, and names of all kinds.
 
 In the flow: the shell runs the command with what was typed so far; Typer calls these. Whatever goes wrong completes
 nothing: a message would be written into somebody's line.
@@ -12,8 +12,13 @@ import typer
 
 from bandmaster.cli.exits import EXPECTED
 from bandmaster.cli.finding import known_ids
-from bandmaster.cli.opening import Opened, opened
+from bandmaster.cli.naming import used_names
+from bandmaster.cli.opening import Opened, opened_on
+from bandmaster.configs.settings import load_settings
+from bandmaster.scheduler.connection import connect
+from bandmaster.scheduler.limits import EVERYTHING
 from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 
 COMPLETED_IDS: Final = 100
@@ -40,9 +45,29 @@ def complete_dead(incomplete: str) -> list[str]:
     return _asked(lambda bandmaster: _begin(incomplete, bandmaster.queue.views.dead(COMPLETED_IDS)))
 
 
+def complete_name(incomplete: str) -> list[str]:
+    """What can be paused: gates, actions, users, lanes."""
+    return _asked(lambda bandmaster: _begin(incomplete, sorted(_known_names(bandmaster.queue))))
+
+
 def complete_gate(incomplete: str) -> list[str]:
-    """Gates that are limited or paused."""
-    return _asked(lambda bandmaster: _begin(incomplete, (each.gate for each in bandmaster.queue.overview.gates())))
+    """What can be limited: the same without lanes, and kinds."""
+    return [name for name in complete_name(incomplete) if not name.startswith("lane:")]
+
+
+def complete_lane(incomplete: str) -> list[str]:
+    """Lanes."""
+    return _named("lane:", incomplete)
+
+
+def complete_action(incomplete: str) -> list[str]:
+    """Actions."""
+    return _named("action:", incomplete)
+
+
+def complete_user(incomplete: str) -> list[str]:
+    """Users."""
+    return _named("user:", incomplete)
 
 
 def complete_setting(incomplete: str) -> list[str]:
@@ -55,10 +80,22 @@ def _begin(incomplete: str, known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(islice(found, COMPLETED_IDS)))
 
 
+def _known_names(queue: ExecutionQueueService) -> set[str]:
+    """What was used, and what is limited or paused."""
+    return (used_names(queue) | {each.gate for each in queue.overview.gates()}) - {EVERYTHING}
+
+
+def _named(kind: str, incomplete: str) -> list[str]:
+    names = (name.removeprefix(kind) for name in complete_name(kind + incomplete))
+    return [name for name in names if name != "*"]
+
+
 def _asked(read: Callable[[Opened], list[str]]) -> list[str]:
     try:
-        with opened(wait_seconds=0) as bandmaster:
-            return read(bandmaster)
+        # Without a log and without a wait: nothing may be written here, and somebody waits for it.
+        settings = load_settings()
+        with connect(settings, wait_seconds=0, name="bandmaster-cli") as client:
+            return read(opened_on(settings, client))
     except EXPECTED:
         return []
 

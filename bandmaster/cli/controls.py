@@ -8,9 +8,9 @@ from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.completing import complete_gate, complete_setting
+from bandmaster.cli.completing import complete_lane, complete_name, complete_setting
 from bandmaster.cli.naming import unused_name
-from bandmaster.cli.occupancy import NO_LIMIT
+from bandmaster.cli.occupancy import NO_LIMIT, named
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import note, say, say_facts, say_json
 from bandmaster.scheduler.controls import BOUNDS, check_bound, check_pausable
@@ -23,7 +23,7 @@ DEFAULT: Final = "default"
 Name = Annotated[
     str,
     typer.Argument(
-        metavar="NAME", help="action:X, user:Y, a gate, lane:NAME; none: everything.", autocompletion=complete_gate
+        metavar="NAME", help="action:X, user:Y, a gate, lane:NAME; none: everything.", autocompletion=complete_name
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -51,7 +51,7 @@ def pause(name: Name = EVERYTHING, as_json: Json = False) -> None:
     if as_json:
         say_json({"paused": name, "changed": changed})
     else:
-        say(f"{_named(name)} {'paused' if changed else 'was paused already'}")
+        say(f"{named(name)} {'paused' if changed else 'was paused already'}")
 
 
 def resume(name: Name = EVERYTHING, as_json: Json = False) -> None:
@@ -69,9 +69,9 @@ def resume(name: Name = EVERYTHING, as_json: Json = False) -> None:
     if as_json:
         say_json({"resumed": name, "changed": changed, "paused": still})
     else:
-        say(f"{_named(name)} {'resumed' if changed else 'was not paused'}")
+        say(f"{named(name)} {'resumed' if changed else 'was not paused'}")
         if still:
-            say(f"still paused: {', '.join(map(_named, still))}")
+            say(f"still paused: {', '.join(map(named, still))}")
 
 
 def setting(
@@ -80,7 +80,10 @@ def setting(
     ] = None,
     value: Annotated[str | None, typer.Argument(metavar="VALUE", help="Its new value, or default.")] = None,
     lane: Annotated[
-        str | None, typer.Option("--lane", "-l", help="Of this lane: its bounds; none: of lane executions.")
+        str | None,
+        typer.Option(
+            *("--lane", "-l"), help="Of this lane: its bounds; none: of lane executions.", autocompletion=complete_lane
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -130,10 +133,6 @@ def whole(value: float | None) -> int | None:
 def shown_value(value: float | None) -> str:
     """A setting's value for people."""
     return NO_LIMIT if value is None else str(int(value))
-
-
-def _named(name: str) -> str:
-    return "everything" if name == EVERYTHING else name
 
 
 def _whole(text: str, name: str) -> int:

@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
+from bandmaster.cli.opening import settings_of_command
 from bandmaster.cli.screen import notes, output, say_json
-from bandmaster.configs.logging import configure_logging
-from bandmaster.configs.settings import load_settings
 from bandmaster.demo.checks import Claim
 from bandmaster.demo.plan import ExamplesMissing
 from bandmaster.demo.play import perform
@@ -24,8 +23,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="The claims as one JSON document.")] = False,
 ) -> int:
     """Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."""
-    settings = load_settings()
-    configure_logging(settings.logging)
+    settings = settings_of_command()
     folder = settings.paths.absolute / "demo"
     try:
         claims = perform(examples, folder, notes() if as_json else output())

@@ -12,7 +12,7 @@ import typer
 from bandmaster.cli.completing import complete_gate
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.naming import unused_name
-from bandmaster.cli.occupancy import NO_LIMIT, limit_json, note_of
+from bandmaster.cli.occupancy import NO_LIMIT, limit_json, limit_of, note_of
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.scheduler.errors import InvalidRequest, shown
@@ -74,7 +74,7 @@ def limit(
             ],
             [
                 (
-                    *(each.gate, NO_LIMIT if each.limit is None else str(each.limit)),
+                    *(each.gate, limit_of(each)),
                     *("" if each.held is None else str(each.held), note_of(each)),
                 )
                 for each in loads[:lines]

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.completing import GROUPS, complete_state
+from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.opening import opened
 from bandmaster.cli.records import Record
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
@@ -29,8 +29,10 @@ def list_executions(
             autocompletion=complete_state,
         ),
     ] = None,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Only this user's.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only of this action.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="Only this user's.", autocompletion=complete_user)
+    ] = None,
+    action: Annotated[str | None, typer.Option(help="Only of this action.", autocompletion=complete_action)] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many of each kind.")
     ] = 20,

@@ -19,6 +19,7 @@ from bandmaster.cli.finding import find_id
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.records import Record, read_records, read_result
 from bandmaster.cli.screen import escaped_lines, note, say_json
+from bandmaster.configs.errors import SettingsError
 from bandmaster.k8s.errors import PodError
 from bandmaster.k8s.pods import Pods, pod_name
 from bandmaster.scheduler.errors import UnknownExecution
@@ -108,7 +109,7 @@ class _Writer:
 def _pods_of(bandmaster: Opened) -> Pods | None:
     try:
         return bandmaster.pods()
-    except PodError as error:
+    except (PodError, SettingsError) as error:
         note(f"only what is stored can be shown: {error}")
         return None
 

@@ -15,17 +15,25 @@ def unused_name(queue: ExecutionQueueService, name: str) -> str | None:
     """A sentence if nothing was ever counted under this name; says what is like it."""
     if name == EVERYTHING or queue.overview.is_known(name):
         return None
-    used = _used_names(queue)
+    used = used_names(queue)
     if name in used:
         return None
     close = get_close_matches(name, used, n=1)
     meant = f"; did you mean {close[0]}?" if close else ""
-    what = "no worker has asked for" if name.startswith("lane:") else "no execution has passed"
-    return f"{what} {name} so far: it holds for what comes{meant}"
+    if name.startswith("lane:"):
+        what = f"no worker has asked for {name} so far"
+    elif name.startswith("action:"):
+        what = f"no execution has passed {name} so far"
+    else:
+        # Of gates and users nothing is kept for ever.
+        what = f"nothing waits or runs under {name}, nor has in the latest {JOURNAL_TAIL:,} transitions"
+    return f"{what}: it holds for what comes{meant}"
 
 
-def _used_names(queue: ExecutionQueueService) -> set[str]:
+def used_names(queue: ExecutionQueueService) -> set[str]:
+    """What can be paused or limited and was used, as far as that is kept: lanes, actions, the latest of the journal."""
     names = {f"lane:{each.lane}" for each in queue.overview.lanes()}
+    names |= {f"action:{each.action}" for each in queue.overview.actions()}
     for entry in queue.views.journal(newest_first=True, limit=JOURNAL_TAIL):
         names |= {f"{kind}:{entry.fields[kind]}" for kind in ("action", "user", "lane") if entry.fields.get(kind)}
         names |= set(entry.fields.get("gates", "").splitlines())

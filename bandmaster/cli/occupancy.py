@@ -10,6 +10,7 @@ import typer
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.times import show_duration
+from bandmaster.scheduler.limits import EVERYTHING
 from bandmaster.scheduler.overview import GateLoad, LaneLoad
 
 NO_LIMIT: Final = "none"
@@ -24,7 +25,8 @@ def gates(
 
     Those that are limited or paused, kinds that are limited, and what the
     limit of its kind keeps closed: how many hold each, its limit, and how many
-    wait because they found it closed.
+    wait because they found it closed. A lane that is paused, or everything, is
+    listed with all that waits in it.
 
     \b
     Examples:
@@ -47,8 +49,9 @@ def gates(
         ],
         [
             (
-                *(each.gate, str(each.waiting), "" if each.held is None else str(each.held)),
-                *(NO_LIMIT if each.limit is None else str(each.limit), note_of(each)),
+                *(named(each.gate), str(each.waiting), "" if each.held is None else str(each.held)),
+                # Where there is no room for notes, this has to be seen all the same.
+                *("paused" if each.paused else limit_of(each), note_of(each)),
             )
             for each in shown
         ],
@@ -97,9 +100,20 @@ def limit_json(each: GateLoad) -> dict[str, object]:
 
 
 def note_of(each: GateLoad) -> str:
-    """What else is to be known of a gate: where its limit comes from, and whether it is paused."""
+    """What else is to be known of a gate: its limit if a pause hides it, and where that comes from."""
+    hidden = f"limit {each.limit}" if each.paused and each.limit is not None else ""
     source = f"by {each.limited_by}" if each.limited_by not in (None, each.gate) else ""
-    return ", ".join(filter(None, [source, "declared" if each.declared else "", "paused" if each.paused else ""]))
+    return ", ".join(filter(None, [hidden, source, "declared" if each.declared else ""]))
+
+
+def limit_of(each: GateLoad) -> str:
+    """A limit as people read it."""
+    return NO_LIMIT if each.limit is None else str(each.limit)
+
+
+def named(name: str) -> str:
+    """What is limited or paused as people read it."""
+    return "everything" if name == EVERYTHING else name
 
 
 def lane_json(each: LaneLoad) -> dict[str, object]:

@@ -13,7 +13,8 @@ import redis
 
 from bandmaster.cli.diagnosis import diagnosis
 from bandmaster.configs.logging import configure_logging
-from bandmaster.configs.settings import Settings, load_settings
+from bandmaster.configs.settings import Settings, load_settings, sections
+from bandmaster.configs.unread import warn_of_unknown
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.connection import connect, redis_url
@@ -69,19 +70,30 @@ class Opened:
         return Server(kind, version, eviction_policy(self.client))
 
 
+def settings_of_command() -> Settings:
+    """The settings, with logs as they say; a variable that begins like ours and is none is warned of.
+
+    Raises:
+        SettingsError: If a setting is wrong.
+    """
+    settings = load_settings()
+    configure_logging(settings.logging)
+    warn_of_unknown(sections())
+    return settings
+
+
 @contextmanager
-def opened(*, wait_seconds: float = WAIT_SECONDS) -> Generator[Opened]:
+def opened() -> Generator[Opened]:
     """The queue, open until the command has ended.
 
     Raises:
         SettingsError: If a setting is wrong.
         QueueUnavailable: If the server does not answer; says why, and what to do.
     """
-    settings = load_settings()
-    configure_logging(settings.logging)
+    settings = settings_of_command()
     redis_url(settings)
     try:
-        client = connect(settings, wait_seconds=wait_seconds, name="bandmaster-cli")
+        client = connect(settings, wait_seconds=WAIT_SECONDS, name="bandmaster-cli")
     except QueueUnavailable as error:
         raise diagnosis(settings, error) from error
     with client:

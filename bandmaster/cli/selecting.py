@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.completing import GROUPS, complete_state
+from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.finding import EVERYTHING
 from bandmaster.cli.records import Record, read_records
@@ -26,8 +26,8 @@ PAGE: Final = 200
 JOURNAL_SEARCHED: Final = 20_000
 """So many of the latest transitions are searched for what has ended."""
 
-User = Annotated[str | None, typer.Option("--user", "-u", help="All of this user.")]
-Action = Annotated[str | None, typer.Option(help="All of this action.")]
+User = Annotated[str | None, typer.Option("--user", "-u", help="All of this user.", autocompletion=complete_user)]
+Action = Annotated[str | None, typer.Option(help="All of this action.", autocompletion=complete_action)]
 States = Annotated[
     list[str] | None,
     typer.Option(

@@ -10,10 +10,11 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.controls import shown_value, whole
-from bandmaster.cli.occupancy import lane_json, limit_json
+from bandmaster.cli.occupancy import lane_json, limit_json, named
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.screen import say, say_facts, say_json
 from bandmaster.cli.times import iso_of, show_duration, show_time
+from bandmaster.configs.errors import SettingsError
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
 from bandmaster.scheduler.connection import redis_url
@@ -46,7 +47,7 @@ def backend_of(bandmaster: Opened) -> Backend:
         pods = bandmaster.pods()
         name = pods.describe()
         pods.ping()
-    except PodError as error:
+    except (PodError, SettingsError) as error:
         return Backend(name, str(error))
     return Backend(name)
 
@@ -146,8 +147,7 @@ def _say(bandmaster: Opened) -> None:
         limits.append(f"and {len(gates) - LISTED} more, less in demand: `bandmaster gates`")
     stamps = list(bandmaster.queue.controls.paused().items())
     paused = [
-        f"{'everything' if name == '*' else name}  since {show_time(since)} ({show_duration(clock - since)})"
-        for name, since in stamps[:LISTED]
+        f"{named(name)}  since {show_time(since)} ({show_duration(clock - since)})" for name, since in stamps[:LISTED]
     ]
     if len(stamps) > LISTED:
         paused.append(f"and {len(stamps) - LISTED} more: `bandmaster status --json`")

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.completing import complete_priority
+from bandmaster.cli.completing import complete_action, complete_gate, complete_priority, complete_user
 from bandmaster.cli.exits import Exit, WrongUsage
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.records import Record, Result, read_result
@@ -61,14 +61,19 @@ def submit(
             autocompletion=complete_priority,
         ),
     ] = "normal",
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose limit it counts against.")] = None,
-    action: Annotated[str, typer.Option(help="Whose limit, pause and statistics it counts for.")] = "pod",
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="Whose limit it counts against.", autocompletion=complete_user)
+    ] = None,
+    action: Annotated[
+        str, typer.Option(help="Whose limit, pause and statistics it counts for.", autocompletion=complete_action)
+    ] = "pod",
     timeout: Annotated[
         str, typer.Option(metavar="DURATION", help="Running longer ends it: 300, 90s, 5m, 1h30m.")
     ] = "300",
     at: Annotated[str | None, typer.Option(metavar="TIME", help="Not before: ISO 8601, or from now like +5m.")] = None,
     gate: Annotated[
-        list[str] | None, typer.Option(metavar="KEY", help="A gate to pass besides; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="KEY", help="A gate to pass besides; may be repeated.", autocompletion=complete_gate),
     ] = None,
     cpu: Annotated[str | None, typer.Option(metavar="CORES", help="Its CPU limit, like 500m or 2.")] = None,
     memory: Annotated[str | None, typer.Option(metavar="BYTES", help="Its memory limit, like 256Mi.")] = None,

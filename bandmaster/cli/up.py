@@ -17,13 +17,12 @@ import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.folder import make_folder, refuse_a_second
-from bandmaster.cli.opening import Opened, opened_on
+from bandmaster.cli.opening import Opened, opened_on, settings_of_command
 from bandmaster.cli.processes import Stack, built_in, from_procfile
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.streams import StreamLost
-from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.redaction import redacted_url
-from bandmaster.configs.settings import Settings, load_settings
+from bandmaster.configs.settings import Settings
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.errors import PodError
 from bandmaster.scheduler.connection import connect, redis_url
@@ -61,8 +60,7 @@ def up(
     """
     if procfile is not None and (workers is not None or threads is not None):
         raise WrongUsage("--procfile says what runs: --workers and --threads are for the processes that are built in")
-    settings = load_settings()
-    configure_logging(settings.logging)
+    settings = settings_of_command()
     url = redacted_url(redis_url(settings))
     refuse_a_second(settings)
     commands = from_procfile(procfile) if procfile else built_in(workers or WORKERS, threads or THREADS)

@@ -67,6 +67,37 @@ def test_a_deleted_folder_is_named_and_matters_only_where_it_is_needed(driver: D
     assert shell(driver, f"{gone} BANDMASTER_PATHS__VAR_DIR={driver.folder}/var exec $B list").returncode == 0
 
 
+def test_nothing_is_imported_before_ctrl_c_is_seen_to() -> None:
+    program = (
+        "import sys, signal, importlib; before = set(sys.modules); import bandmaster.cli; "
+        "print(*set(sys.modules) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    assert set(done.stdout.split()) == {"bandmaster", "bandmaster.cli"}
+
+
+def test_a_deleted_folder_stops_nothing_that_needs_none(driver: Driver) -> None:
+    ended = driver.submit("--wait", "--", "echo", "kept")
+    url = f"BANDMASTER_REDIS__URL=unix://{driver.folder}/var/redis/redis.sock"
+    gone = f"mkdir gone; cd gone; rmdir ../gone; unset BANDMASTER_PATHS__VAR_DIR; export {url};"
+    done = shell(driver, f"{gone} exec $B status")
+    assert done.returncode == 0
+    assert "runs on" in done.stdout
+    assert "the current folder was deleted" in done.stdout
+    done = shell(driver, f"{gone} exec $B logs {ended}")
+    assert (done.returncode, done.stdout) == (0, "kept\n")
+    assert "only what is stored can be shown: the current folder was deleted" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "up"])
+def test_a_variable_that_is_near_one_of_ours_is_warned_of(driver: Driver, command: str) -> None:
+    answer = driver.run_fresh(command, BANDMASTER_REDIS_URL="redis://:hunter2@host")
+    assert answer.err.count("variable_unknown") == 1
+    assert "meant=BANDMASTER_REDIS__URL" in answer.err
+    assert "hunter2" not in answer.err
+    assert "variable_unknown" not in driver.run_fresh("--help", BANDMASTER_REDIS_URL="redis://host").err
+
+
 @pytest.mark.parametrize("loaded", ["bandmaster" if sys.platform == "darwin" else "_pydantic_core", "hiredis"])
 def test_ctrl_c_while_it_is_imported_ends_it_without_a_word(idle: Driver, tmp_path: Path, loaded: str) -> None:
     with (tmp_path / "err").open("w") as err:

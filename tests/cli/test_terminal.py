@@ -1,7 +1,10 @@
 """The command in a real terminal, narrow and wide: no line is broken, no id is cut, and what is typed is completed."""
 
+import os
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from cli.driving import COMMAND, Driver
@@ -53,6 +56,48 @@ def test_nothing_is_broken_in_a_terminal(driver: Driver, busy: list[str], column
     assert "in 2d 23h" in listed or "in 3d 00h" in listed
     assert ("background" in listed) is (columns == 200)
     assert ("somebody-with-a-long-name" in listed) is (columns == 200)
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+def test_every_pause_is_seen_in_gates(driver: Driver, busy: list[str], columns: int) -> None:
+    tenant = "tenant:a-customer-with-a-long-name"
+    for name in (tenant, "lane:executions"):
+        driver.json("pause", name)
+    shown = lines(driver, columns, "gates")
+    loads = {each["gate"]: each for each in driver.json("gates")["gates"]}
+    for name in (tenant, "lane:executions"):
+        driver.json("resume", name)
+    for name in ("everything", "lane:executions", tenant):
+        (line,) = [line for line in shown if line.startswith(name)]
+        assert re.search(r" paused\b", line), line
+    assert all(loads[name]["paused"] for name in ("*", "lane:executions", tenant))
+    assert loads["*"]["waiting"] == loads["lane:executions"]["waiting"] == 1
+    assert loads[tenant]["limit"] == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("limit tenant:a-cust", "limit tenant:a-customer-with-a-long-name"),
+        ("pause lane:exec", "pause lane:executions"),
+        ("pause action:nightly", "pause action:nightly-report"),
+        ("list --user some", "list --user somebody-with-a-long-name"),
+        ("list --action=night", "list --action=nightly-report"),
+        ("setting --lane exec", "setting --lane executions"),
+    ],
+)
+def test_bash_completes_names_with_colons(driver: Driver, busy: list[str], typed: str, completed: str) -> None:
+    script = driver.run_fresh(_BANDMASTER_COMPLETE="source_bash").out
+    (driver.folder / "completion").write_text(script)
+    environment = driver.environment | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PS1": "> "}
+    bash = ["bash", "--norc", "--noprofile", "-i"]
+    with terminal(bash, columns=200, cwd=driver.folder, environment=environment) as one:
+        one.type("source completion; bind 'set enable-bracketed-paste off'; echo rea''dy\n")
+        one.wait_for("ready")
+        one.type(f"bandmaster {typed}\t")
+        one.wait_for(f"bandmaster {completed} ")
+        one.type("\x15exit\n")
+        one.wait()
 
 
 @pytest.mark.parametrize("columns", [60, 200])
