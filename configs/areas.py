@@ -96,10 +96,11 @@ class LimitSettings(Area, frozen=True):
     """How much of lane `executions` may wait and run, and how much may run at all; the runtime settings in Redis start
     from these."""
 
-    max_concurrent: int | None = Field(default=None, ge=1)
-    """Executions that hold a slot at the same time, in all lanes together; none: no limit over everything."""
-    max_concurrent_executions: int = Field(default=10, ge=1)
-    """Executions that hold a slot at the same time."""
+    max_concurrent: int | None = Field(default=None, ge=0)
+    """Executions that hold a slot at the same time, in all lanes together; none: no limit over everything; 0: nothing
+    starts."""
+    max_concurrent_executions: int = Field(default=10, ge=0)
+    """Executions that hold a slot at the same time; 0: nothing starts."""
     max_queue_size: int = Field(default=10_000, ge=1)
     """Executions that wait; one more is refused (QueueFull)."""
     max_executions_per_user: int = Field(default=100, ge=1)
@@ -154,13 +155,25 @@ class RetentionSettings(Area, frozen=True):
     """Exit code, reason and output's tail."""
     reply_ttl_seconds: int = Field(default=600, ge=60)
     """The last answer to each caller; longer than the longest retry."""
-    dead_message_ttl_seconds: int = Field(default=604_800, ge=60)
+    dead_message_ttl_seconds: int = Field(default=604_800, ge=1)
     """Dead letters, with all that is known of them; ends that no worker has told whoever sent them, likewise."""
     max_dead_messages: int = Field(default=10_000, ge=1)
     """Dead letters that are kept, and such ends of each lane that no worker has asked for in an hour; one more, and the
     oldest is forgotten."""
     journal_max_entries: int = Field(default=100_000, ge=1_000)
     """Transitions kept while nobody consumes the journal."""
+
+
+_RUNTIME_AREAS: Final = (LimitSettings, LeaseSettings, RetentionSettings)
+"""Whose values start the runtime settings in Redis, by the same names."""
+
+
+def least_of(name: str) -> int:
+    """The least value of a runtime setting; 0 of one that these areas do not have."""
+    for area in _RUNTIME_AREAS:
+        if name in area.model_fields:
+            return next((each.ge for each in area.model_fields[name].metadata if hasattr(each, "ge")), 0)
+    return 0
 
 
 class KubernetesSettings(Placement, frozen=True):

@@ -7,6 +7,7 @@ that admits (D14), and the journal has who changed what. Repeating a call does n
 from collections.abc import Mapping
 from enum import StrEnum
 
+from ..configs.areas import least_of
 from .errors import InvalidRequest, shown
 from .identifiers import check_action, check_lane
 from .keys import DEFAULT_LANE
@@ -47,8 +48,8 @@ def check_bound(name: object) -> None:
 
 def check_setting(name: str, value: object) -> None:
     """Raise InvalidRequest unless the value may be this setting's; None is its default."""
-    # Redis refuses to expire a key in 0 s or beyond its calendar, and a script would fail in its middle.
-    least = 1 if "_ttl_" in name else 0
+    # A time to live among them: Redis refuses to expire a key in 0 s, and a script would fail in its middle.
+    least = least_of(name)
     if value is not None and (isinstance(value, bool) or not least <= _whole(value) <= SETTING_MAX):
         allowed = f"a whole number, {least} to {SETTING_MAX}"
         raise InvalidRequest(name, f"{shown(value)} is not a setting's value", allowed=allowed)
@@ -181,7 +182,7 @@ class Controls(Reader):
 
         Args:
             name: One of those that `status` lists, such as max_concurrent_executions.
-            value: 0 or more (a time to live: 1 or more); None for the default.
+            value: What the configuration may have, too (`configs/areas.py`); None for the default.
             lane: Whose bound it is, of one of the `BOUNDS`; None: of this queue's own lane.
             only_if_unset: Leave what somebody has set already. It is no operator's change.
             by: Who asks, for the journal.

@@ -111,6 +111,9 @@ def setting(
         if name is not None and value is not None:
             bandmaster.queue.controls.change_setting(name, wanted, lane=lane)
             known = _settings(bandmaster.queue, lane)
+        unused = None if lane is None else unused_name(bandmaster.queue, f"lane:{lane}")
+    if unused:
+        note(unused)
     figures = {one: figure for one, figure in known.items() if name in (None, one)}
     if as_json:
         say_json({"settings": {one: whole(figure) for one, figure in figures.items()}})

@@ -1,6 +1,6 @@
 """Whether what was typed names anything: an action, a user, a gate or a lane that something was ever counted under.
 
-In the flow: `pause` and `limit` ask after they did what was typed, for one may be turned before its first use. What
+In the flow: `pause`, `limit` and `setting` ask after they did what was typed, for one may be turned before its first use. What
 nobody has used yet may be a slip, though, and would do nothing without a word.
 """
 

@@ -25,6 +25,8 @@ from bandmaster.scheduler.states import HOLDING, TERMINAL, State
 PAGE: Final = 200
 JOURNAL_SEARCHED: Final = 20_000
 """So many of the latest transitions are searched for what has ended."""
+AFTER_THE_END: Final = frozenset({"drop", "tell"})
+"""Verbs of the journal's entries about what had ended before: with another time, and perhaps another reason."""
 
 User = Annotated[str | None, typer.Option("--user", "-u", help="All of this user.", autocompletion=complete_user)]
 Action = Annotated[str | None, typer.Option(help="All of this action.", autocompletion=complete_action)]
@@ -166,7 +168,8 @@ def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
     """What has ended, the latest first; where little or nothing is left of the record, as the journal tells it."""
     seen: set[str] = set()
     for entry in queue.views.journal(newest_first=True, limit=JOURNAL_SEARCHED):
-        if entry.fields.get("state") in TERMINAL and entry.execution_id not in seen:
+        is_end = entry.fields.get("state") in TERMINAL and entry.verb not in AFTER_THE_END
+        if is_end and entry.execution_id not in seen:
             seen.add(entry.execution_id)
             told = entry.fields | {"ended_at": str(entry.at_ms)}
             yield Record.from_meta(entry.execution_id, told | queue.views.meta(entry.execution_id))

@@ -139,6 +139,20 @@ def test_dead_letters_are_tried_again_and_forgotten_by_filter(driver: Driver, le
     assert letters.views.dead() == []
 
 
+def test_a_dropped_letter_is_listed_with_its_end_and_not_with_the_drop(
+    driver: Driver, letters: ExecutionQueueService
+) -> None:
+    def listed() -> dict[str, object]:
+        ended = driver.json("list", "--state", "ended", "--action", "report")["executions"]
+        return next(one for one in ended if one["execution_id"] == "mail-1")
+
+    before = listed()
+    assert before["reason"] == "ValueError"
+    letters.outbox.empty("reports")
+    assert letters.drop("mail-1")
+    assert (listed()["reason"], listed()["ended_at"]) == (before["reason"], before["ended_at"])
+
+
 def test_arguments_are_bounded_and_without_secrets() -> None:
     assert shown_arguments((1, "a"), {"b": None}) == "1, 'a', b=None"
     assert shown_arguments((), {"Authorization": "x", "db_password": "y"}) == "Authorization=***, db_password=***"

@@ -48,6 +48,7 @@ def test_a_setting_is_changed_for_everybody_and_goes_back_to_its_default(driver:
 
 def test_a_bound_of_a_lane_is_set_and_lifted_and_shown_by_lane(driver: Driver) -> None:
     assert driver.json("setting", "max_queue_size", "5", "--lane", "emails") == {"settings": {"max_queue_size": 5}}
+    assert "lane:emails so far" in driver.run("setting", "--lane", "emails").err
     bounds = driver.json("setting", "--lane", "emails")["settings"]
     assert (bounds["max_queue_size"], bounds["max_concurrent_executions"]) == (5, None)
     assert driver.json("setting", "max_queue_size")["settings"] == {"max_queue_size": 10_000}

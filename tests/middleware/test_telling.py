@@ -24,7 +24,7 @@ from waiting import wait_until
 
 
 def expire(queue: ExecutionQueueService, _sent: "dramatiq.Message[Any]") -> None:
-    queue.controls.change_setting("stale_timeout_seconds", 0, lane="default")
+    queue.controls.change_setting("stale_timeout_seconds", 1, lane="default")
     wait_until(queue.maintenance.sweep, what="the sweep")
     queue.controls.change_setting("stale_timeout_seconds", None, lane="default")
 

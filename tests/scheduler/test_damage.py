@@ -46,7 +46,7 @@ def test_one_whose_record_is_gone_behind_a_gate_does_not_block_it(redis_client: 
 
 def test_a_grant_whose_record_is_gone_does_not_stop_the_reaper(redis_client: redis.Redis) -> None:
     queue = ExecutionQueueService(redis_client)
-    queue.controls.change_setting("lease_ttl_ms", 1)
+    queue.controls.change_setting("lease_ttl_ms", 100)
     for execution_id in ("ghost", "lost"):
         queue.enqueue(event(execution_id))
     queue.transitions.admit((queue.lane,), 2, lease_ms=1)

@@ -24,7 +24,7 @@ def queue(redis_client: redis.Redis) -> ExecutionQueueService:
 
 
 def expire(queue: ExecutionQueueService) -> None:
-    queue.controls.change_setting("stale_timeout_seconds", 0)
+    queue.controls.change_setting("stale_timeout_seconds", 1)
     wait_until(queue.maintenance.sweep, what="the sweep")
 
 

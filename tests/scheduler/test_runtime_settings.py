@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 import redis
 from defects.contrast import event
+from pydantic import BaseModel, ValidationError
 
+from bandmaster.configs.areas import LeaseSettings, LimitSettings, RetentionSettings, least_of
+from bandmaster.scheduler.controls import SETTING_MAX
 from bandmaster.scheduler.errors import InvalidRequest
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -13,7 +16,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 @pytest.mark.parametrize("value", [-1, 1.5, True, "3", 10**12])
 def test_what_is_no_whole_number_in_range_is_refused(value: Any, redis_client: redis.Redis) -> None:
     queue = ExecutionQueueService(redis_client)
-    with pytest.raises(InvalidRequest, match="allowed: a whole number, 0 to"):
+    with pytest.raises(InvalidRequest, match="allowed: a whole number, 1 to"):
         queue.controls.change_setting("max_queue_size", value)
     assert redis_client.exists("exec_queue:settings") == 0
 
@@ -24,10 +27,12 @@ def test_a_name_that_is_no_setting_is_refused(redis_client: redis.Redis) -> None
     assert not redis_client.hexists("exec_queue:settings", "max_everything")
 
 
-@pytest.mark.parametrize("value", [1, 10**10])
-def test_every_setting_works_at_its_least_and_at_its_most(value: int, redis_client: redis.Redis) -> None:
+@pytest.mark.parametrize("is_least", [True, False])
+def test_every_setting_works_at_its_least_and_at_its_most(is_least: bool, redis_client: redis.Redis) -> None:
     queue = ExecutionQueueService(redis_client)
     for name in queue.views.status().settings:
+        # Of what bounds all that starts or is accepted, nothing is the least.
+        value = max(1, least_of(name)) if is_least else SETTING_MAX
         assert queue.controls.change_setting(name, value) == value
     queue.enqueue(event("x"))
     started = queue.try_schedule()
@@ -35,10 +40,24 @@ def test_every_setting_works_at_its_least_and_at_its_most(value: int, redis_clie
     queue.release("x")
 
 
-@pytest.mark.parametrize("name", ["dead_message_ttl_seconds", "meta_ttl_seconds", "reply_ttl_seconds", "lease_ttl_ms"])
-def test_a_time_to_live_of_nothing_is_refused(name: str, redis_client: redis.Redis) -> None:
-    with pytest.raises(InvalidRequest, match="a whole number, 1 to"):
-        ExecutionQueueService(redis_client).controls.change_setting(name, 0)
+@pytest.mark.parametrize(
+    ("area", "name"),
+    [
+        (area, name)
+        for area in (LimitSettings, LeaseSettings, RetentionSettings)
+        for name in area.model_fields
+        if least_of(name) and name != "heartbeat_interval_ms"
+    ],
+)
+def test_an_operator_may_set_what_the_configuration_may(
+    area: type[BaseModel], name: str, redis_client: redis.Redis
+) -> None:
+    queue, least = ExecutionQueueService(redis_client), least_of(name)
+    with pytest.raises(InvalidRequest, match=f"{name}: {least - 1} is not a setting's value; allowed: .* {least} to"):
+        queue.controls.change_setting(name, least - 1)
+    with pytest.raises(ValidationError):
+        area(**{name: least - 1})
+    assert redis_client.exists("exec_queue:settings") == 0
 
 
 def test_a_configured_value_yields_to_an_operators_and_the_default_comes_back(redis_client: redis.Redis) -> None:
