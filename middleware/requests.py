@@ -160,9 +160,9 @@ def encoded(message: "Message[Any]", max_bytes: int | None) -> bytes:
 def _due_ms(options: dict[str, Any], delay_ms: object, now_ms: int) -> int | None:
     due = None
     if delay_ms is not None:
-        if isinstance(delay_ms, bool) or not isinstance(delay_ms, int | float) or not 0 <= delay_ms < MAX_UNIX_MS:
-            raise InvalidRequest("delay", f"{shown(delay_ms)} is no delay", allowed="milliseconds, 0 or more")
-        due = now_ms + math.ceil(delay_ms) if delay_ms else None
+        if isinstance(delay_ms, bool) or not isinstance(delay_ms, int | float) or not abs(delay_ms) < MAX_UNIX_MS:
+            raise InvalidRequest("delay", f"{shown(delay_ms)} is no delay", allowed="milliseconds")
+        due = now_ms + math.ceil(delay_ms) if delay_ms > 0 else None  # a time that has gone is now, as in Dramatiq
     if options.get("scheduled_at") is None:
         return due
     at = _time(options["scheduled_at"])

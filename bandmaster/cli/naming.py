@@ -1,7 +1,7 @@
 """Whether what was typed names anything: an action, a user, a gate or a lane that something was ever counted under.
 
-In the flow: `pause`, `limit` and `setting` ask after they did what was typed, for one may be turned before its first use. What
-nobody has used yet may be a slip, though, and would do nothing without a word.
+In the flow: `pause`, `limit` and `setting` ask after they did what was typed, for one may be turned before its first
+use. What nobody has used yet may be a slip, though, and would do nothing without a word.
 """
 
 from difflib import get_close_matches

@@ -75,7 +75,6 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a time without a zone": ({"scheduled_at": datetime(2030, 1, 1)}, "scheduled_at: .* has no time zone"),
     "a time that is none": ({"scheduled_at": "tomorrow"}, "scheduled_at: 'tomorrow' is no time"),
     "a time that is a number": ({"scheduled_at": 5}, "scheduled_at: 5 is no time"),
-    "a negative delay": ({"delay": -1}, "delay: -1 is no delay"),
     "an endless delay": ({"delay": float("inf")}, "delay: inf is no delay"),
     "no argument for a gate": ({"args": ()}, "arguments: of actor work: missing a required argument"),
     "too many arguments": ({"args": (1, "a", 3)}, "arguments: of actor work: too many"),
@@ -103,6 +102,18 @@ def test_what_a_message_may_not_have_is_refused_and_nothing_is_kept(
         send(**{"args": (1, "a")} | options)
     assert len(str(refusal.value)) < 400, "a refused value is shown cut"
     assert kept(redis_client) == []
+
+
+@pytest.mark.parametrize("delay", [-5, -0.5, 0])
+def test_a_time_that_has_gone_is_now_as_on_any_broker(
+    any_broker: Broker, redis_client: redis.Redis, delay: float
+) -> None:
+    @dramatiq.actor(broker=any_broker, band="HIGH")
+    def work() -> None: ...
+
+    sent = cast("Any", work).send_with_options(delay=delay)
+    meta = ExecutionQueueService(redis_client).views.meta(sent.options["execution_id"])
+    assert (meta["state"], "due" in meta) == ("PENDING", False)
 
 
 class Tenants(Middleware):

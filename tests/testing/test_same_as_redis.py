@@ -22,7 +22,6 @@ BAD_MESSAGES: dict[str, dict[str, Any]] = {
     "everything as a gate": {"gates": ["*"]},
     "a gate that is no template": {"gates": ["t:{"]},
     "a time without a zone": {"scheduled_at": "2030-01-01T00:00:00"},
-    "a negative delay": {"delay": -1},
     "no argument for a gate": {"args": ()},
     "an argument unfit for a gate": {"args": (1, {"a": 1})},
     "an argument that is no JSON": {"args": (object(), "a")},
