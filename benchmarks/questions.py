@@ -22,7 +22,7 @@ from . import (
     urgent,
     worker_memory,
 )
-from .cluster import pod_creation, pod_events, pod_turnaround
+from .cluster import pod_creation, pod_events, pod_scale, pod_turnaround
 from .question import Question
 
 QUESTIONS: Final[tuple[Question, ...]] = tuple(
@@ -50,7 +50,7 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
 )
 
 CLUSTER_QUESTIONS: Final[tuple[Question, ...]] = tuple(
-    module.QUESTION for module in (pod_turnaround, pod_creation, pod_events)
+    module.QUESTION for module in (pod_turnaround, pod_creation, pod_events, pod_scale)
 )
 """Those that create pods; never asked unless they are named."""
 

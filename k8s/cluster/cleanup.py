@@ -57,31 +57,37 @@ class Cleanup:
     def __init__(self, api: ClusterApi, settings: KubernetesSettings) -> None:
         self._api = api
         self._ttl_seconds = settings.pod_ttl_seconds
-        self._lock = threading.Lock()
+        self._sweeping = threading.Lock()
         self._pods_due = 0.0
         # Not at once: a process that just began has better things to do.
         self._scripts_due = time.monotonic() + _PODS_EVERY_SECONDS
 
     def sweep(self) -> None:
-        """Do what is due; another time if the cluster does not answer."""
-        now = time.monotonic()
-        with self._lock:
-            pods, scripts = now >= self._pods_due, now >= self._scripts_due
-            if pods:
-                self._pods_due = now + min(_PODS_EVERY_SECONDS, max(1.0, self._ttl_seconds))
-            if scripts:
-                self._scripts_due = now + _SCRIPTS_EVERY_SECONDS
+        """Do what is due, unless another thread is at it; another time if the cluster does not answer."""
+        if not self._sweeping.acquire(blocking=False):
+            return
         try:
-            removed = (self.remove_settled() if pods else _NOTHING, self.remove_orphans() if scripts else _NOTHING)
+            self._sweep()
         except ApiError as error:
             log.info("cleanup_put_off", error=str(error))
-            return
-        if removed[0].left:
-            self._pods_due = 0.0
-        if removed[1].left:
-            self._scripts_due = 0.0
-        if any(swept.removed for swept in removed):
-            log.info("cleaned_up", pods=removed[0].removed, config_maps=removed[1].removed, left=removed[0].left)
+        finally:
+            self._sweeping.release()
+
+    def _sweep(self) -> None:
+        now = time.monotonic()
+        pods = scripts = _NOTHING
+        if now >= self._pods_due:
+            self._pods_due = now + min(_PODS_EVERY_SECONDS, max(1.0, self._ttl_seconds))
+            pods = self.remove_settled()
+            if pods.left:
+                self._pods_due = now
+        if now >= self._scripts_due:
+            self._scripts_due = now + _SCRIPTS_EVERY_SECONDS
+            scripts = self.remove_orphans()
+            if scripts.left:
+                self._scripts_due = now
+        if pods.removed or scripts.removed:
+            log.info("cleaned_up", pods=pods.removed, config_maps=scripts.removed, left=pods.left + scripts.left)
 
     def remove_settled(self) -> Swept:
         """Delete pods whose result was stored long enough ago."""

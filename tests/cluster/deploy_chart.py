@@ -32,10 +32,16 @@ def helm() -> Any:
         skip_or_fail("the package helm-python-sdk is not installed")
 
 
+def with_image(values: Values | None) -> dict[str, Any]:
+    """The values, and the one that has no default."""
+    given = dict(values or {})
+    return given | {"image": {"repository": "bandmaster", **given.get("image", {})}}
+
+
 def rendered(values: Values | None = None, *, namespace: str = NAMESPACE) -> list[Manifest]:
     """The chart's objects, for a cluster that has every API that Helm knows."""
     with helm().Chart.load(CHART) as chart:
-        files: dict[str, str] = chart.render(dict(values or {}), name=RELEASE, namespace=namespace)
+        files: dict[str, str] = chart.render(with_image(values), name=RELEASE, namespace=namespace)
     return [document for path, text in files.items() if path.endswith(".yaml") for document in documents(text)]
 
 
@@ -44,7 +50,7 @@ def rendered_for(kubeconfig: Path, values: Values | None = None, *, namespace: s
     engine = helm()
     with engine.Config(kubeconfig_path=kubeconfig, namespace=namespace) as config, engine.Chart.load(CHART) as chart:
         plan = config.install(
-            chart, RELEASE, dict(values or {}), namespace=namespace, dry_run="server", create_namespace=True
+            chart, RELEASE, with_image(values), namespace=namespace, dry_run="server", create_namespace=True
         )
     return list(documents(plan["manifest"]))
 

@@ -6,6 +6,7 @@ the API server, so that a test speaks to the queue as any caller does.
 
 import contextlib
 import json
+import secrets
 import subprocess
 from base64 import b64decode
 from collections.abc import Generator
@@ -37,6 +38,7 @@ class Release:
         """Install, and wait until every pod is ready."""
         if self._services is not None:
             self._services.admit(self.namespaces.release)
+        self._make_secret()
         self._act("install", values)
         self._rolled_out("statefulset", SERVER)
         if self._services is not None:
@@ -52,6 +54,13 @@ class Release:
         """Remove the release."""
         with helm().Config(kubeconfig_path=self.kubectl.kubeconfig, namespace=self.namespaces.release) as config:
             config.uninstall(RELEASE)
+
+    def _make_secret(self) -> None:
+        """As the manual says."""
+        password = secrets.token_hex(24)
+        url = f"redis://:{password}@{SERVER}.{self.namespaces.release}.svc:6379/0"
+        variables = f"password={password}\nurl={url}\n"
+        self.run("create", "secret", "generic", SERVER, "--from-env-file=/dev/stdin", stdin=variables)
 
     def _act(self, action: str, values: Values) -> None:
         image = {"repository": self._image.repository, "tag": self._image.tag}

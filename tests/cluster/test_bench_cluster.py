@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-QUESTIONS = ("pod_turnaround", "pod_creation", "pod_events")
+QUESTIONS = ("pod_turnaround", "pod_creation", "pod_events", "pod_scale")
 
 
 def test_every_question_about_pods_is_answered(kubeconfig: str, tmp_path: Path) -> None:

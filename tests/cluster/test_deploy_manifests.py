@@ -21,6 +21,7 @@ from deploy_chart import (
     overlay,
     pods_of,
     rendered,
+    with_image,
 )
 from deploy_kubectl import Manifest
 
@@ -240,6 +241,16 @@ def test_a_server_of_ones_own_replaces_the_trial_one() -> None:
     assert container["env"][0]["valueFrom"]["secretKeyRef"] == {"name": "my-redis", "key": "url"}
 
 
+def test_the_chart_renders_the_same_each_time_and_no_secret() -> None:
+    assert rendered() == rendered()
+    assert not of_kind(rendered(), "Secret")
+
+
+def test_a_chart_without_an_image_says_what_to_name() -> None:
+    with pytest.raises(helm().HelmError, match=r"image\.repository: name the image"):
+        rendered({"image": {"repository": ""}})
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
@@ -275,5 +286,5 @@ def test_tables_among_the_settings_become_json_that_is_read_as_it_was_written() 
 
 
 def test_the_chart_passes_helms_own_linter() -> None:
-    report = helm().lint(CHART, namespace=NAMESPACE)
+    report = helm().lint(CHART, with_image(None), namespace=NAMESPACE)
     assert [message for message in report["messages"] if message["severity"] >= 2] == []

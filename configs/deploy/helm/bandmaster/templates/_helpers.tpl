@@ -22,6 +22,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{- define "bandmaster.image" -}}
 {{- with .Values.image -}}
+{{- $_ := required "image.repository: name the image that you have built and pushed, for instance registry.example/bandmaster: docs/kubernetes.md" .repository -}}
 {{- if .digest -}}
 {{ .repository }}@{{ .digest }}
 {{- else -}}
