@@ -106,7 +106,8 @@ def run(arguments: Sequence[str]) -> int:
         if "\n" in text or not text:
             sys.stderr.write(f"{text}\n")
         else:
-            note(f"{text[:1].lower()}{text[1:]} See `{PROGRAM} {_command_of(ours)}--help`.")
+            end = "" if text.endswith((".", "?")) else "."
+            note(f"{text[:1].lower()}{text[1:]}{end} See `{PROGRAM} {_command_of(ours)}--help`.")
         return Exit.USAGE
     except EXPECTED as error:
         if not isinstance(error, StreamLost) or not error.unread:
@@ -118,7 +119,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    return f"{arguments[0]} " if arguments and not arguments[0].startswith("-") and arguments[0].isalpha() else ""
+    known = {command.name for command in build().registered_commands} | {"dead"}
+    return f"{arguments[0]} " if arguments and arguments[0] in known else ""
 
 
 def main() -> int:

@@ -65,7 +65,9 @@ def from_procfile(path: Path) -> dict[str, str]:
     """
     try:
         parsed = parse_procfile(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, AssertionError) as error:
+    except OSError as error:
+        raise WrongUsage(f"{path} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, AssertionError) as error:
         raise WrongUsage(f"{path} cannot be used: {error}") from None
     commands: dict[str, str] = dict(parsed.processes)  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
     if not commands:

@@ -61,9 +61,9 @@ def up(
     if procfile is not None and (workers is not None or threads is not None):
         raise WrongUsage("--procfile says what runs: --workers and --threads are for the processes that are built in")
     settings = settings_of_command()
+    commands = from_procfile(procfile) if procfile else built_in(workers or WORKERS, threads or THREADS)
     url = redacted_url(redis_url(settings))
     refuse_a_second(settings)
-    commands = from_procfile(procfile) if procfile else built_in(workers or WORKERS, threads or THREADS)
     make_folder(settings)
     if as_json:
         say_json({"event": "starting", "processes": list(commands), "server": url}, line=True)

@@ -54,7 +54,11 @@ CASES = {
     "a bad image": Case("submit --image a~b good.py", "image: 'a b' is not an image"),
     "a label without value": Case("submit --label x good.py", "--label: 'x' has no '='"),
     "an unknown option": Case("submit --speed 9 good.py", "no such option: --speed"),
-    "an unknown command": Case("sumbit good.py", "no such command 'sumbit'. Did you mean 'submit'?"),
+    "an unknown command": Case(
+        "sumbit good.py", "no such command 'sumbit'. Did you mean 'submit'? See `bandmaster --help`."
+    ),
+    "too few lines": Case("list -n 0", "greater than or equal to 1. See `bandmaster list --help`."),
+    "a missing Procfile": Case("up --procfile gone", "gone cannot be read: No such file or directory\n"),
     "no id": Case("show", "missing argument 'ID'"),
     "no id that could be": Case("show a/b", "execution_id: 'a/b' is not an execution id"),
     "an unknown id": Case("show nobody", "no execution 'nobody' is known", code=3),
