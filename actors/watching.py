@@ -179,6 +179,10 @@ class Watch:
             self._reported[meta["pod_uid"]] = time.monotonic()
         elif pod.outcome is not None:
             self._report(pod, event_of)
+        else:
+            # An earlier release made it, or it came just now: it is not among those that are watched.
+            self._is_held(pod, meta)
+            self._queue.transitions.renew([(execution_id, pod.attempt, pod_holder(pod.uid))])
 
 
 def _absent(pod: PodStatus) -> ExecutionEndedEvent:

@@ -183,6 +183,8 @@ class KubernetesSettings(Placement, frozen=True):
     """`local`: child processes on this machine; `kubernetes`: pods."""
     namespace: str = Field(default="bandmaster", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
     """Of the pods."""
+    installation: str = Field(default="bandmaster", pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")
+    """Whose pods these are: installations that share a namespace need a name each, all processes of one the same."""
     allowed_images: tuple[str, ...] = ()
     """Images an execution may name, as patterns of repository, tag and digest (`k8s/images.py`); none: any. As an
     environment variable: `one,two`."""

@@ -58,6 +58,7 @@ class Cleanup:
         self._api = api
         self._ttl_seconds = settings.pod_ttl_seconds
         self._sweeping = threading.Lock()
+        self._installation = settings.installation
         self._pods_due = 0.0
         # Not at once: a process that just began has better things to do.
         self._scripts_due = time.monotonic() + _PODS_EVERY_SECONDS
@@ -91,7 +92,7 @@ class Cleanup:
 
     def remove_settled(self) -> Swept:
         """Delete pods whose result was stored long enough ago."""
-        pods = self._api.pods_metadata(labels.SETTLED)
+        pods = self._api.pods_metadata(labels.settled(self._installation))
         before = self._api.clock.now() - self._ttl_seconds
         outdated = (pod for pod in pods if pod.metadata.deletion_timestamp is None and _acknowledged_at(pod) <= before)
         return _remove(self._api.delete_pod, [pod.metadata for pod in outdated])
@@ -99,8 +100,8 @@ class Cleanup:
     def remove_orphans(self) -> Swept:
         """Delete scripts whose pod is gone."""
         # The scripts first: the pod of each was created before it.
-        scripts = self._api.config_maps_metadata(labels.ALL)
-        pods = {pod.metadata.uid for pod in self._api.pods_metadata(labels.ALL)}
+        scripts = self._api.config_maps_metadata(labels.of(self._installation))
+        pods = {pod.metadata.uid for pod in self._api.pods_metadata(labels.of(self._installation))}
         before = self._api.clock.now() - _YOUNG_SECONDS
         orphans = [
             script.metadata

@@ -16,6 +16,7 @@ from ...configs.areas import KubernetesSettings
 from ...configs.logger import Logger
 from ..errors import PodConflict, PodRejected, PodsUnavailable
 from ..pods import PodScript, PodSpec
+from . import labels
 from .client import ClusterApi
 from .deleting import delete
 from .faults import ApiError, Fault
@@ -58,11 +59,12 @@ def create(
 def _create_pod(
     api: ClusterApi, spec: PodSpec, manifest: Json, patience: Patience, is_wanted: Callable[[], bool]
 ) -> Sight:
+    installation = str(manifest["metadata"]["labels"][labels.INSTALLATION])
     #: Until when, on the monotonic clock, a request that got no good answer may still be carried out.
     doubt_ends_at: float | None = None
     while True:
         try:
-            return _ours(api.create_pod(manifest), spec)
+            return _ours(api.create_pod(manifest), spec, installation)
         except ApiError as error:
             failure = error
         taken = failure.fault is Fault.CONFLICT
@@ -72,7 +74,7 @@ def _create_pod(
             may_exist = taken or doubt_ends_at is not None
             existing = _existing(api, spec.name, patience, may_exist=may_exist)
             if existing is not None:
-                return _adopt(existing, spec)
+                return _adopt(existing, spec, installation)
         if failure.fault is Fault.REJECTED:
             raise PodRejected(f"pod {spec.name}: {failure}") from failure
         if taken:
@@ -81,7 +83,7 @@ def _create_pod(
         if not (patience.wait(failure) and is_wanted()):
             late = None if doubt_ends_at is None else _look_until(api, spec.name, doubt_ends_at)
             if late is not None:
-                return _adopt(late, spec)
+                return _adopt(late, spec, installation)
             raise PodsUnavailable(f"pod {spec.name} could not be created: {failure}", pod_may_exist=False)
 
 
@@ -106,18 +108,20 @@ def _existing(api: ClusterApi, name: str, patience: Patience, *, may_exist: bool
                 ) from error
 
 
-def _adopt(pod: Pod, spec: PodSpec) -> Sight:
-    sight = _ours(pod, spec)
+def _adopt(pod: Pod, spec: PodSpec, installation: str) -> Sight:
+    sight = _ours(pod, spec, installation)
     if pod.deleting:
         raise PodConflict(spec.name, "the pod of this attempt is being deleted")
     log.info("pod_adopted", execution_id=spec.execution_id, attempt=spec.attempt, pod=spec.name)
     return sight
 
 
-def _ours(pod: Pod, spec: PodSpec) -> Sight:
+def _ours(pod: Pod, spec: PodSpec, installation: str) -> Sight:
     sight = look(pod)
     if sight is None:
         raise PodConflict(spec.name, "a pod that is not Bandmaster's has its name")
+    if not labels.is_of(pod.metadata.labels, installation):
+        raise PodConflict(spec.name, "its name belongs to another installation in this namespace")
     status = sight.status
     if (status.execution_id, status.attempt) != (spec.execution_id, spec.attempt):
         raise PodConflict(spec.name, f"its name belongs to execution {status.execution_id} attempt {status.attempt}")

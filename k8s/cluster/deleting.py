@@ -9,12 +9,14 @@ deleted, and what gives up its outcome after.
 from collections.abc import Callable
 
 from ...configs.logger import Logger
+from ..phases import Reason
 from . import labels
 from .changing import CHANGE_WITHIN_SECONDS, add, change_pod, is_another, let_go, or_busy
 from .client import ClusterApi, Operation
 from .clock import ClusterClock
 from .faults import ApiError
 from .manifest import script_of
+from .news import is_pulling, read_news, unsaid
 from .objects import Pod
 from .outcome import look, started
 from .overdue import Overdue
@@ -63,9 +65,19 @@ def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod]
 
 
 def give_up(api: ClusterApi, pod: Pod, due: Overdue) -> None:
-    """Delete a pod that nothing more can be expected of, saying why first."""
-    if _delete_as(api, pod, {labels.ENDED_BECAUSE: due.reason.value, labels.ENDED_MESSAGE: due.message}):
-        log.warning("pod_given_up", pod=pod.name, uid=pod.uid, reason=due.reason.value)
+    """Delete a pod that nothing more can be expected of, saying why first; or leave its program the time it has."""
+    if due.deadline_seconds is not None:
+        change = {"metadata": {"uid": pod.uid}, "spec": {"activeDeadlineSeconds": due.deadline_seconds}}
+        if change_pod(api, pod.name, change) is not None:
+            log.info("pod_deadline_set", pod=pod.name, uid=pod.uid, deadline_seconds=due.deadline_seconds)
+        return
+    reason, message = due.reason, due.message
+    if not started(pod):
+        news = read_news(api, pod.uid) or []
+        reason = Reason.IMAGE_PULL if is_pulling(news) else reason
+        message = f"{message} {unsaid(pod, news)}".strip()
+    if _delete_as(api, pod, {labels.ENDED_BECAUSE: reason.value, labels.ENDED_MESSAGE: message}):
+        log.warning("pod_given_up", pod=pod.name, uid=pod.uid, reason=reason.value)
 
 
 def end_others(api: ClusterApi, pod: Pod) -> None:

@@ -7,12 +7,16 @@ appears as a hash only, since whoever may list pods need not know who runs what.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Final
 
 _DOMAIN: Final = "bandmaster.dev"
 
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 BANDMASTER: Final = "bandmaster"
+#: Whose pod it is, where several installations share a namespace. Pods of earlier releases have none: they are of
+#: whoever's Redis knows them.
+INSTALLATION: Final = f"{_DOMAIN}/installation"
 EXECUTION: Final = f"{_DOMAIN}/execution"
 ATTEMPT: Final = f"{_DOMAIN}/attempt"
 ACTION: Final = f"{_DOMAIN}/action"
@@ -22,6 +26,8 @@ ACKNOWLEDGED: Final = f"{_DOMAIN}/acknowledged"
 
 #: Annotation: the execution's id as it is.
 EXECUTION_ID: Final = f"{_DOMAIN}/execution-id"
+#: Annotation: how long the program may run, from its own start, seconds.
+TIMEOUT_SECONDS: Final = f"{_DOMAIN}/timeout-seconds"
 #: Annotation: when the result was stored, unix seconds.
 ACKNOWLEDGED_AT: Final = f"{_DOMAIN}/acknowledged-at"
 #: Annotation, written before a pod is deleted that never started or whose node is lost: the reason, and the details.
@@ -35,9 +41,8 @@ DISCARDED: Final = f"{_DOMAIN}/discarded"
 #: Holds an ended pod until its result is stored.
 FINALIZER: Final = f"{_DOMAIN}/result"
 
+#: Pods of all installations.
 ALL: Final = f"{MANAGED_BY}={BANDMASTER}"
-UNSETTLED: Final = f"{ALL},!{ACKNOWLEDGED}"
-SETTLED: Final = f"{ALL},{ACKNOWLEDGED}"
 
 #: The pod's one container, and the volume that holds its script.
 CONTAINER: Final = "program"
@@ -48,6 +53,26 @@ SCRIPT_KEY: Final = "script"
 _LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _KEPT_CHARS: Final = 40
 _HASH_CHARS: Final = 16
+
+
+def of(installation: str) -> str:
+    """The selector of all that is an installation's."""
+    return f"{ALL},{INSTALLATION}={installation}"
+
+
+def unsettled(installation: str) -> str:
+    """The selector of its pods whose result is not stored."""
+    return f"{of(installation)},!{ACKNOWLEDGED}"
+
+
+def settled(installation: str) -> str:
+    """The selector of its other pods."""
+    return f"{of(installation)},{ACKNOWLEDGED}"
+
+
+def is_of(given: Mapping[str, str], installation: str) -> bool:
+    """Whether a pod with these labels is an installation's, or an earlier release's."""
+    return given.get(INSTALLATION, installation) == installation
 
 
 def label_value(text: str) -> str:

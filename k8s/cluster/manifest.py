@@ -27,6 +27,7 @@ from .objects import Pod
 
 SCRIPT_FOLDER: Final = "/bandmaster"
 OUTPUT_FOLDER: Final = "/output"
+_OF_SCRIPTS: Final = (labels.MANAGED_BY, labels.INSTALLATION)
 _READ_AND_RUN: Final = 0o555
 #: Namespaces that are everyone's, or the cluster's own.
 _REFUSED: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -78,21 +79,30 @@ def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
         "kind": "Pod",
         "metadata": {
             "name": spec.name,
-            "labels": settings.labels | _labels(spec),
-            "annotations": settings.annotations | {labels.EXECUTION_ID: spec.execution_id},
+            "labels": settings.labels | _labels(spec, settings),
+            "annotations": settings.annotations
+            | {labels.EXECUTION_ID: spec.execution_id, labels.TIMEOUT_SECONDS: f"{spec.timeout_seconds:g}"},
             "finalizers": [labels.FINALIZER],
         },
         "spec": _isolation(settings)
         | _nodes(settings)
         | {
             "restartPolicy": "Never",
-            "activeDeadlineSeconds": math.ceil(spec.timeout_seconds),
+            "activeDeadlineSeconds": longest_seconds(spec, settings),
             "terminationGracePeriodSeconds": settings.termination_grace_seconds,
             "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
             "volumes": _volumes(spec, settings),
             "containers": [_container(spec, image, settings)],
         },
     }
+
+
+def longest_seconds(spec: PodSpec, settings: KubernetesSettings) -> int:
+    """How long a pod may be there from its kubelet's first sight on, if nobody watches: to start, to run and to end.
+
+    Its program's own time is shorter, and `overdue.py` sees to it.
+    """
+    return settings.pending_deadline_seconds + math.ceil(spec.timeout_seconds) + settings.termination_grace_seconds
 
 
 def script_of(pod: Pod) -> str | None:
@@ -110,7 +120,7 @@ def script_manifest(name: str, script: PodScript, pod: Pod) -> Json:
         "immutable": True,
         "metadata": {
             "name": name,
-            "labels": {labels.MANAGED_BY: labels.BANDMASTER},
+            "labels": {name: pod.metadata.labels[name] for name in _OF_SCRIPTS if name in pod.metadata.labels},
             "ownerReferences": [
                 {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
             ],
@@ -119,9 +129,10 @@ def script_manifest(name: str, script: PodScript, pod: Pod) -> Json:
     }
 
 
-def _labels(spec: PodSpec) -> dict[str, str]:
+def _labels(spec: PodSpec, settings: KubernetesSettings) -> dict[str, str]:
     found = {
         labels.MANAGED_BY: labels.BANDMASTER,
+        labels.INSTALLATION: settings.installation,
         labels.EXECUTION: labels.label_value(spec.execution_id),
         labels.ATTEMPT: str(spec.attempt),
         labels.ACTION: labels.label_value(spec.action),

@@ -11,7 +11,8 @@ from typing import Final
 
 from .client import ClusterApi
 from .faults import ApiError, Fault
-from .objects import PodNews
+from .objects import Pod, PodNews
+from .reasons import container_state
 
 PULLING: Final = "Pulling"
 #: The reasons that say how a pull went on, or ended.
@@ -36,11 +37,16 @@ def is_pulling(news: Sequence[PodNews]) -> bool:
     return bool(pulls) and pulls[-1].reason == PULLING
 
 
-def trouble(news: Sequence[PodNews]) -> str:
-    """The last thing that went wrong, in the cluster's words; while its image is pulled, that it is. Empty: nothing."""
+def unsaid(pod: Pod, news: Sequence[PodNews]) -> str:
+    """What keeps a pod from its start, and its status does not say: a pull, or what went wrong last. Empty: nothing."""
+    if not pod.spec.node_name:
+        return ""  # its scheduler says it in its status
     if is_pulling(news):
         return next(each.message for each in reversed(news) if each.reason == PULLING)
     wrong = [each for each in news if each.reason.startswith(_TROUBLE)]
     # A back-off says that there will be another try; what comes before it says why.
     telling = [each for each in wrong if each.reason != "BackOff" and not each.message.startswith("Error: ")] or wrong
-    return f"{telling[-1].reason}: {telling[-1].message}" if telling else ""
+    waiting = container_state(pod).waiting
+    if not telling or (waiting is not None and waiting.message and waiting.message in telling[-1].message):
+        return ""
+    return f"{telling[-1].reason}: {telling[-1].message}"

@@ -1,8 +1,8 @@
 """The pod interface on a Kubernetes cluster: what a worker holds in its hand. All state is in the cluster.
 
 In the flow: `backend.py` opens it by the settings' name; actors create, watch, acknowledge and delete through it. Any
-number of processes may use the same namespace at once, and each may die at any time. One installation has a namespace
-of its own: whatever carries Bandmaster's labels there is taken for one of its pods.
+number of processes may use the same namespace at once, and each may die at any time. So may several installations, each
+under the name that its settings give: what carries another's name is none of its pods.
 """
 
 import builtins
@@ -70,6 +70,11 @@ class ClusterPods:
 
     def delete(self, name: str, *, uid: str | None = None) -> bool:
         """See ``Pods.delete``."""
+        if uid is None:
+            found = patiently(_READ_WITHIN_SECONDS, lambda: self._api.get_pod(name))
+            if found is None or not self._is_ours(found):
+                return False
+            uid = found.uid
         return delete(self._api, name, uid, self._tails.accompany_beside)
 
     def acknowledge(self, name: str, uid: str) -> bool:
@@ -96,5 +101,8 @@ class ClusterPods:
         return [status for pod in pods if (status := self._status(pod)) is not None]
 
     def _status(self, pod: Pod, *, stored_too: bool = False) -> PodStatus | None:
-        sight = look(pod)
+        sight = look(pod) if self._is_ours(pod) else None
         return None if sight is None else self._tails.complete(sight, stored_too=stored_too)
+
+    def _is_ours(self, pod: Pod) -> bool:
+        return labels.is_of(pod.metadata.labels, self._settings.installation)

@@ -51,6 +51,11 @@ _OF_WAITING: Final = {
     "CreateContainerError": Reason.CREATE_CONTAINER_CONFIG_ERROR,
     "RunContainerError": Reason.START_ERROR,
 }
+#: Those behind which something may be missing for good, and the words that say so: registries', runtimes', kubelets'.
+_OF_MISSING: Final = ("ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError")
+_MISSING: Final = ("not found", "notfound", "manifest unknown", "does not exist", "repository name not known")
+#: By then a kubelet has pulled twice, and whoever makes a Secret together with what needs it has made it.
+HOPELESS_SECONDS: Final = 15.0
 _START_ERRORS: Final = ("StartError", "ContainerCannotRun", "RunContainerError")
 #: The kubelet found no container where it had seen one run: nobody knows how it ended.
 UNKNOWN: Final = "ContainerStatusUnknown"
@@ -168,10 +173,18 @@ def is_failure(waiting: Waiting) -> bool:
     return waiting.reason in _OF_WAITING
 
 
-def never_starts(pod: Pod) -> bool:
-    """Whether waiting longer cannot help."""
+def hopeless_after_seconds(pod: Pod) -> float | None:
+    """How long after its creation a pod need not be waited for any more, since what it lacks does not come by itself.
+
+    None: it may start yet.
+    """
     waiting = container_state(pod).waiting
-    return waiting is not None and waiting.reason == "InvalidImageName"
+    if waiting is None:
+        return None
+    if waiting.reason == "InvalidImageName":
+        return 0.0
+    missing = waiting.reason in _OF_MISSING and any(words in waiting.message.lower() for words in _MISSING)
+    return HOPELESS_SECONDS if missing or waiting.reason == "ErrImageNeverPull" else None
 
 
 def exit_code(terminated: Terminated) -> int | None:
@@ -192,8 +205,8 @@ def _by_pod(pod: Pod) -> Reason | None:
     if pod.status.phase != "Failed" or not said:
         return None
     state = container_state(pod)
-    if said == "DeadlineExceeded" and state.waiting is not None and state.waiting.reason in _OF_WAITING:
-        return _OF_WAITING[state.waiting.reason]  # the time went by while it could not start
+    if said == "DeadlineExceeded" and state.waiting is not None and not vanished(pod):
+        return why_not_started(pod)[0]  # the time went by while it could not start
     if said == "Evicted" and any(words in pod.status.message for words in _OWN_FAULT):
         return Reason.ERROR
     if said.startswith(_NO_ROOM):

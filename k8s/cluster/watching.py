@@ -82,7 +82,7 @@ class Watching:
             PodsUnavailable: If the cluster did not answer in the whole window.
         """
         ends_at = time.monotonic() + window_seconds
-        stream = PodStream(self._api, labels.UNSETTLED, window_seconds, self._inbox.put)
+        stream = PodStream(self._api, labels.unsettled(self._settings.installation), window_seconds, self._inbox.put)
         try:
             look_around_at = 0.0
             while self._goes_on(stream, ends_at):

@@ -10,6 +10,7 @@ from bandmaster.k8s.cluster import labels
 from bandmaster.k8s.cluster.objects import Pod
 from bandmaster.k8s.cluster.outcome import Sight, look
 from bandmaster.k8s.cluster.overdue import overdue
+from bandmaster.k8s.cluster.reasons import HOPELESS_SECONDS
 from bandmaster.k8s.pods import PodOutcome, PodPhase, Reason
 
 SETTINGS = KubernetesSettings(pending_deadline_seconds=300, node_lost_seconds=60)
@@ -231,7 +232,7 @@ def test_a_pod_that_does_not_start_is_overdue_after_its_deadline(name: str, reas
         ("CreateContainerConfigError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
         ("CreateContainerError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
         ("ContainerCreating", Reason.CREATE_CONTAINER_CONFIG_ERROR),
-        ("ErrImageNeverPull", Reason.IMAGE_PULL),
+        ("ErrImagePull", Reason.IMAGE_PULL),
         ("ImagePullBackOff", Reason.IMAGE_PULL),
     ],
 )
@@ -240,6 +241,45 @@ def test_what_a_container_waits_for_becomes_the_reason(waiting: str, reason: Rea
     assert due is not None
     assert due.reason is reason
     assert due.message == f"not started within 300 s: {waiting}: why"
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "after"),
+    [
+        ("InvalidImageName", "couldn't parse it", 0),
+        ("ErrImageNeverPull", "it is not present", HOPELESS_SECONDS),
+        ("ErrImagePull", "rpc error: code = NotFound desc = no such tag", HOPELESS_SECONDS),
+        ("ImagePullBackOff", "Back-off: ErrImagePull: manifest unknown", HOPELESS_SECONDS),
+        ("CreateContainerConfigError", 'secret "token" not found', HOPELESS_SECONDS),
+        ("ErrImagePull", "dial tcp: connection refused", SETTINGS.pending_deadline_seconds),
+        ("ContainerCreating", "not found", SETTINGS.pending_deadline_seconds),
+    ],
+)
+def test_what_no_waiting_mends_is_not_waited_for(reason: str, message: str, after: float) -> None:
+    pod = later(phase="Pending", waiting={"reason": reason, "message": message})
+    due = overdue(pod, SETTINGS)
+    assert due is not None
+    assert due.at == pod.metadata.creation_timestamp.timestamp() + after
+
+
+def test_a_programs_time_runs_from_its_own_start_by_its_kubelets_clock() -> None:
+    found = recorded_json("running")
+    found["metadata"]["annotations"][labels.TIMEOUT_SECONDS] = "60"
+    found["spec"]["activeDeadlineSeconds"] = 400
+    pod = Pod.model_validate(found)
+    due = overdue(pod, SETTINGS)
+    assert due is not None
+    # It began two seconds after its kubelet had seen it; a second is for what whole seconds hide.
+    assert (due.reason, due.deadline_seconds) == (Reason.DEADLINE_EXCEEDED, 2 + 60 + 1)
+    assert due.at == pod.metadata.creation_timestamp.timestamp() + 60
+    shortened = pod.model_copy(update={"spec": pod.spec.model_copy(update={"active_deadline_seconds": 63})})
+    assert overdue(shortened, SETTINGS) is None
+
+
+@pytest.mark.parametrize("waiting", ["ContainerCreating", "ErrImagePull", ""])
+def test_time_that_went_by_before_the_program_began_is_no_timeout(waiting: str) -> None:
+    pod = later(reason="DeadlineExceeded", waiting={"reason": waiting})
+    assert outcome(pod).reason in (Reason.IMAGE_PULL, Reason.CREATE_CONTAINER_CONFIG_ERROR)
 
 
 def test_a_pod_that_its_kubelet_never_mentions_is_the_nodes_loss() -> None:

@@ -75,6 +75,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 BANDMASTER_K8S__BACKEND: kubernetes
 BANDMASTER_K8S__NAMESPACE: {{ include "bandmaster.executionsNamespace" . }}
+BANDMASTER_K8S__INSTALLATION: {{ .Release.Name | quote }}
 BANDMASTER_PATHS__VAR_DIR: /var/lib/bandmaster
 BANDMASTER_PATHS__PULSE_DIR: /var/lib/bandmaster/pulse
 {{- end -}}
