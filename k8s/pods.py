@@ -121,6 +121,10 @@ class Pods(Protocol):
         """Look at all pods of one execution, in one call."""
         ...
 
+    def waits_for(self, name: str) -> str:
+        """What keeps a pod from its start, or from being gone, in the backend's words. Empty: nothing, or no pod."""
+        ...
+
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
         """See all pods (SEEN each), then every change, until the window is over.
 

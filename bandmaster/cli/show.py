@@ -15,6 +15,7 @@ from bandmaster.cli.opening import opened
 from bandmaster.cli.records import Record, Result, read_result
 from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
 from bandmaster.cli.times import iso_of, show_duration, show_time
+from bandmaster.cli.waiting import pod_waits_for
 from bandmaster.scheduler.errors import InvalidRequest, UnknownExecution
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -59,11 +60,12 @@ def show(
         event, result = read_event(queue, found), read_result(queue, found)
         failure = None if event is not None else read_failure(queue, found)
         now_ms = queue.views.server_time_ms()
+        waits_for = pod_waits_for(bandmaster.pods, record)
     if as_json:
-        document = _document(record, explanation, timeline, event, result)
+        document = _document(record, explanation, timeline, event, result) | {"pod_waits_for": waits_for or None}
         say_json(document | {"failure": None if failure is None else failure.as_json()})
     else:
-        _say_record(record, explanation, event, now_ms)
+        _say_record(record, explanation, event, now_ms, waits_for)
         _say_failure(failure)
         _say_timeline(timeline)
         _say_result(result)
@@ -112,7 +114,11 @@ def _document(
 
 
 def _say_record(
-    record: Record, explanation: Explanation | None, event: ExecutionRequestedEvent | None, now_ms: int
+    record: Record,
+    explanation: Explanation | None,
+    event: ExecutionRequestedEvent | None,
+    now_ms: int,
+    waits_for: str,
 ) -> None:
     reasons = [] if explanation is None else explanation.reasons
     if record.state is State.SCHEDULED and record.due_ms is not None:
@@ -133,6 +139,7 @@ def _say_record(
             ("gates", list(record.gates) or None),
             ("attempt", record.attempt or None),
             ("pod", record.pod),
+            ("its pod waits", waits_for or None),
             ("runs", None if event is None else _runs(event)),
             ("timeout", None if event is None else show_duration(event.timeout_seconds * 1000)),
             ("labels", None if event is None else [f"{k}={v}" for k, v in event.metadata.labels.items()] or None),

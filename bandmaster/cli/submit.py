@@ -170,7 +170,7 @@ def _send(bandmaster: Opened, sources: list[Source], events: list[ExecutionReque
 
 def _wait(bandmaster: Opened, sent: list[Sent]) -> list[Sent]:
     ids = [each.event.execution_id for each in sent if isinstance(each.outcome, Parked)]
-    records = wait_until_ended(bandmaster.queue, ids)
+    records = wait_until_ended(bandmaster.queue, ids, bandmaster.pods)
     results = {one: read_result(bandmaster.queue, one) for one in records}
     return [
         Sent(each.source, each.event, each.outcome, records.get(name := each.event.execution_id), results.get(name))

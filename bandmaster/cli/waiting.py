@@ -5,7 +5,7 @@ submitted goes on, and `show` tells later what became of it.
 """
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -15,10 +15,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from bandmaster.cli.exits import Exit
 from bandmaster.cli.records import Record, read_records
 from bandmaster.cli.screen import note, notes
+from bandmaster.k8s.errors import PodError
+from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import HOLDING
 
 POLL_SECONDS: Final = 0.2
+SAY_EACH_SECONDS: Final = 3.0
+SAID_AT_MOST: Final = 5
+"""Executions of which it is said what they wait for: more nobody reads."""
+WORDS_MAX_CHARS: Final = 300
 READ_A_SECOND: Final = 5_000
 """Records read a second at most: with very many, the pauses grow."""
 
@@ -42,8 +48,20 @@ def progress_bar(what: str, total: int, *, wanted: bool = True) -> Generator[Pro
         yield progress
 
 
-def wait_until_ended(queue: ExecutionQueueService, execution_ids: Sequence[str]) -> dict[str, Record]:
-    """Wait until all have ended.
+def pod_waits_for(pods: Callable[[], Pods], record: Record) -> str:
+    """What an execution's pod waits for, in its backend's words; empty: nothing, or nobody can say."""
+    if record.pod is None or record.ended:
+        return ""
+    try:
+        return " ".join(pods().waits_for(record.pod).split())[:WORDS_MAX_CHARS]
+    except PodError:
+        return ""
+
+
+def wait_until_ended(
+    queue: ExecutionQueueService, execution_ids: Sequence[str], pods: Callable[[], Pods]
+) -> dict[str, Record]:
+    """Wait until all have ended; of a few, say what their pods wait for.
 
     Returns:
         Their records; one that is no longer known is missing.
@@ -53,6 +71,8 @@ def wait_until_ended(queue: ExecutionQueueService, execution_ids: Sequence[str])
     """
     records: dict[str, Record] = {}
     open_ids = list(execution_ids)
+    said: dict[str, str] = {}
+    say_at = time.monotonic() + SAY_EACH_SECONDS
     try:
         with progress_bar("executions", len(open_ids)) as progress:
             while True:
@@ -67,6 +87,13 @@ def wait_until_ended(queue: ExecutionQueueService, execution_ids: Sequence[str])
                 )
                 if not open_ids:
                     return {one: records[one] for one in execution_ids if one in records}
+                if time.monotonic() >= say_at and len(open_ids) <= SAID_AT_MOST:
+                    for one in open_ids:
+                        words = pod_waits_for(pods, records[one])
+                        if words and said.get(one) != words:
+                            note(f"{one} waits: {words}")
+                        said[one] = words
+                    say_at = time.monotonic() + SAY_EACH_SECONDS
                 time.sleep(max(POLL_SECONDS, looked_at / READ_A_SECOND))
     except KeyboardInterrupt:
         which = open_ids[0] if len(open_ids) == 1 else "ID"

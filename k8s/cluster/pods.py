@@ -19,9 +19,11 @@ from .deleting import acknowledge, delete
 from .faults import ApiError
 from .logs import read_log
 from .manifest import check_settings
+from .news import read_news, unsaid
 from .objects import Pod
-from .outcome import look
+from .outcome import look, started
 from .patience import patiently
+from .reasons import why_not_started
 from .tails import Tails
 from .watching import Watching
 
@@ -59,6 +61,19 @@ class ClusterPods:
         """See ``Pods.attempts``."""
         selector = f"{labels.ALL},{labels.EXECUTION}={labels.label_value(execution_id)}"
         return [status for status in self._statuses(selector) if status.execution_id == execution_id]
+
+    def waits_for(self, name: str) -> str:
+        """See ``Pods.waits_for``."""
+        pod = patiently(_READ_WITHIN_SECONDS, lambda: self._api.get_pod(name))
+        sight = None if pod is None or not self._is_ours(pod) else look(pod)
+        if pod is None or sight is None or (sight.certain and sight.status.outcome is not None):
+            return ""
+        if pod.deleting and pod.spec.node_name:
+            return f"node {pod.spec.node_name} has to confirm that nothing of it runs any more"
+        if started(pod):
+            return ""
+        words = why_not_started(pod)[1]
+        return f"{words} {unsaid(pod, read_news(self._api, pod.uid) or [])}".strip()
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
         """See ``Pods.watch``. Pods whose result is stored are not seen; becoming one of them is seen as the end."""

@@ -81,6 +81,10 @@ class LocalPods:
         prefix = pod_prefix(execution_id)
         return self._statuses(name for name in os.listdir(self._root) if name.removeprefix(prefix).isdecimal())
 
+    def waits_for(self, name: str) -> str:
+        """See ``Pods.waits_for``. Here nothing does."""
+        return ""
+
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
         """See ``Pods.watch``."""
         with _reporting_unavailable():

@@ -40,7 +40,7 @@ class User:
         )
 
     @contextmanager
-    def beginning(self, *arguments: str) -> Generator["subprocess.Popen[str]"]:
+    def beginning(self, *arguments: str, stderr: int | None = None) -> Generator["subprocess.Popen[str]"]:
         """Run a command that goes on."""
         with subprocess.Popen(
             [*COMMAND, *arguments],
@@ -48,6 +48,7 @@ class User:
             env=self._environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         ) as process:
             try:
@@ -112,3 +113,21 @@ def test_logs_follow_a_running_pod_to_its_end_and_are_there_afterwards(
     admin.delete(namespace, installation.meta(execution_id)["pod"], grace_period_seconds=0)
     wait_until(lambda: not installation.pods_of(execution_id), timeout_seconds=MINUTES, what="the removal of the pod")
     assert user.types("logs", execution_id).stdout == "first\nsecond\n"
+
+
+def test_show_and_submit_say_what_a_pod_waits_for(installation: Installation, user: User) -> None:
+    installation.worker(pending_deadline_seconds=3_600)
+    execution_id = installation.submit("true", cpu_request="1000", cpu_limit="1000")
+    installation.wait_for_pod(execution_id, phase="Pending")
+
+    def waits() -> str:
+        return json.loads(user.types("show", execution_id, "--json").stdout)["pod_waits_for"] or ""
+
+    wait_until(lambda: "Insufficient cpu" in waits(), timeout_seconds=MINUTES, what="the scheduler's word")
+    said = user.types("show", execution_id)
+    assert "Insufficient cpu" in said.stdout
+    waiting = ("submit", "--wait", "--image", "localhost/missing:1", "--id", "imageless", "--", "true")
+    with user.beginning(*waiting, stderr=subprocess.PIPE) as command:
+        assert command.stderr is not None
+        line = next(line for line in command.stderr if "waits" in line)
+        assert "localhost/missing:1" in line
