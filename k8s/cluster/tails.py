@@ -191,7 +191,12 @@ def read_tail(api: ClusterApi, pod: Pod, *, follow: bool = False) -> Tail:
         ApiError: SILENT if it has not stopped by then.
     """
     within = pod.spec.termination_grace_period_seconds + _KILL_SLACK_SECONDS
-    text, lines, total = _last_bytes(api, pod.name, _FEW_LINES, follow_seconds=within if follow else None)
+    found = _last_bytes(api, pod.name, _FEW_LINES, follow_seconds=within if follow else None)
+    # Behind the API server a connection may break, which ends the answer as the program's end does; and a runtime may
+    # write its last lines later than it says that the program has ended. So it has to end twice at the same place.
+    while follow and (again := _last_bytes(api, pod.name, _FEW_LINES, follow_seconds=within)) != found:
+        found = again
+    text, lines, total = found
     all_there = lines < _FEW_LINES - TAIL_BYTES // _PIECE_BYTES - 1
     if total <= TAIL_BYTES and not all_there:
         text, lines, total = _last_bytes(api, pod.name, _ENOUGH_LINES)

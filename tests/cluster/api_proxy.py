@@ -38,6 +38,7 @@ class Fault:
         until: Forward only when this is set.
         change: Forward what this makes of the body, as a mutating webhook does.
         fall_silent: Forward, pass on what comes until `silence` is set, then nothing, without closing.
+        end_early: Forward, pass on the first of what comes, and end the answer as if that were all.
         times: For how many requests.
     """
 
@@ -49,6 +50,7 @@ class Fault:
     lose_reply: bool = False
     keep_reply: bool = False
     until: threading.Event | None = None
+    end_early: bool = False
     change: Callable[[bytes], bytes] | None = None
     fall_silent: bool = False
     times: int = 1_000_000
@@ -172,7 +174,12 @@ class ApiProxy:
                 self._stopped.wait(60)
                 return
             if answer.chunked:
-                self._stream(handler, answer, silent=fault is not None and fault.fall_silent)
+                self._stream(
+                    handler,
+                    answer,
+                    silent=fault is not None and fault.fall_silent,
+                    once=fault is not None and fault.end_early,
+                )
             else:
                 kept = {name: value for name, value in answer.getheaders() if name.lower() not in HOP_BY_HOP}
                 self._answer(handler, answer.status, kept, answer.read())
@@ -187,7 +194,9 @@ class ApiProxy:
                     return fault
         return None
 
-    def _stream(self, handler: BaseHTTPRequestHandler, answer: http.client.HTTPResponse, *, silent: bool) -> None:
+    def _stream(
+        self, handler: BaseHTTPRequestHandler, answer: http.client.HTTPResponse, *, silent: bool, once: bool
+    ) -> None:
         handler.send_response(answer.status)
         handler.send_header("Content-Type", answer.getheader("Content-Type") or "application/json")
         handler.send_header("Transfer-Encoding", "chunked")
@@ -197,6 +206,8 @@ class ApiProxy:
                 continue
             handler.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
             handler.wfile.flush()
+            if once:
+                break
         if silent and self.silence.is_set():
             self._stopped.wait(60)  # half-open: the other side is long gone, and nobody says so
             return

@@ -262,3 +262,14 @@ def test_a_window_in_which_the_server_never_answered_is_a_failure(proxy: ApiProx
     with pytest.raises(PodsUnavailable, match="cannot be reached"):
         list(through.watch(1.0))
     assert time.monotonic() - began < 2
+
+
+def test_a_followed_log_that_breaks_off_behind_the_api_server_is_followed_to_its_end(
+    proxy: ApiProxy, connect_with: Connect, spec: MakeSpec
+) -> None:
+    pods = connect_with(kubeconfig=str(proxy.kubeconfig), termination_grace_seconds=20)
+    line = "trap 'echo asked to stop; sleep 3; echo stopped; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
+    proxy.fail(Fault(LOG, end_early=True, times=1))
+    created = pods.create(spec(line, timeout_seconds=4))
+    with Watcher(pods) as watcher:
+        assert watcher.end(created.name).output_tail == "begun\nasked to stop\nstopped\n"
