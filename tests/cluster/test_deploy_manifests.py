@@ -168,7 +168,12 @@ def _ports(policy: Any) -> set[int]:
 def test_every_variable_is_a_setting_and_the_servers_url_comes_from_a_secret(manifests: list[Manifest]) -> None:
     (settings,) = of_kind(manifests, "ConfigMap")
     found = from_environment(sections(), settings["data"])
-    assert found["k8s"] == {"backend": "kubernetes", "namespace": EXECUTIONS_NAMESPACE}
+    # The installation is the chart's release.
+    assert found["k8s"] == {
+        "backend": "kubernetes",
+        "namespace": EXECUTIONS_NAMESPACE,
+        "installation": "bandmaster",
+    }
     pods = pods_of(manifests)
     for component in ("worker", "scheduler"):
         (container,) = pods[component]["containers"]
