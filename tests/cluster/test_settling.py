@@ -17,6 +17,7 @@ from bandmaster.k8s.errors import PodNotFound
 from bandmaster.k8s.pods import Pods, Reason
 from waiting import wait_until
 
+OURS = {"app.kubernetes.io/managed-by": "bandmaster", "bandmaster.dev/installation": "bandmaster"}
 FOREVER = "trap 'exit 1' TERM; while :; do sleep 0.1; done"
 
 
@@ -153,7 +154,7 @@ def test_settled_pods_are_removed_after_their_time(connect_with: Connect, spec: 
 def test_a_script_without_a_pod_is_removed_once_it_is_not_young_any_more(
     cluster_settings: KubernetesSettings, admin: Admin, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    metadata = {"name": "orphan", "labels": {"app.kubernetes.io/managed-by": "bandmaster"}}
+    metadata = {"name": "orphan", "labels": OURS}
     admin.core.create_namespaced_config_map(namespace, {"metadata": metadata, "data": {"script": "true"}})
     cleanup = Cleanup(ClusterApi(cluster_settings), cluster_settings)
     assert cleanup.remove_orphans() == Swept(0, 0)
@@ -166,7 +167,7 @@ def test_a_sweep_removes_all_that_is_outdated_and_goes_on_where_its_time_was_ove
     cluster_settings: KubernetesSettings, admin: Admin, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = ClusterApi(cluster_settings)
-    settled = {"app.kubernetes.io/managed-by": "bandmaster", "bandmaster.dev/acknowledged": "true"}
+    settled = OURS | {"bandmaster.dev/acknowledged": "true"}
     container = {"name": "program", "image": "none"}
     nowhere = {"bandmaster.dev/no-node": "has-this"}
 

@@ -22,6 +22,7 @@ STATUSES: list[Json] = [
         "containerStatuses": [{"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}],
     },
 ]  # fmt: skip
+OURS = {"app.kubernetes.io/managed-by": "bandmaster", "bandmaster.dev/installation": "bandmaster"}
 NOTHING = {"name": "program", "image": "x", "imageID": "", "ready": False, "restartCount": 0}
 
 
@@ -182,7 +183,7 @@ def unscheduled(name: str, execution_id: str) -> Json:
     return {
         "metadata": {
             "name": name,
-            "labels": {"app.kubernetes.io/managed-by": "bandmaster", "bandmaster.dev/attempt": "1"},
+            "labels": OURS | {"bandmaster.dev/attempt": "1"},
             "annotations": {"bandmaster.dev/execution-id": execution_id},
             "finalizers": ["bandmaster.dev/result"],
         },
