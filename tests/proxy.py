@@ -1,8 +1,8 @@
 """A TCP proxy before the test's server that breaks connections where a test says: in this process, on real sockets.
 
 It reads the clients' commands one by one, so a test can name the command whose reply is lost: the command reaches the
-server and takes effect, and its reply is thrown away. It can also refuse connections, swallow everything without a
-word (a black hole: no reset, no reply), and be slow.
+server and takes effect, and its reply is thrown away; or it does not reach it. It can also refuse connections, swallow
+everything without a word (a black hole: no reset, no reply), and be slow.
 """
 
 import socket
@@ -25,6 +25,8 @@ class Loss(Enum):
     """The connection breaks: the client knows at once that something is wrong."""
     SILENT = "silent"
     """Nothing comes any more on that connection: the client has to time out."""
+    UNHEARD = "unheard"
+    """The connection breaks before the server has heard the command, which takes no effect."""
 
 
 class Proxy:
@@ -112,6 +114,9 @@ class Proxy:
                 if self.delay_seconds:
                     time.sleep(self.delay_seconds)
                 if self._doomed is not None and self._doomed(command):
+                    if self._loss is Loss.UNHEARD:
+                        self.lost += 1
+                        break
                     losing.set()
                 server.sendall(raw)
         _close(client)

@@ -7,14 +7,17 @@ from typing import Any, cast
 
 import dramatiq
 import pytest
-import redis
 from dramatiq import Broker
 from middleware.working import plain_redis_broker, running, stub_broker
+from proxy import Loss, proxy_before
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService, InvalidRequest
 from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.scripts import REPEAT_PAUSES_SECONDS
 from bandmaster.testing import BandedStubBroker
 from waiting import wait_until
+
+MORE_THAN_A_CALL_TRIES = len(REPEAT_PAUSES_SECONDS) + 2
 
 
 @pytest.fixture(params=["banded", "redis", "stub"])
@@ -116,30 +119,26 @@ def test_an_operators_limit_goes_before_a_declared_one_and_survives_boots(
     assert tenants.most["a"] == 1
 
 
-def test_nothing_is_admitted_before_the_limits_are_told(
-    broker: BandedRedisBroker, queue: ExecutionQueueService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_admitted_before_the_limits_are_told(redis_url: str) -> None:
     """Redis answers again in the moment after a declaration failed: the limits come first all the same."""
-    tenants, failures = Tenants(), [redis.ConnectionError("gone")] * 3
-    declare = broker.bands.declare_limits
+    tenants, unheard = Tenants(), iter(range(MORE_THAN_A_CALL_TRIES))
+    with proxy_before(redis_url) as proxy:
+        broker = BandedRedisBroker(client=client_of(proxy.url))
 
-    def failing_first(of: Broker) -> None:
-        if failures:
-            raise failures.pop()
-        declare(of)
+        @dramatiq.actor(broker=broker, gates=["tenant:{tenant}"], limits={"tenant:{tenant}": 1})
+        def work(tenant: str) -> None:
+            tenants.body(tenant)
 
-    monkeypatch.setattr(broker.bands, "declare_limits", failing_first)
-
-    @dramatiq.actor(gates=["tenant:{tenant}"], limits={"tenant:{tenant}": 1})
-    def work(tenant: str) -> None:
-        tenants.body(tenant)
-
-    for _ in range(6):
-        work.send("a")
-    with running(broker):
-        wait_until(lambda: tenants.ended == 6, what="all of them")
+        for _ in range(6):
+            work.send("a")
+        proxy.lose_reply(
+            lambda command: command[1].startswith(b"declare_") and next(unheard, None) is not None, Loss.UNHEARD
+        )
+        with running(broker):
+            wait_until(lambda: tenants.ended == 6, what="all of them")
+        broker.close()
     assert tenants.most["a"] == 1
-    assert failures == []
+    assert proxy.lost == MORE_THAN_A_CALL_TRIES
 
 
 BAD_LIMITS: dict[str, tuple[dict[str, Any], str]] = {
