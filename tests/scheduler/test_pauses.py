@@ -117,3 +117,20 @@ def test_a_pause_that_is_over_makes_no_call_dearer(redis_client: redis.Redis) ->
     cost_of_one("after")
     assert cost_of_one("later") == cost
     assert not redis_client.hexists("exec_queue:settings", "paused")
+
+
+def test_very_many_pauses_make_no_call_long_and_nothing_is_passed_over(
+    queue: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    for number in range(59):
+        queue.enqueue(event(f"y{number}", action="pod"))
+    began = queue.clock.now_ms
+    pauses = {str(began + 100 * number): began + 100 * number + 50 for number in range(1_000)}
+    redis_client.zadd("exec_queue:pauses:action:pod", pauses)  # as that many resumptions leave them
+    wait(queue, TIMEOUT_SECONDS + 1)
+    redis_client.config_resetstat()
+    assert queue.maintenance.sweep() == 0, "the time of the pauses is none of waiting"
+    stats: Any = redis_client.info("commandstats")
+    assert stats["cmdstat_fcall"]["calls"] >= 10, "each looks at a few, for each has a thousand pauses to count"
+    wait(queue, 50)
+    assert queue.maintenance.sweep() == 60

@@ -4,6 +4,8 @@
 -- Where a lane's timeout was changed, whoever sweeps goes through what waits there, page by page, from the score that stands
 -- in the settings; until then no entry is relied on to be there, or not to be.
 
+local PAUSES_A_MOVE = 50 -- looking at so many takes as long as a move: where there were very many, a call ends earlier
+
 -- Milliseconds since a time in which any of this execution's gates, its lane or the whole queue was paused.
 local function paused_ms(m, since)
     local names, spans, total = {'*', 'lane:' .. m.lane, unpack(gates_of(m))}, {}, 0
@@ -13,6 +15,7 @@ local function paused_ms(m, since)
         local ended = call('ZRANGEBYSCORE', D.pauses(name), '(' .. since, '+inf', 'WITHSCORES')
         for j = 1, #ended, 2 do spans[#spans + 1] = {tonumber(ended[j]), math.min(tonumber(ended[j + 1]), now)} end
     end
+    moves = moves + math.floor(#spans / PAUSES_A_MOVE)
     table.sort(spans, function(one, other) return one[1] < other[1] end)
     local counted_until = tonumber(since)
     for _, span in ipairs(spans) do

@@ -10,6 +10,7 @@ end
 local function sweep_due(bound)
     local due, expired = call('ZRANGEBYSCORE', K.deadlines, '-inf', '(' .. now, 'LIMIT', 0, bound), 0
     for _, id in ipairs(due) do
+        if moves >= MAX_MOVES then return expired, true end
         local m = load(id)
         local why = m and m.state == 'PENDING' and staleness(m)
         if why then
@@ -27,13 +28,14 @@ end
 local function reindex_lane(lane, left)
     local field = reindexing_field(lane)
     local page = call('ZRANGEBYSCORE', D.pending(lane), overrides[field], '+inf', 'WITHSCORES', 'LIMIT', 0, left)
-    for i = 1, #page, 2 do enter_again(page[i], load(page[i])) end
-    if #page == 2 * left then
-        keep_setting(field, '(' .. page[#page])
-    else
-        keep_setting(field)
+    local done = 0
+    while done < #page and moves < MAX_MOVES do
+        enter_again(page[done + 1], load(page[done + 1]))
+        done = done + 2
     end
-    return left - math.max(1, #page / 2)
+    local is_all = done == #page and #page < 2 * left
+    if is_all then keep_setting(field) elseif done > 0 then keep_setting(field, '(' .. page[done]) end
+    return left - math.max(1, done / 2)
 end
 
 -- Of all lanes together. Returns whether there may be more.
@@ -43,7 +45,7 @@ local function reindex_deadlines(bound)
         local lane = field == 'deadlines_from' and OWN_LANE or string.match(field, '^lane:(.*):deadlines_from$')
         if lane and left > 0 then left = reindex_lane(lane, left) end
     end
-    return left < 1
+    return left < 1 or moves >= MAX_MOVES
 end
 
 local sweep_now_and_then
