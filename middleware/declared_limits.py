@@ -43,14 +43,16 @@ def read_limits(value: object, action: str, gates: tuple[str, ...]) -> dict[str,
 
 
 def _name_of(gate: str) -> str:
-    literal, field, _ = gate.partition("{")
+    literal, field, rest = gate.partition("{")
     if not field:
         return check_limited(gate)
-    if kind_of(literal) != f"{literal}*":
+    tail = rest.partition("}")[2]
+    if kind_of(literal) != f"{literal}*" or tail:
+        # The kind is what precedes the first colon: the limit would hold for gates that it does not name.
         raise InvalidRequest(
             OPTION,
             f"{shown(gate)} is not a whole kind of gates",
-            allowed="the limit of a gate without {…}, or of one like tenant:{tenant}",
+            allowed="the limit of a gate without {…}, or of one like tenant:{tenant} or tenant-export:{tenant}",
         )
     return check_limited(f"{literal}*")
 

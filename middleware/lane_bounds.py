@@ -52,13 +52,14 @@ class LaneBounds:
         for lane in lanes:
             if time.monotonic() < self._due.get(lane, 0.0):
                 continue
-            for name, value in self._of(lane).items():
+            for name, value in self.of(lane).items():
                 in_force = self._controls.change_setting(name, value, lane=lane, only_if_unset=True)
                 if in_force != value and lane not in self._due:
                     log.info("lane_bound_differs", lane=lane, name=name, declared=value, in_force=in_force)
             self._due[lane] = time.monotonic() + AGAIN_SECONDS
 
-    def _of(self, lane: str) -> dict[str, int]:
+    def of(self, lane: str) -> dict[str, int]:
+        """Bound → its value."""
         every = {} if lane == DEFAULT_LANE else self._every
         return every | self._lanes.get(lane, {})
 

@@ -53,7 +53,7 @@ class MessageOptions(_OfBoth, total=False):
     """What may stand in ``send_with_options(…)``, beside ``args``, ``kwargs`` and ``delay``."""
 
     band: Band
-    user_id: str
+    user_id: str | int
     gates: Sequence[str]
     execution_id: str
     scheduled_at: datetime | str

@@ -193,10 +193,10 @@ class Controls(Reader):
         Raises:
             InvalidRequest: If there is no such setting, it is no lane's, or the value is not allowed.
         """
-        check_setting(name, value)
         if lane is not None:
             check_lane(lane)
             check_bound(name)
+        check_setting(name, value)
         of_lane = (lane or self._lane) if name in BOUNDS else ""
         given = "" if value is None else value
         code, in_force = self._scripts.call(self._set, of_lane, name, given, int(only_if_unset), self._asker(by))

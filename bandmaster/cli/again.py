@@ -7,6 +7,7 @@ keeps it as a dead letter with the reason.
 """
 
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -22,7 +23,6 @@ from bandmaster.middleware.burying import LEFT_OUT
 from bandmaster.middleware.execution_ids import delivery_of, derived_id
 from bandmaster.scheduler.errors import InvalidRequest
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.identifiers import new_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transitions import Candidate
 
@@ -62,10 +62,15 @@ def accept_again(bandmaster: Opened, letter: str) -> Again:
         QueueUnavailable: If Redis did not answer.
     """
     queue = bandmaster.queue
-    meta, new_id = queue.views.meta(letter), new_execution_id()
+    meta = queue.views.meta(letter)
     event, message = queue.views.event(letter), queue.views.message(letter)
     if not meta or (event is None and message is None):
-        raise CommandFailed(f"{letter} has nothing left to run: `bandmaster dead drop {letter}` forgets it")
+        raise CommandFailed(
+            f"{letter} has nothing left to run: dropped or tried again meanwhile? "
+            f"If `bandmaster dead` lists it still, `bandmaster dead drop {letter}` forgets it"
+        )
+    # Of this one end: who tries it again at the same time gets the same id, so it is accepted once.
+    new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"dead retry {letter} {meta['ended_at']}"))
     try:
         if meta.get("reason") == InvalidRequest.code and message is not None:
             return Again(letter, _listed_again(bandmaster, letter, message), meta["lane"], None)

@@ -18,9 +18,12 @@ from dramatiq.rate_limits.backends import StubBackend as StubBarriers
 from dramatiq.results import Results
 from dramatiq.results.backends import StubBackend as StubResults
 
+from bandmaster.middleware import BandedRedisBroker
+from bandmaster.middleware.lane_bounds import LaneBounds
 from bandmaster.middleware.results import forget_kept
 
 from .broker import BandedStubBroker
+from .controls import BOUNDS
 
 IDLE_MS: Final = 20
 """How long a thread of a test's worker sits idle, and so how long it takes to stop."""
@@ -31,7 +34,7 @@ _booted: "weakref.WeakSet[Broker]" = weakref.WeakSet()
 
 @contextmanager
 def in_memory(broker: Broker | None = None) -> Generator[BandedStubBroker]:
-    """Within it, a broker keeps everything in memory, empty and without limits at first.
+    """Within it, a broker keeps everything in memory, empty, and without other limits than the application declares.
 
     Args:
         broker: The application's; the one that `dramatiq.set_broker` was given, unless said.
@@ -45,6 +48,8 @@ def in_memory(broker: Broker | None = None) -> Generator[BandedStubBroker]:
         dramatiq.set_broker(broker)
     stand_in = BandedStubBroker(middleware=_in_memory_middleware(broker.middleware))
     stand_in.adopt(_actors(broker).values())
+    if isinstance(broker, BandedRedisBroker):
+        _bound(stand_in, broker.bounds)
     before = type(broker), broker.__dict__
     _become(broker, BandedStubBroker, stand_in.__dict__)
     if broker not in _booted:
@@ -59,6 +64,13 @@ def in_memory(broker: Broker | None = None) -> Generator[BandedStubBroker]:
             # A module that was imported meanwhile is not imported again; an actor of a test's own goes with the test.
             if "<locals>" not in declared[name].fn.__qualname__:
                 broker.declare_actor(declared[name])
+
+
+def _bound(stand_in: BandedStubBroker, bounds: LaneBounds) -> None:
+    for lane in stand_in.queues:
+        for name, value in bounds.of(lane).items():
+            if name in BOUNDS:
+                stand_in.queue.controls.change_setting(name, value, lane=lane)
 
 
 def _become(broker: Broker, kind: type[Broker], state: dict[str, Any]) -> None:

@@ -153,9 +153,13 @@ BAD_LIMITS: dict[str, tuple[dict[str, Any], str]] = {
         {"gates": ["tenant:eu:{tenant}"], "limits": {"tenant:eu:{tenant}": 1}},
         "is not a whole kind of gates",
     ),
+    "a template with a tail": (
+        {"gates": ["tenant:{tenant}:export"], "limits": {"tenant:{tenant}:export": 1}},
+        "is not a whole kind of gates; allowed: .* tenant-export:{tenant}",
+    ),
     "a template without a kind": ({"gates": ["{tenant}"], "limits": {"{tenant}": 1}}, "is not a whole kind of gates"),
     "two limits of one kind": (
-        {"gates": ["t:{tenant}", "t:{tenant}:{tenant}"], "limits": {"t:{tenant}": 1, "t:{tenant}:{tenant}": 2}},
+        {"gates": ["t:{tenant}"], "limits": {"t:{tenant}": 1, "t:*": 2}},
         r"limits: 1 and 2 for t:\*",
     ),
     "a kind as a gate": ({"gates": ["tenant:*"]}, "gate: 'tenant:\\*' is not a gate's key"),

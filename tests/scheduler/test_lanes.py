@@ -184,3 +184,31 @@ def test_the_lanes_that_are_in_use_are_known_whether_or_not_a_worker_came(redis_
     assert queue.overview.pending(10) == ["c", "b"]
     assert start(queue.on("mail"), 1) == 1
     assert (queue.overview.active(), queue.overview.pending(10)) == (["b"], ["c"])
+
+
+@pytest.mark.parametrize("by_hand", ["raised", "lifted", "all lost"])
+def test_a_full_lane_whose_bound_is_raised_by_hand_goes_on_when_a_consumer_asks(
+    redis_client: redis.Redis, by_hand: str
+) -> None:
+    queue = TurnedQueue(redis_client)
+    mail, field = queue.on("mail"), "lane:mail:max_concurrent_executions"
+    queue.controls.change_setting("max_concurrent_executions", 2, lane="mail")
+    for number in range(6):
+        mail.enqueue(event(f"mail-{number}"))
+    lanes = (queue.lane, mail.lane)
+    grants = queue.transitions.admit(lanes, 4, lease_ms=100_000, consumer=True).grants
+    assert len(grants) == 2
+    if by_hand == "raised":
+        redis_client.hset("exec_queue:settings", field, 4)
+    elif by_hand == "lifted":
+        redis_client.hdel("exec_queue:settings", field)
+    else:
+        redis_client.delete("exec_queue:settings")
+    for grant in grants:
+        queue.transitions.release(grant.execution_id, grant.attempt, State.COMPLETED)
+    queue.clock.turn(1_001)
+    started = 0
+    for _ in range(2):  # the first call of a second notes the time, and the next reads what it finds
+        started += len(queue.transitions.admit(lanes, 4, lease_ms=100_000, consumer=True).grants)
+        queue.clock.turn(1_001)
+    assert started == 4

@@ -11,7 +11,7 @@ from dramatiq import group
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.brokers.stub import StubBroker
 
-from bandmaster import BandedRedisBroker, ConcurrencyGate, InvalidRequest, PriorityBands
+from bandmaster import BandedRedisBroker, ConcurrencyGate, InvalidRequest, PriorityBands, QueueFull
 from bandmaster.testing import BandedStubBroker, in_memory, working
 
 
@@ -122,3 +122,24 @@ def test_without_any_broker_there_is_one_in_memory() -> None:
             assert type(broker) is BandedStubBroker
             work.send()
     dramatiq.set_broker(StubBroker())
+
+
+def test_bounds_of_the_constructor_hold_in_memory_too() -> None:
+    broker = BandedRedisBroker(
+        url="redis://127.0.0.1:1",
+        max_queue_size=2,
+        lanes={"emails": {"max_queue_size": 1, "stale_timeout_seconds": 60}},
+    )
+
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def work() -> None: ...
+
+    @dramatiq.actor(broker=broker, band="HIGH", queue_name="emails")
+    def mail() -> None: ...
+
+    with in_memory(broker):
+        for actor, most in ((work, 2), (mail, 1)):
+            for _ in range(most):
+                actor.send()
+            with pytest.raises(QueueFull):
+                actor.send()

@@ -42,7 +42,7 @@ report.send_with_options(
 report.message_with_options(args=("acme",), band=0, scheduled_at="2030-01-01T00:00:00Z", max_retries=None)
 pipeline([plain.message(1), plain.message(2)])
 
-shared: MessageOptions = {"band": "LOW", "user_id": "ann"}
+shared: MessageOptions = {"band": "LOW", "user_id": 7}
 report.send_with_options(args=("acme",), **shared)
 every: ActorOptions = {"band": "LOW", "max_retries": 1}
 

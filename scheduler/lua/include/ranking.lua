@@ -8,19 +8,24 @@ do
         if not noted or noted ~= kept_then then kept_then, kept = noted, {} end
     end)
 
+    -- Returns whether it was time to.
     local function note(field)
-        if kept[field] then return end
+        if kept[field] then return false end
         kept[field] = true
         call('HSET', K.rounds, field, now)
+        return true
     end
 
     function note_used(lane)
         note('used:' .. lane)
     end
 
-    -- By consumers that live.
+    -- By consumers that live. A full lane stands nowhere, and nothing tells that its bound was lost or raised by hand: so
+    -- whether it has a candidate is looked at as often.
     function note_asked(lanes)
-        for _, lane in ipairs(lanes) do note('lane:' .. lane) end
+        for _, lane in ipairs(lanes) do
+            if note('lane:' .. lane) then touched[lane] = true end
+        end
     end
 end
 

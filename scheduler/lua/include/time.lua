@@ -26,11 +26,21 @@ do
         end
     end
 
+    -- Where what was noted is lost: so that no holder's lease is over before its time. A dead one's may last as long again.
+    local function offset_of_leases()
+        local offset = 0
+        for leases, ttl in pairs({[K.lease] = 'lease_ttl_ms', [K.pod_lease] = 'pod_lease_ttl_ms'}) do
+            local ends = tonumber(call('ZRANGE', leases, 0, 0, 'WITHSCORES')[2])
+            if ends then offset = math.min(offset, math.floor(ends) - setting(ttl) - now) end
+        end
+        return offset
+    end
+
     at_begin(function()
         last_given = nil
         if lease_clock ~= noted then read_lease_clock(lease_clock) end
         local elapsed = now - (noted_at or now)
-        lease_offset, runs_until = noted_offset, noted_runs_until
+        lease_offset, runs_until = noted_at and noted_offset or offset_of_leases(), noted_runs_until
         local stood_at, lease_ms = now - elapsed + lease_offset, setting('lease_ttl_ms')
         if elapsed < 0 then
             lease_offset = lease_offset - elapsed
