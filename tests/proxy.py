@@ -25,8 +25,6 @@ class Loss(Enum):
     """The connection breaks: the client knows at once that something is wrong."""
     SILENT = "silent"
     """Nothing comes any more on that connection: the client has to time out."""
-    UNHEARD = "unheard"
-    """The connection breaks before the server has heard the command, which takes no effect."""
 
 
 class Proxy:
@@ -38,7 +36,7 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.url = f"redis://127.0.0.1:{self.port}/{self._server_url.path.strip('/') if self._is_tcp else 0}"
         self.lost = 0
-        """Replies lost so far."""
+        """Replies and commands lost so far."""
         self.refused = 0
         """Connections refused so far."""
         self.delay_seconds = 0.0
@@ -48,6 +46,7 @@ class Proxy:
         self.swallows = False
         self.refuses = False
         self._doomed: Callable[[Command], bool] | None = None
+        self._unheard: Callable[[Command], bool] | None = None
         self._loss = Loss.CLOSED
         self._connections: set[socket.socket] = set()
         self._forgotten: set[socket.socket] = set()
@@ -61,6 +60,10 @@ class Proxy:
     def lose_reply(self, doomed: Callable[[Command], bool], loss: Loss = Loss.CLOSED) -> None:
         """Lose the replies of the commands that `doomed` says yes to; it is asked once a command, in order."""
         self._doomed, self._loss = doomed, loss
+
+    def lose_command(self, unheard: Callable[[Command], bool]) -> None:
+        """Break the connection before the server has heard a command that `unheard` says yes to: it takes no effect."""
+        self._unheard = unheard
 
     def lose_next_reply(self, name: bytes, loss: Loss = Loss.CLOSED) -> None:
         """Lose the next reply to a command that has `name` among its first two words."""
@@ -113,10 +116,10 @@ class Proxy:
                     continue
                 if self.delay_seconds:
                     time.sleep(self.delay_seconds)
+                if self._unheard is not None and self._unheard(command):
+                    self.lost += 1
+                    break
                 if self._doomed is not None and self._doomed(command):
-                    if self._loss is Loss.UNHEARD:
-                        self.lost += 1
-                        break
                     losing.set()
                 server.sendall(raw)
         _close(client)
