@@ -136,4 +136,7 @@ def read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | Queu
         return DuplicateExecution(execution_id=candidate.execution_id, state=state, origin=origin)
     if code == b"QUEUE_FULL":
         return QueueFull(execution_id=candidate.execution_id, limit=int(detail))
-    return UserLimitExceeded(execution_id=candidate.execution_id, user_id=candidate.user_id or "", limit=int(detail))
+    if code == b"USER_LIMIT":
+        user_id = candidate.user_id or ""
+        return UserLimitExceeded(execution_id=candidate.execution_id, user_id=user_id, limit=int(detail))
+    raise ValueError(f"park.lua answered {code!r}, which this release does not know")

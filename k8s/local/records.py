@@ -110,6 +110,11 @@ class Progress:
         return PodPhase(self.phase).ended
 
 
+#: A newer release may have written more: a pod of it is one all the same, and what it runs is not run twice.
+_OF_MANIFEST = frozenset(Manifest.__init__.__code__.co_varnames)
+_OF_PROGRESS = frozenset(Progress.__init__.__code__.co_varnames)
+
+
 class Folder:
     """The folder of one pod, present or not."""
 
@@ -134,14 +139,16 @@ class Folder:
     def read_manifest(self) -> Manifest | None:
         """Read who the pod is; None: there is no pod."""
         try:
-            return Manifest(**json.loads(_read(self.spec) or "{}"))
+            written = json.loads(_read(self.spec) or "{}")
+            return Manifest(**{name: written[name] for name in written if name in _OF_MANIFEST})
         except (ValueError, TypeError):  # nothing there, or nothing that is a pod's
             return None
 
     def read_progress(self) -> Progress | None:
         """Read how far it got; None: there is no pod."""
         try:
-            progress = Progress(**json.loads(_read(self.status) or "{}"))
+            written = json.loads(_read(self.status) or "{}")
+            progress = Progress(**{name: written[name] for name in written if name in _OF_PROGRESS})
             PodPhase(progress.phase)
             return progress
         except (ValueError, TypeError):

@@ -43,7 +43,6 @@ def test_without_any_source_every_setting_has_the_default_of_the_contract() -> N
     assert settings.limits.max_executions_per_user == 100
     assert settings.limits.stale_timeout_seconds == 3_600
     assert settings.leases.lease_ttl_ms == 30_000
-    assert settings.leases.heartbeat_interval_ms == 10_000
     assert settings.leases.pod_lease_ttl_ms == 60_000
     assert (settings.leases.max_crashes, settings.leases.grace_ms) == (3, 30_000)
     assert (settings.scheduler.interval_seconds, settings.scheduler.misfire_grace_seconds) == (10, 30)
@@ -154,7 +153,7 @@ def test_what_a_profile_does_not_know_is_named_with_what_it_does(
         ),
         ("BANDMASTER_LIMITS__MAX_QUEUE_SIZE", "0", r"limits\.max_queue_size.*'0'.*greater than or equal to 1"),
         ("BANDMASTER_K8S__BACKEND", "docker", r"k8s\.backend.*'docker'.*'local' or 'kubernetes'"),
-        ("BANDMASTER_LEASES__LEASE_TTL_MS", "15000", r"heartbeat_interval_ms must be at most half"),
+        ("BANDMASTER_LEASES__LEASE_TTL_MS", "99", r"leases\.lease_ttl_ms.*'99'.*greater than or equal to 100"),
         ("BANDMASTER_REDIS__PREFIX", "a b", r"redis\.prefix.*'a b'"),
         ("BANDMASTER_CONFIG", "missing.toml", r"BANDMASTER_CONFIG: 'missing.toml' is not a file"),
     ],

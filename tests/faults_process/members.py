@@ -35,7 +35,6 @@ IMPATIENT: Final = {"dramatiq_worker_timeout": "200"}
 
 SHORT: Final[Replaced] = {
     ("leases", "lease_ttl_ms"): str(LEASE_MS),
-    ("leases", "heartbeat_interval_ms"): str(LEASE_MS // 3),
     ("leases", "pod_lease_ttl_ms"): str(POD_LEASE_MS),
     ("scheduler", "interval_seconds"): str(TICK_SECONDS),
     ("scheduler", "leader_ttl_ms"): str(LEADER_TTL_MS),

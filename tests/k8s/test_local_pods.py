@@ -1,5 +1,6 @@
 """Local pods from create to collected: outcomes, what a program sees, one pod per attempt, delete, acknowledge."""
 
+import json
 import os
 import shutil
 import signal
@@ -290,3 +291,17 @@ def test_pods_are_private_to_their_user(pods: LocalPods, root: Path) -> None:
     created = pods.create(spec("true"))
     for path in (root / "pods", root / "pods" / created.name):
         assert os.stat(path).st_mode & 0o077 == 0
+
+
+def test_a_pod_that_a_newer_release_made_is_one_all_the_same(pods: LocalPods, root: Path) -> None:
+    name = pods.create(spec("echo once")).name
+    ended(pods, name)
+    folder = Folder(str(root / "pods" / name))
+    for path in (folder.spec, folder.status):
+        written = json.loads(Path(path).read_text())
+        Path(path).write_text(json.dumps(written | {"of_a_newer_release": 1}))
+    status = pods.get(name)
+    assert status is not None
+    assert status.outcome is not None
+    assert status.outcome.output_tail == "once\n"
+    assert [each.name for each in pods.attempts(status.execution_id)] == [name]

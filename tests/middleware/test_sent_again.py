@@ -1,7 +1,6 @@
 """A message that is sent again is another execution; the same sending that reaches us twice is one."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import dramatiq
@@ -11,6 +10,7 @@ from dramatiq import Message, group, pipeline
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.results import Results
 from dramatiq.results.backends import RedisBackend
+from proxy import proxy_before
 from working import plain_redis_broker, running
 
 from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
@@ -110,28 +110,25 @@ def test_a_group_that_runs_again_runs_all_of_it(broker: BandedRedisBroker) -> No
 
 
 def test_a_send_whose_outcome_is_unknown_is_the_same_when_it_is_repeated(
-    broker: BandedRedisBroker, queue: ExecutionQueueService, monkeypatch: pytest.MonkeyPatch
+    redis_url: str, queue: ExecutionQueueService
 ) -> None:
-    @dramatiq.actor(band="HIGH")
-    def work() -> None: ...
+    with proxy_before(redis_url) as proxy:
+        broker = BandedRedisBroker(client=client_of(proxy.url), deadline_seconds=1.0)
 
-    def lost(candidate: Any) -> Any:
-        park(candidate)
-        raise QueueUnavailable("the reply was lost")
+        @dramatiq.actor(broker=broker, band="HIGH")
+        def work() -> None: ...
 
-    park = broker.bands.transitions.park
-    message, in_bulk = work.message(), work.message()
-    with monkeypatch.context() as patched:
-        patched.setattr(broker.bands.transitions, "park", lost)
+        message, in_bulk = work.message(), work.message()
+        proxy.lose_reply(lambda command: command[1].startswith(b"park_"))
         with pytest.raises(QueueUnavailable):
             broker.enqueue(message)
-    with pytest.raises(DuplicateExecution, match=message.message_id):
-        broker.enqueue(message)
-    with suppress(QueueUnavailable), broker.bands.bulk() as parking:
-        broker.emit_before("enqueue", in_bulk, None)
-        parking.finish()
-        raise QueueUnavailable("the reply was lost")
-    assert isinstance(broker.send_many([in_bulk])[0], DuplicateExecution)
+        with pytest.raises(QueueUnavailable):
+            broker.send_many([in_bulk])
+        proxy.lose_reply(lambda _: False)
+        with pytest.raises(DuplicateExecution, match=message.message_id):
+            broker.enqueue(message)
+        assert isinstance(broker.send_many([in_bulk])[0], DuplicateExecution)
+        broker.close()
     assert len(executions(queue)) == 2
 
 

@@ -22,5 +22,5 @@ def test_an_application_hears_what_it_has_configured_and_no_payload(
     if configured == "nothing":
         assert ran.stdout == ""
     else:
-        assert [line for line in ours if line.startswith("bandmaster.middleware.bands ERROR follow_up_rejected ")]
+        assert [line for line in ours if line.partition(" ")[2].startswith("ERROR follow_up_rejected ")]
         assert "hunter2" not in "".join(ours)

@@ -46,7 +46,7 @@ def test_every_setting_works_at_its_least_and_at_its_most(is_least: bool, redis_
         (area, name)
         for area in (LimitSettings, LeaseSettings, RetentionSettings)
         for name in area.model_fields
-        if least_of(name) and name != "heartbeat_interval_ms"
+        if least_of(name)
     ],
 )
 def test_an_operator_may_set_what_the_configuration_may(

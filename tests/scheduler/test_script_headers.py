@@ -275,7 +275,7 @@ def test_the_defaults_in_lua_are_those_of_the_settings() -> None:
         configured.update({name: field.default for name, field in area.model_fields.items()})
     shared = set(in_lua) & set(configured)
     assert set(in_lua) - shared == {"max_infrastructure_retries"}
-    assert set(configured) - shared == {"heartbeat_interval_ms", "max_concurrent"}
+    assert set(configured) - shared == {"max_concurrent"}
     assert configured["max_concurrent"] is None
     assert "    max_concurrent = false," in read_lua("include/settings.lua")
     assert {name: in_lua[name] for name in shared} == {name: configured[name] for name in shared}

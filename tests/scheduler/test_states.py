@@ -1,5 +1,8 @@
-"""The state machine's table hangs together."""
+"""The state machine's table hangs together, and the scripts' lists of states are those of the table."""
 
+import re
+
+from bandmaster.scheduler.library import read_lua
 from bandmaster.scheduler.states import HOLDING, TERMINAL, TRANSITIONS, WAITING, State, may_become
 
 
@@ -37,3 +40,12 @@ def test_a_pod_is_entered_only_under_a_grant() -> None:
 
 def test_the_value_is_the_name() -> None:
     assert [state.value for state in State] == [state.name for state in State]
+
+
+def test_the_scripts_lists_are_those_of_the_table() -> None:
+    def listed(path: str, name: str) -> set[State]:
+        (found,) = re.findall(rf"^local {name} = \{{(.*)\}}$", read_lua(path), re.MULTILINE)
+        return {State(each) for each in re.findall(r"(\w+) = true", found)}
+
+    assert listed("include/journal.lua", "LIVING") == WAITING | HOLDING
+    assert listed("release.lua", "HOLDING") == HOLDING
