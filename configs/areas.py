@@ -136,14 +136,14 @@ class SchedulerSettings(Area, frozen=True):
 class RetentionSettings(Area, frozen=True):
     """How long Redis remembers."""
 
-    meta_ttl_seconds: int = Field(default=86_400, ge=60)
+    meta_ttl_seconds: int = Field(default=86_400, ge=1)
     """What is known of an ended execution; as long, its id is recognised as a duplicate."""
-    direct_ttl_seconds: int = Field(default=600, ge=60)
+    direct_ttl_seconds: int = Field(default=600, ge=1)
     """The same, of what was sent directly to `BandedRedisBroker` under an id that Dramatiq made up; longer than its
     sender goes on trying."""
-    result_ttl_seconds: int = Field(default=86_400, ge=60)
+    result_ttl_seconds: int = Field(default=86_400, ge=1)
     """Exit code, reason and output's tail."""
-    reply_ttl_seconds: int = Field(default=600, ge=60)
+    reply_ttl_seconds: int = Field(default=600, ge=1)
     """The last answer to each caller; longer than the longest retry."""
     dead_message_ttl_seconds: int = Field(default=604_800, ge=1)
     """Dead letters, with all that is known of them; ends that no worker has told whoever sent them, likewise."""

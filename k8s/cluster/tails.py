@@ -47,6 +47,7 @@ _COMPANIONS: Final = 16
 _FOLLOWED_SECONDS: Final = 3.0
 #: What a kubelet answers, with status 200, when the log file is gone.
 _GONE: Final = b"unable to retrieve container logs for "
+_NOTHING: Final = (b"", 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,9 @@ def read_tail(api: ClusterApi, pod: Pod, *, follow: bool = False) -> Tail:
     within = pod.spec.termination_grace_period_seconds + _KILL_SLACK_SECONDS
     found = _last_bytes(api, pod.name, _FEW_LINES, follow_seconds=within if follow else None)
     # Behind the API server a connection may break, which ends the answer as the program's end does; and a runtime may
-    # write its last lines later than it says that the program has ended. So it has to end twice at the same place.
-    while follow and (again := _last_bytes(api, pod.name, _FEW_LINES, follow_seconds=within)) != found:
+    # write its last lines later than it says that the program has ended. So it has to end twice at the same place; or
+    # its kubelet has thrown it away meanwhile, and what was heard is all there is.
+    while follow and (again := _heard_again(api, pod.name, within)) not in (found, _NOTHING):
         found = again
     text, lines, total = found
     all_there = lines < _FEW_LINES - TAIL_BYTES // _PIECE_BYTES - 1
@@ -202,6 +204,15 @@ def read_tail(api: ClusterApi, pod: Pod, *, follow: bool = False) -> Tail:
         text, lines, total = _last_bytes(api, pod.name, _ENOUGH_LINES)
         all_there = lines < _ENOUGH_LINES - 1
     return Tail(text.decode(errors="replace"), truncated=total > TAIL_BYTES or not all_there)
+
+
+def _heard_again(api: ClusterApi, name: str, within: float) -> tuple[bytes, int, int]:
+    try:
+        return _last_bytes(api, name, _FEW_LINES, follow_seconds=within)
+    except ApiError as error:
+        if error.fault in (Fault.REJECTED, Fault.NOT_FOUND):
+            return _NOTHING
+        raise
 
 
 def _last_bytes(
@@ -221,7 +232,7 @@ def _last_bytes(
     finally:
         stream.close()
     if kept.startswith(_GONE) and lines <= 1:
-        return b"", 0, 0
+        return _NOTHING
     words = len(kept)
     kept = without_runtime_error(kept)
     return kept, lines, total - (words - len(kept))

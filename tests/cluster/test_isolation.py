@@ -68,7 +68,7 @@ def test_the_pod_carries_limits_and_tells_its_user_by_a_hash_only(
         "requests": {"cpu": "10m", "memory": "16Mi"},
         "limits": {"cpu": "500m", "memory": "64Mi"},
     }
-    assert pod["spec"]["activeDeadlineSeconds"] == 300
+    assert pod["spec"]["activeDeadlineSeconds"] == 300 + 300 + 2, "to start, to run and to end"
     assert "mary" not in str(pod)
 
 

@@ -103,18 +103,3 @@ def test_what_is_periodic_runs_unless_it_is_outdated(worker: Worker) -> None:
     shop.tidy.send_with_options(scheduled_at=str(now - timedelta(hours=1)))
     all_done(worker, "housekeeping")
     assert shop.notes("tidied") == [1]
-
-
-def test_what_a_stopped_worker_left_is_done_by_the_next() -> None:
-    for seat in range(20):
-        shop.book.send("arena", seat)
-    for _ in range(2):
-        made = Worker(shop.broker, worker_timeout=100, worker_threads=2)
-        made.start()
-        time.sleep(0.01)
-        made.stop()
-    last = Worker(shop.broker, worker_timeout=100, worker_threads=2)
-    last.start()
-    all_done(last)
-    last.stop()
-    assert sorted(shop.notes("booked")) == [["arena", seat] for seat in range(20)]
