@@ -118,8 +118,11 @@ class LeaseSettings(Area, frozen=True):
     """Of a grant that was handed over to a pod."""
     max_crashes: int = Field(default=3, ge=0)
     """Lost leases after which an execution is tried again; one more, and it is dead-lettered."""
+    start_deadline_ms: int = Field(default=300_000, ge=0)
+    """Of a grant that nobody renews (`try_schedule`), the time until its program starts, as while an image is pulled;
+    its lease is this, the event's timeout and the grace. Not set: it follows `k8s.pending_deadline_seconds`."""
     grace_ms: int = Field(default=30_000, ge=0)
-    """Added to an event's timeout, for the lease of a grant that nobody renews."""
+    """The last part of that lease, for the program's end; not set: longer than `k8s.termination_grace_seconds`."""
 
 
 class SchedulerSettings(Area, frozen=True):

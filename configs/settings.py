@@ -7,9 +7,9 @@ anything.
 
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -60,6 +60,20 @@ class Settings(BaseSettings):
     local: LocalSettings = LocalSettings()
     paths: PathSettings = PathSettings()
     logging: LoggingSettings = LoggingSettings()
+
+    @model_validator(mode="after")
+    def _leases_follow_the_pods(self) -> Self:
+        """A grant that nobody renews covers what its pod may take: without it, a slot would be given twice."""
+        followed: dict[str, int] = {}
+        if "pending_deadline_seconds" in self.k8s.model_fields_set:
+            followed["start_deadline_ms"] = self.k8s.pending_deadline_seconds * 1000
+        if self.k8s.termination_grace_seconds * 1000 > self.leases.grace_ms:
+            followed["grace_ms"] = self.k8s.termination_grace_seconds * 1000 + self.leases.grace_ms
+        unset = {name: value for name, value in followed.items() if name not in self.leases.model_fields_set}
+        if unset:
+            # Frozen; they count as set, so that a worker gives them to Redis.
+            object.__setattr__(self, "leases", self.leases.model_copy(update=unset))
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -133,8 +133,9 @@ class ExecutionQueueService:
             max_active: In place of the lane's max_concurrent_executions.
 
         Returns:
-            Its id and event, granted for the event's timeout plus a grace, since nobody renews it; None if none waits
-            that may run. An execution whose event cannot be read is ended as FAILED and the next is taken (D4).
+            Its id and event; None if none waits that may run. Nobody renews the grant, so its lease covers all that the
+            execution may take: the start deadline (an image to be pulled), the event's timeout and a grace. An
+            execution whose event cannot be read is ended as FAILED and the next is taken (D4).
 
         Raises:
             InvalidRequest: If `max_active` is no limit.

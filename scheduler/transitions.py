@@ -120,7 +120,7 @@ class Transitions:
         Args:
             lanes: The lanes.
             count: At most this many grants. 0: none; the answer says whether there could be some.
-            lease_ms: Length of the leases; 0: each execution's own timeout plus the grace.
+            lease_ms: Length of the leases; 0: start_deadline_ms, each execution's own timeout, and grace_ms together.
             max_active: In place of the lane's max_concurrent_executions; for one lane, and a count above 0.
             consumer: A worker that consumes these lanes asks, so they are live.
         """

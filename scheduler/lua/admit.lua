@@ -5,7 +5,7 @@
 -- ARGV: caller, number, count, lease_ms, max_active, consumer, (lane), …
 --   caller number       the request token, which is the nonce of what is granted
 --   count               0: grant nothing, and say whether a thread could be used
---   lease_ms            0: the execution's own timeout plus the grace, for grants that nobody renews
+--   lease_ms            0: start deadline, the execution's timeout and grace, for grants that nobody renews
 --   max_active          of one lane, count > 0: in place of its max_concurrent_executions; '' reads that
 --   consumer            1 if live consumers of these lanes ask, which keeps the lanes known as live
 -- Returns: {'OK', more, wait_ms, untold, {{id, attempt, nonce, lane, lease_ms, event, message}, …}}

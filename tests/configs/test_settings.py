@@ -44,7 +44,8 @@ def test_without_any_source_every_setting_has_the_default_of_the_contract() -> N
     assert settings.limits.stale_timeout_seconds == 3_600
     assert settings.leases.lease_ttl_ms == 30_000
     assert settings.leases.pod_lease_ttl_ms == 60_000
-    assert (settings.leases.max_crashes, settings.leases.grace_ms) == (3, 30_000)
+    assert (settings.leases.max_crashes, settings.leases.start_deadline_ms) == (3, 300_000)
+    assert settings.leases.grace_ms == 30_000
     assert (settings.scheduler.interval_seconds, settings.scheduler.misfire_grace_seconds) == (10, 30)
     assert settings.scheduler.leader_ttl_ms == 10_000
     assert settings.retention.result_ttl_seconds == settings.retention.meta_ttl_seconds == 86_400
@@ -76,6 +77,18 @@ def test_the_prefix_follows_the_namespace_unless_it_is_given(monkeypatch: pytest
     monkeypatch.delenv("BANDMASTER_REDIS__PREFIX")
     monkeypatch.setenv("BANDMASTER_REDIS__DRAMATIQ_NAMESPACE", "dramatiq")
     assert Settings().redis.prefix == "exec_queue"
+
+
+def test_the_leases_that_nobody_renews_cover_what_pods_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not Settings().leases.model_fields_set, "where nothing is configured, nothing is given to Redis"
+    monkeypatch.setenv("BANDMASTER_K8S__PENDING_DEADLINE_SECONDS", "1800")
+    assert Settings().leases.start_deadline_ms == 1_800_000
+    assert Settings().leases.model_fields_set == {"start_deadline_ms"}
+    monkeypatch.setenv("BANDMASTER_K8S__TERMINATION_GRACE_SECONDS", "60")
+    assert Settings().leases.grace_ms == 90_000
+    monkeypatch.setenv("BANDMASTER_LEASES__START_DEADLINE_MS", "0")
+    monkeypatch.setenv("BANDMASTER_LEASES__GRACE_MS", "1000")
+    assert (Settings().leases.start_deadline_ms, Settings().leases.grace_ms) == (0, 1_000), "unless they are given"
 
 
 def test_the_constructor_goes_before_the_environment_which_goes_before_the_file(

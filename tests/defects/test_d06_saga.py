@@ -39,7 +39,7 @@ def test_d6_an_attempt_after_a_crash_ends_with_its_own_pod_and_no_other(
     if created:
         local_pods.create(pod_spec(request, 1, KubernetesSettings()))
     # The process died here; nobody renews, the lease runs out, another worker takes the next attempt.
-    queue.let_time_pass(600)
+    queue.let_time_pass(700)
     assert queue.try_schedule() is not None
 
     pod = saga.run(request, 2)

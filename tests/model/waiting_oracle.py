@@ -45,6 +45,7 @@ class WaitingOracle(LeaseClock):
         self.settings = {
             "lease_ttl_ms": 30_000,
             "pod_lease_ttl_ms": 60_000,
+            "start_deadline_ms": 300_000,
             "grace_ms": 30_000,
             "max_crashes": 3,
             "max_infrastructure_retries": 5,
@@ -219,7 +220,8 @@ class WaitingOracle(LeaseClock):
             best = admissible[0]
             best.attempt += 1
             best.state = State.RUNNING
-            length = lease_ms or best.timeout_ms + self.settings["grace_ms"]
+            unrenewed = self.settings["start_deadline_ms"] + best.timeout_ms + self.settings["grace_ms"]
+            length = lease_ms or unrenewed
             best.lease = self.lease_now + length
             grants.append((best.execution_id, best.attempt, best.lane, length))
         return grants

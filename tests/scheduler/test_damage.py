@@ -17,6 +17,8 @@ from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 LEASE_SECONDS = 100
+UNRENEWED_SECONDS = 300 + 60 + 30 + 10
+"""Of a grant of `try_schedule`: until it starts, its timeout, the grace; and a round."""
 """An event's own timeout of 60 s and the grace, and a round more."""
 
 
@@ -75,7 +77,7 @@ def test_a_grant_whose_record_is_gone_holds_its_slot_and_its_gates_no_longer_tha
     turned: TurnedQueue, redis_client: redis.Redis
 ) -> None:
     assert turned.try_schedule() is None, "a lease is a lease"
-    turned.let_time_pass(LEASE_SECONDS)
+    turned.let_time_pass(UNRENEWED_SECONDS)
     assert turned.views.active() == []
     assert turned.views.held(["gpu", "user:ann", "action:pod"]) == [0, 0, 0]
     assert redis_client.keys("exec_queue:*ghost*") == []

@@ -10,3 +10,9 @@ local function held_under(lease)
     for name in string.gmatch(lease, '[^\n]+') do names[#names + 1] = name end
     return table.remove(names, 1), table.remove(names, 1), names
 end
+
+-- The length of a lease that nobody renews: all that its execution may take. Until its program starts (an image is pulled),
+-- while that runs, for its timeout counts from its start, and until it has ended.
+local function lease_over_all(m)
+    return setting('start_deadline_ms') + tonumber(m.timeout_ms) + setting('grace_ms')
+end

@@ -16,6 +16,7 @@ local DEFAULTS = {
     stale_timeout_seconds = 3600,
     lease_ttl_ms = 30000,
     pod_lease_ttl_ms = 60000,
+    start_deadline_ms = 300000,
     grace_ms = 30000,
     max_crashes = 3,
     max_infrastructure_retries = 5,
