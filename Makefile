@@ -77,7 +77,7 @@ layout:
 	@for path in $(filter-out %/__pycache__,$(wildcard bandmaster/*)); do ln -sfn ../../../$$path build/layout/$$path; done
 	@for link in $(LAYOUT)/*; do test -e $$link || rm $$link; done
 
-bench: install ## Measure beside bare Dramatiq and the seed's script, and draw docs/benchmarks.svg: a quarter of an hour, alone
+bench: install ## Measure beside bare Dramatiq and a simple script, and draw docs/benchmarks.svg: a quarter of an hour, alone
 	$(BIN)/python -m benchmarks --chart docs/benchmarks.svg --markdown build/bench/results.md
 
 bench-quick: install ## The same in under a minute, with figures that say little

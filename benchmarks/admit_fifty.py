@@ -1,10 +1,10 @@
-"""What does an execution cost on the server when 50 are admitted in one call, beside the seed's script for one?"""
+"""What does an execution cost on the server when 50 are admitted in one call, beside a simple script for one?"""
 
 from .engine import Engine
-from .question import BANDMASTER, SEED, Figure, Measured, Question, Target
+from .question import BANDMASTER, SIMPLE, Figure, Measured, Question, Target
 from .rig import Rig
-from .seed_queue import SeedQueue
 from .server_time import EVALSHA, FCALL, server_time
+from .simple_queue import SimpleQueue
 
 AT_A_TIME = 50
 
@@ -13,8 +13,8 @@ def measure(rig: Rig, side: str) -> Measured:
     """Admit all, as many a call as the side can."""
     calls = rig.sized(2, 10, 100)
     wanted = calls * AT_A_TIME
-    if side == SEED:
-        queue = SeedQueue(rig.client)
+    if side == SIMPLE:
+        queue = SimpleQueue(rig.client)
         for number in range(wanted):
             queue.enqueue(f"execution-{number}", 2, {})
         with server_time(rig.client) as spent:
@@ -26,14 +26,14 @@ def measure(rig: Rig, side: str) -> Measured:
         with server_time(rig.client) as spent:
             admitted = sum(len(engine.admit(AT_A_TIME)) for _ in range(calls))
         assert admitted == wanted
-    return {"an execution": spent.usec[EVALSHA if side == SEED else FCALL] / wanted}
+    return {"an execution": spent.usec[EVALSHA if side == SIMPLE else FCALL] / wanted}
 
 
 QUESTION = Question(
     name="admit_fifty",
     asks="What does each of 50 executions admitted in one call cost on the server?",
-    sides=(SEED, BANDMASTER),
+    sides=(SIMPLE, BANDMASTER),
     figures=(Figure("an execution", "µs"),),
     measure=measure,
-    targets=(Target(BANDMASTER, "an execution", at_most=1.2, of_side=SEED),),
+    targets=(Target(BANDMASTER, "an execution", at_most=1.2, of_side=SIMPLE),),
 )

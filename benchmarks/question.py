@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 BARE: Final = "bare Dramatiq"
 BANDMASTER: Final = "Bandmaster"
-SEED: Final = "seed 1"
+SIMPLE: Final = "simple script"
 
 Measured = Mapping[str, float]
 """Figure's name → value, of one side in one run."""

@@ -1,14 +1,14 @@
-"""What do park, admit and release cost on the server, beside the seed's script?
+"""What do park, admit and release cost on the server, beside a simple script?
 
-`usec_per_call` from INFO commandstats, one script at a time, with 1,000 others waiting. The seed's script only admits;
+`usec_per_call` from INFO commandstats, one script at a time, with 1,000 others waiting. The simple script only admits;
 what it does around the script (event, release) is plain commands, which its `admit + release` holds too.
 """
 
 from .engine import Engine
-from .question import BANDMASTER, SEED, Figure, Measured, Question, Target
+from .question import BANDMASTER, SIMPLE, Figure, Measured, Question, Target
 from .rig import Rig
-from .seed_queue import SeedQueue
 from .server_time import EVALSHA, FCALL, script_usec, server_time
+from .simple_queue import SimpleQueue
 
 WAITING = 1000
 EVENT: dict[str, object] = {"script": "print('hello')", "timeout_seconds": 60, "metadata": {"user_id": "ann"}}
@@ -17,11 +17,11 @@ EVENT: dict[str, object] = {"script": "print('hello')", "timeout_seconds": 60, "
 def measure(rig: Rig, side: str) -> Measured:
     """Each step so many times, one after the other."""
     calls = rig.sized(20, 300, 3000)
-    return _measure_seed(rig, calls) if side == SEED else _measure_engine(rig, calls)
+    return _measure_simple(rig, calls) if side == SIMPLE else _measure_engine(rig, calls)
 
 
-def _measure_seed(rig: Rig, calls: int) -> Measured:
-    queue = SeedQueue(rig.client)
+def _measure_simple(rig: Rig, calls: int) -> Measured:
+    queue = SimpleQueue(rig.client)
     for number in range(WAITING):
         queue.enqueue(f"first-{number}", 2, EVENT)
     with server_time(rig.client) as park:
@@ -69,10 +69,10 @@ def _measure_engine(rig: Rig, calls: int) -> Measured:
 QUESTION = Question(
     name="server_cost",
     asks="What do park, admit and release cost on the server?",
-    sides=(SEED, BANDMASTER),
+    sides=(SIMPLE, BANDMASTER),
     figures=tuple(
         Figure(name, "µs") for name in ("park", "admit", "release", "admit + release", "release that admits")
     ),
     measure=measure,
-    targets=(Target(BANDMASTER, "admit + release", at_most=3, of_side=SEED, of_figure="admit"),),
+    targets=(Target(BANDMASTER, "admit + release", at_most=3, of_side=SIMPLE, of_figure="admit"),),
 )

@@ -1,7 +1,8 @@
 """What commands cost on the server: calls and microseconds from INFO commandstats, and commands counted by MONITOR.
 
 In the flow: questions about the server's side run one script at a time between two looks, so that the figure of
-`fcall`, or of the seed's `evalsha`, is that script's. Differences are taken, so the server's statistics are not reset.
+`fcall`, or of the simple script's `evalsha`, is that script's. Differences are taken, so the server's statistics are
+not reset.
 """
 
 from collections.abc import Callable, Generator
@@ -13,7 +14,7 @@ import redis
 
 FCALL: Final = "fcall"
 EVALSHA: Final = "evalsha"
-"""How the seed calls its script."""
+"""How the simple queue calls its script."""
 
 
 @dataclass(slots=True)

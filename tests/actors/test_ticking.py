@@ -1,4 +1,4 @@
-"""The scheduler process's jobs: the one that ticks, as seed 1 gives it, and the one that leads."""
+"""The scheduler process's jobs: the one that ticks and the one that leads."""
 
 import threading
 from collections.abc import Iterator

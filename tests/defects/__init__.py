@@ -1,1 +1,1 @@
-"""One test a defect of the seeds: it fails on the way that the seed documents, and holds here."""
+"""One test a pitfall (docs/design/defects.md): it fails on a simple queue, and holds here."""

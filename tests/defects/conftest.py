@@ -1,4 +1,4 @@
-"""The seed's queue and ours, side by side on one real server."""
+"""A simple queue and ours, side by side on one real server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +9,14 @@ import redis
 from bandmaster.k8s.local.launching import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.scheduler.queue import ExecutionQueueService
-from defects.seed_queue import SeedQueue
+from defects.simple_queue import SimpleQueue
 from waiting import wait_until
 
 
 @pytest.fixture
-def seed(redis_client: redis.Redis) -> SeedQueue:
-    """Seed 1's queue."""
-    return SeedQueue(redis_client)
+def simple(redis_client: redis.Redis) -> SimpleQueue:
+    """A queue as it is usually written."""
+    return SimpleQueue(redis_client)
 
 
 @pytest.fixture

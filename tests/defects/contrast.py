@@ -1,4 +1,4 @@
-"""The same check on the seed's way, where it must fail, and on ours, where it must hold.
+"""The same check on the simple way, where it must fail, and on ours, where it must hold.
 
 A test that never failed on the defect would prove nothing; so each shows the defect first.
 """
@@ -15,9 +15,9 @@ _LOADING: Final = "SCRIPT LOAD"
 """Not counted: whether a script is known already does not matter."""
 
 
-def contrast(holds: Callable[[Any], bool], *, seed: object, ours: object) -> None:
+def contrast(holds: Callable[[Any], bool], *, simple: object, ours: object) -> None:
     """`holds` says whether a queue does right."""
-    assert not holds(seed), "the seed's way does not show the defect, so this test proves nothing"
+    assert not holds(simple), "the simple way does not show the defect, so this test proves nothing"
     assert holds(ours)
 
 

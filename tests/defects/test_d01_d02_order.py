@@ -9,17 +9,17 @@ import pytest
 from bandmaster.scheduler.priority import Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
 from defects.contrast import contrast, event
-from defects.seed_queue import SeedQueue
+from defects.simple_queue import SimpleQueue
 
 
-def test_d1_each_band_is_counted_under_its_own_name(seed: SeedQueue, ours: ExecutionQueueService) -> None:
+def test_d1_each_band_is_counted_under_its_own_name(simple: SimpleQueue, ours: ExecutionQueueService) -> None:
     def holds(queue: Any) -> bool:
         for priority in Priority:
             for number in range(priority + 1):
                 queue.enqueue(event(f"{priority.name}-{number}", priority=priority.name))
         return queue.get_pending_by_priority() == {priority.name: priority + 1 for priority in Priority}
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
 def ids_as_started(queue: Any, count: int) -> list[str]:
@@ -35,9 +35,9 @@ def ids_as_started(queue: Any, count: int) -> list[str]:
     ],
 )
 def test_d2_who_was_accepted_first_starts_first(
-    clock: Callable[[], int], seed: SeedQueue, ours: ExecutionQueueService
+    clock: Callable[[], int], simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
-    seed.clock = clock
+    simple.clock = clock
 
     def holds(queue: Any) -> bool:
         ids = ["c", "b", "a"]
@@ -45,7 +45,7 @@ def test_d2_who_was_accepted_first_starts_first(
             queue.enqueue(event(execution_id))
         return ids_as_started(queue, 3) == ids
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
 def test_d2_a_thousand_accepted_in_a_moment_start_in_that_order(ours: ExecutionQueueService) -> None:

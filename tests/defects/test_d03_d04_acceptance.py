@@ -9,7 +9,7 @@ from bandmaster.scheduler.errors import DuplicateExecution
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 from defects.contrast import Died, contrast, event, mortal
-from defects.seed_queue import SeedQueue
+from defects.simple_queue import SimpleQueue
 
 
 def redeliver(queue: Any, execution_id: str) -> None:
@@ -20,8 +20,8 @@ def redeliver(queue: Any, execution_id: str) -> None:
         return
 
 
-def test_d3_a_redelivered_request_keeps_its_place(seed: SeedQueue, ours: ExecutionQueueService) -> None:
-    seed.clock = iter((1, 2, 3)).__next__
+def test_d3_a_redelivered_request_keeps_its_place(simple: SimpleQueue, ours: ExecutionQueueService) -> None:
+    simple.clock = iter((1, 2, 3)).__next__
 
     def holds(queue: Any) -> bool:
         queue.enqueue(event("first"))
@@ -29,11 +29,13 @@ def test_d3_a_redelivered_request_keeps_its_place(seed: SeedQueue, ours: Executi
         redeliver(queue, "first")
         return queue.try_schedule(1)[0] == "first"
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
 @pytest.mark.parametrize("ended", [False, True], ids=["it is active", "it has ended"])
-def test_d3_a_redelivered_request_does_not_run_again(ended: bool, seed: SeedQueue, ours: ExecutionQueueService) -> None:
+def test_d3_a_redelivered_request_does_not_run_again(
+    ended: bool, simple: SimpleQueue, ours: ExecutionQueueService
+) -> None:
     def holds(queue: Any) -> bool:
         queue.enqueue(event("once"))
         queue.try_schedule(10)
@@ -42,11 +44,11 @@ def test_d3_a_redelivered_request_does_not_run_again(ended: bool, seed: SeedQueu
         redeliver(queue, "once")
         return queue.get_queue_status()["queue_depth"] == 0 and queue.try_schedule(10) is None
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
 def test_d3_a_crash_while_accepting_leaves_all_of_it_or_nothing(
-    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+    redis_client: redis.Redis, simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
     def holds(queue: Any) -> bool:
         for lives in (1, 2, 3):
@@ -60,32 +62,32 @@ def test_d3_a_crash_while_accepting_leaves_all_of_it_or_nothing(
             queue.remove(execution_id)
         return True
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
 def test_d4_one_whose_event_is_gone_stops_nobody_and_holds_no_slot(
-    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+    redis_client: redis.Redis, simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
     def holds(queue: Any) -> bool:
         queue.enqueue(event("lost"))
         queue.enqueue(event("next"))
-        redis_client.delete("seed:event:lost", "exec_queue:event:lost")
+        redis_client.delete("simple:event:lost", "exec_queue:event:lost")
         started = queue.try_schedule(1)
         return started is not None and started[0] == "next"
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
     assert ours.views.meta("lost")["state"] == State.FAILED
     assert ours.views.meta("lost")["reason"] == "event_lost"
     assert "lose" in [entry.verb for entry in ours.views.timeline("lost")]
 
 
 def test_d4_the_event_lives_as_long_as_its_execution_waits(
-    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+    redis_client: redis.Redis, simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
     def holds(queue: Any) -> bool:
-        key = "seed:event:waits" if queue is seed else "exec_queue:event:waits"
+        key = "simple:event:waits" if queue is simple else "exec_queue:event:waits"
         queue.enqueue(event("waits"))
-        queue.try_schedule(0)  # the seed's periodic job schedules, and does nothing else
+        queue.try_schedule(0)  # the simple queue's periodic job schedules, and does nothing else
         return redis_client.ttl(key) == -1  # without a TTL, however long nobody works
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)

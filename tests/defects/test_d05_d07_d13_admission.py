@@ -10,11 +10,11 @@ from bandmaster.scheduler.errors import DuplicateExecution
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 from defects.contrast import Died, contrast, event, mortal
-from defects.seed_queue import SeedQueue
+from defects.simple_queue import SimpleQueue
 
 
 def test_d5_a_crash_between_taking_the_slot_and_starting_gives_it_back(
-    redis_client: redis.Redis, seed: SeedQueue
+    redis_client: redis.Redis, simple: SimpleQueue
 ) -> None:
     ours = TurnedQueue(redis_client)
 
@@ -27,7 +27,7 @@ def test_d5_a_crash_between_taking_the_slot_and_starting_gives_it_back(
         started = queue.try_schedule(1)
         return started is not None and started[0] == "x"
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
     assert ours.views.meta("x")["attempt"] == "2"
 
 
@@ -58,7 +58,7 @@ def test_d5_rounds_that_are_always_rare_give_lost_slots_back_too(redis_client: r
     assert ours.views.meta("x")["attempt"] == "2"
 
 
-def test_d7_what_is_active_is_not_started_a_second_time(seed: SeedQueue, ours: ExecutionQueueService) -> None:
+def test_d7_what_is_active_is_not_started_a_second_time(simple: SimpleQueue, ours: ExecutionQueueService) -> None:
     def holds(queue: Any) -> bool:
         queue.enqueue(event("x"))
         starts = [queue.try_schedule(10)]
@@ -68,16 +68,16 @@ def test_d7_what_is_active_is_not_started_a_second_time(seed: SeedQueue, ours: E
         running = [started for started in starts if started is not None]
         return len(running) == queue.get_queue_status()["active_count"]
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
 def test_d13_one_that_cannot_be_started_does_not_end_the_drain(
-    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+    redis_client: redis.Redis, simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
     def holds(queue: Any) -> bool:
         for execution_id in ("unreadable", "lost", "good"):
             queue.enqueue(event(execution_id))
-        for prefix in ("seed", "exec_queue"):
+        for prefix in ("simple", "exec_queue"):
             redis_client.set(f"{prefix}:event:unreadable", b"{", xx=True)
             redis_client.delete(f"{prefix}:event:lost")
         started: list[str] = []
@@ -88,7 +88,7 @@ def test_d13_one_that_cannot_be_started_does_not_end_the_drain(
             pass
         return started == ["good"] and queue.get_queue_status()["active_count"] == 1
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
     assert ours.views.meta("unreadable")["state"] == State.FAILED
     assert ours.views.dead() == ["unreadable"]
 

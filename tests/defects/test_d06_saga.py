@@ -11,20 +11,20 @@ from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import pod_name
 from bandmaster.scheduler.states import State
 from defects.contrast import Died, event
-from defects.seed_queue import SeedSagas
+from defects.simple_queue import SimpleSagas
 
 
 def die() -> None:
     raise Died
 
 
-def test_d6_the_seeds_second_run_finds_the_saga_and_does_nothing() -> None:
+def test_d6_a_second_run_of_a_simple_saga_finds_it_and_does_nothing() -> None:
     pods: list[str] = []
-    sagas = SeedSagas(pods.append)
+    sagas = SimpleSagas(pods.append)
     with pytest.raises(Died):
         sagas.start("x", between=die)
     sagas.start("x")
-    assert pods == [], "the seed's way does not show the defect"
+    assert pods == [], "the simple way does not show the defect"
 
 
 @pytest.mark.parametrize("created", [False, True], ids=["before its pod was created", "after its pod was created"])

@@ -8,11 +8,11 @@ from bandmaster.scheduler.grants import Code
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 from defects.contrast import Died, contrast, event, mortal
-from defects.seed_queue import SeedQueue
+from defects.simple_queue import SimpleQueue
 
 
 def test_d8_a_late_completion_of_the_first_attempt_leaves_the_seconds_slot(
-    seed: SeedQueue, ours: ExecutionQueueService
+    simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
     def holds(queue: Any) -> bool:
         queue.enqueue(event("x"))
@@ -22,14 +22,14 @@ def test_d8_a_late_completion_of_the_first_attempt_leaves_the_seconds_slot(
         else:
             queue.restart_failed_start(event("x"))
         queue.try_schedule(1)
-        # The completion of attempt 1 arrives now; the seed's carries no attempt.
+        # The completion of attempt 1 arrives now; the simple queue's carries no attempt.
         if queue is ours:
             assert ours.release("x", attempt=1) is Code.STALE
         else:
             queue.release("x")
         return queue.get_queue_status()["active_count"] == 1
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
     assert ours.views.meta("x")["state"] == State.RUNNING
     assert ours.release("x", attempt=2) is Code.OK
 
@@ -48,7 +48,7 @@ def test_d8_a_stale_grant_renews_nothing_and_hands_nothing_over(ours: ExecutionQ
 
 
 def test_d9_a_crash_while_a_failed_start_is_put_back_loses_nothing(
-    redis_client: redis.Redis, seed: SeedQueue, ours: ExecutionQueueService
+    redis_client: redis.Redis, simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
     def put_back(queue: Any) -> None:
         if isinstance(queue, ExecutionQueueService):
@@ -68,4 +68,4 @@ def test_d9_a_crash_while_a_failed_start_is_put_back_loses_nothing(
                     return False
         return queue.try_schedule(1) is not None
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)

@@ -9,7 +9,7 @@ from bandmaster.scheduler.grants import Code
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 from defects.contrast import contrast, event
-from defects.seed_queue import SeedQueue
+from defects.simple_queue import SimpleQueue
 from waiting import wait_until
 
 
@@ -21,7 +21,7 @@ def in_a_pod(queue: ExecutionQueueService, execution_id: str) -> None:
 
 
 def test_d10_a_cancelled_execution_keeps_its_slot_until_its_pod_is_gone(
-    seed: SeedQueue, ours: ExecutionQueueService
+    simple: SimpleQueue, ours: ExecutionQueueService
 ) -> None:
     def holds(queue: Any) -> bool:
         if queue is ours:
@@ -30,11 +30,11 @@ def test_d10_a_cancelled_execution_keeps_its_slot_until_its_pod_is_gone(
         else:
             queue.enqueue(event("x"))
             queue.try_schedule()
-            queue.remove("x")  # what the seed does on ExecutionCancelled; its pod runs on
+            queue.remove("x")  # what the simple queue does on a cancellation; its pod runs on
         queue.enqueue(event("y"))
         return queue.try_schedule(1) is None
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
     assert ours.views.meta("x")["state"] == State.CANCELLING
     # The pod is seen gone: only now does the slot come back, and the end is the one that was asked for.
     assert ours.release("x", 1, State.FAILED) is Code.OK
@@ -58,18 +58,18 @@ def test_d10_a_cancel_that_overtakes_the_creation_leaves_no_pod(
     wait_until(lambda: not local_pods.list(), what="the pod's end")
 
 
-def test_d10_the_seeds_cancel_that_overtakes_the_creation_leaves_an_orphan(seed: SeedQueue) -> None:
+def test_d10_a_simple_cancel_that_overtakes_the_creation_leaves_an_orphan(simple: SimpleQueue) -> None:
     pods: list[str] = []
-    seed.enqueue(event("x"))
-    started = seed.try_schedule()
-    seed.remove("x")
+    simple.enqueue(event("x"))
+    started = simple.try_schedule()
+    simple.remove("x")
     if started is not None:
         pods.append(started[0])  # the saga's step, which looks at nothing
-    assert seed.get_queue_status() == {"queue_depth": 0, "active_count": 0}
-    assert pods == ["x"], "the seed's way does not show the defect"
+    assert simple.get_queue_status() == {"queue_depth": 0, "active_count": 0}
+    assert pods == ["x"], "the simple way does not show the defect"
 
 
-def test_d11_a_timeout_keeps_the_slot_until_its_pod_is_dead(seed: SeedQueue, ours: ExecutionQueueService) -> None:
+def test_d11_a_timeout_keeps_the_slot_until_its_pod_is_dead(simple: SimpleQueue, ours: ExecutionQueueService) -> None:
     def holds(queue: Any) -> bool:
         if queue is ours:
             in_a_pod(ours, "x")
@@ -77,10 +77,10 @@ def test_d11_a_timeout_keeps_the_slot_until_its_pod_is_dead(seed: SeedQueue, our
         else:
             queue.enqueue(event("x"))
             queue.try_schedule()
-            queue.release("x")  # what the seed does on ExecutionTimeout; its pod may take its time to die
+            queue.release("x")  # what the simple queue does on a timeout; its pod may take its time to die
         return queue.get_queue_status()["active_count"] == 1
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
     assert ours.release("x", 1) is Code.OK
     assert ours.views.meta("x")["state"] == State.TIMEOUT
 

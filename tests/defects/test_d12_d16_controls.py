@@ -12,10 +12,10 @@ from bandmaster.scheduler.errors import DuplicateExecution
 from bandmaster.scheduler.priority import Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
 from defects.contrast import contrast, event
-from defects.seed_queue import SeedQueue
+from defects.simple_queue import SimpleQueue
 
 
-def test_d12_what_was_just_started_is_not_added_again(seed: SeedQueue, ours: ExecutionQueueService) -> None:
+def test_d12_what_was_just_started_is_not_added_again(simple: SimpleQueue, ours: ExecutionQueueService) -> None:
     def holds(queue: Any) -> bool:
         queue.enqueue(event("x"))
         if queue is ours:
@@ -25,11 +25,11 @@ def test_d12_what_was_just_started_is_not_added_again(seed: SeedQueue, ours: Exe
             moved = queue.update_priority("x", Priority.HIGH, between=queue.try_schedule)
         return not moved and queue.get_queue_status() == {"queue_depth": 0, "active_count": 1}
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
-def test_d12_a_move_keeps_the_time_of_acceptance(seed: SeedQueue, ours: ExecutionQueueService) -> None:
-    seed.clock = iter(range(100)).__next__
+def test_d12_a_move_keeps_the_time_of_acceptance(simple: SimpleQueue, ours: ExecutionQueueService) -> None:
+    simple.clock = iter(range(100)).__next__
 
     def holds(queue: Any) -> bool:
         for execution_id in ("first", "second"):
@@ -38,7 +38,7 @@ def test_d12_a_move_keeps_the_time_of_acceptance(seed: SeedQueue, ours: Executio
             assert queue.update_priority("first", priority)
         return queue.try_schedule()[0] == "first"
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
 
 
 def test_d14_a_lowered_limit_holds_at_once_on_every_replica(redis_client: redis.Redis) -> None:
@@ -57,12 +57,12 @@ def test_d14_a_lowered_limit_holds_at_once_on_every_replica(redis_client: redis.
 
     contrast(
         holds,
-        seed=[SeedQueue(redis_client), SeedQueue(redis_client)],
+        simple=[SimpleQueue(redis_client), SimpleQueue(redis_client)],
         ours=[ExecutionQueueService(redis_client), ExecutionQueueService(redis_client)],
     )
 
 
-def test_d15_the_head_of_a_limited_user_is_passed_over(seed: SeedQueue, ours: ExecutionQueueService) -> None:
+def test_d15_the_head_of_a_limited_user_is_passed_over(simple: SimpleQueue, ours: ExecutionQueueService) -> None:
     ours.controls.set_limit("user:ann", 1)
 
     def holds(queue: Any) -> bool:
@@ -71,7 +71,7 @@ def test_d15_the_head_of_a_limited_user_is_passed_over(seed: SeedQueue, ours: Ex
         started = [queue.try_schedule() for _ in range(3)]
         return [one and one[0] for one in started] == ["ann-1", "bob-1", None]
 
-    contrast(holds, seed=seed, ours=ours)
+    contrast(holds, simple=simple, ours=ours)
     ours.release("ann-1")
     started = ours.try_schedule()
     assert started is not None
@@ -92,4 +92,4 @@ def test_d16_the_depth_survives_a_restart_and_a_duplicate(redis_client: redis.Re
         def depth_metric(self) -> int:
             return self.views.status().queue_depth
 
-    contrast(holds, seed=SeedQueue, ours=Observed)
+    contrast(holds, simple=SimpleQueue, ours=Observed)

@@ -11,7 +11,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import Next
 from defects.contrast import contrast, event
-from defects.seed_coordinator import SeedCoordinator
+from defects.heap_coordinator import HeapCoordinator
 
 
 def test_d18_replicas_share_one_limit_and_a_restart_forgets_nothing(redis_client: redis.Redis) -> None:
@@ -19,7 +19,7 @@ def test_d18_replicas_share_one_limit_and_a_restart_forgets_nothing(redis_client
         running = 0
         replicas = [kind() for _ in range(2)]
         for number, replica in enumerate(replicas):
-            if isinstance(replica, SeedCoordinator):
+            if isinstance(replica, HeapCoordinator):
                 replica.requested({"id": f"e{number}"}, Priority.NORMAL)
                 running += len(replica.active)
             else:
@@ -28,14 +28,14 @@ def test_d18_replicas_share_one_limit_and_a_restart_forgets_nothing(redis_client
         restarted = kind()
         known = (
             len(restarted.heap) + len(restarted.active)
-            if isinstance(restarted, SeedCoordinator)
+            if isinstance(restarted, HeapCoordinator)
             else sum(restarted.get_queue_status().values())
         )
         return running == 1 and known == 2
 
     contrast(
         holds,
-        seed=lambda: SeedCoordinator(max_concurrent=1),
+        simple=lambda: HeapCoordinator(max_concurrent=1),
         ours=lambda: ExecutionQueueService(redis_client),
     )
 
@@ -44,7 +44,7 @@ def test_d19_what_waited_too_long_is_not_started_though_the_queue_was_never_full
     ours = TurnedQueue(redis_client)
 
     def holds(queue: Any) -> bool:
-        if isinstance(queue, SeedCoordinator):
+        if isinstance(queue, HeapCoordinator):
             queue.max_concurrent = 0
             queue.requested({"id": "old"}, Priority.NORMAL)
             queue.now += 3 * 86_400
@@ -55,7 +55,7 @@ def test_d19_what_waited_too_long_is_not_started_though_the_queue_was_never_full
         queue.let_time_pass(3_700)
         return queue.try_schedule() is None
 
-    contrast(holds, seed=SeedCoordinator(), ours=ours)
+    contrast(holds, simple=HeapCoordinator(), ours=ours)
     assert ours.views.meta("old")["state"] == State.EXPIRED
     assert [entry.verb for entry in ours.views.timeline("old")] == ["park", "expire"]
 
@@ -84,7 +84,7 @@ def test_d20_a_raised_limit_starts_what_waits(redis_client: redis.Redis) -> None
     ours = ExecutionQueueService(redis_client)
 
     def holds(queue: Any) -> bool:
-        if isinstance(queue, SeedCoordinator):
+        if isinstance(queue, HeapCoordinator):
             for number in range(2):
                 queue.requested({"id": f"e{number}"}, Priority.NORMAL)
             queue.max_concurrent = 2
@@ -98,7 +98,7 @@ def test_d20_a_raised_limit_starts_what_waits(redis_client: redis.Redis) -> None
         queue.controls.change_setting("max_concurrent_executions", 2)
         return woken(redis_client)
 
-    contrast(holds, seed=SeedCoordinator(max_concurrent=1), ours=ours)
+    contrast(holds, simple=HeapCoordinator(max_concurrent=1), ours=ours)
 
 
 def test_d20_whatever_opens_the_way_tells_an_idle_consumer(redis_client: redis.Redis) -> None:

@@ -14,7 +14,7 @@ from bandmaster.scheduler.priority import Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 from defects.contrast import contrast, event
-from defects.seed_coordinator import QueueRejectError, SeedCoordinator
+from defects.heap_coordinator import HeapCoordinator, QueueRejectError
 
 
 @pytest.mark.parametrize("outcome", [State.CANCELLED, State.TIMEOUT])
@@ -22,7 +22,7 @@ def test_d21_what_was_ended_gives_its_slot_to_the_next(outcome: State, redis_cli
     ours = ExecutionQueueService(redis_client)
 
     def holds(queue: Any) -> bool:
-        if isinstance(queue, SeedCoordinator):
+        if isinstance(queue, HeapCoordinator):
             for number in range(2):
                 queue.requested({"id": f"e{number}"}, Priority.NORMAL)
             if outcome is State.CANCELLED:
@@ -36,7 +36,7 @@ def test_d21_what_was_ended_gives_its_slot_to_the_next(outcome: State, redis_cli
         started = queue.try_schedule(1)
         return started is not None and started[0] == "e1"
 
-    contrast(holds, seed=SeedCoordinator(max_concurrent=1), ours=ours)
+    contrast(holds, simple=HeapCoordinator(max_concurrent=1), ours=ours)
     assert ours.views.meta("e0")["state"] == outcome
 
 
@@ -45,7 +45,7 @@ def test_d22_two_at_once_do_not_both_take_the_last_place(redis_client: redis.Red
     ours.controls.change_setting("max_executions_per_user", 5)
 
     def holds(queue: Any) -> bool:
-        if isinstance(queue, SeedCoordinator):
+        if isinstance(queue, HeapCoordinator):
             for number in range(4):
                 queue.now = number
                 queue.requested({"id": f"e{number}", "user": "ann"}, Priority.NORMAL)
@@ -68,7 +68,7 @@ def test_d22_two_at_once_do_not_both_take_the_last_place(redis_client: redis.Red
             kept = sum(threads.map(accepted, range(40)))
         return kept == 5 and queue.get_queue_status()["queue_depth"] == 5
 
-    contrast(holds, seed=SeedCoordinator(max_concurrent=0, max_executions_per_user=5), ours=ours)
+    contrast(holds, simple=HeapCoordinator(max_concurrent=0, max_executions_per_user=5), ours=ours)
 
 
 def test_d22_whoever_is_refused_is_told_and_nothing_of_it_is_kept(redis_client: redis.Redis) -> None:
@@ -79,8 +79,8 @@ def test_d22_whoever_is_refused_is_told_and_nothing_of_it_is_kept(redis_client: 
         told: list[type[Exception]] = []
         for number in range(2):
             try:
-                # The seed's API said "accepted" and left the rest to a consumer, whose refusal nobody reads.
-                if isinstance(queue, SeedCoordinator):
+                # Its API said "accepted" and left the rest to a consumer, whose refusal nobody reads.
+                if isinstance(queue, HeapCoordinator):
                     consume_later(queue, number)
                 else:
                     queue.enqueue(event(f"e{number}"))
@@ -88,13 +88,13 @@ def test_d22_whoever_is_refused_is_told_and_nothing_of_it_is_kept(redis_client: 
                 told.append(type(error))
         return told == [QueueFull]
 
-    def consume_later(queue: SeedCoordinator, number: int) -> None:
+    def consume_later(queue: HeapCoordinator, number: int) -> None:
         try:
             queue.requested({"id": f"e{number}"}, Priority.NORMAL)
         except QueueRejectError:
             return
 
-    contrast(holds, seed=SeedCoordinator(max_concurrent=0, max_queue_size=1), ours=ours)
+    contrast(holds, simple=HeapCoordinator(max_concurrent=0, max_queue_size=1), ours=ours)
     assert ours.views.meta("e1") == {}
     assert ours.views.event("e1") is None
 
@@ -105,7 +105,7 @@ def test_d23_equal_priorities_at_one_moment_compare_no_payloads(redis_client: re
     def holds(queue: Any) -> bool:
         try:
             for number in range(2):
-                if isinstance(queue, SeedCoordinator):
+                if isinstance(queue, HeapCoordinator):
                     queue.requested({"id": f"e{number}"}, Priority.NORMAL)
                 else:
                     queue.enqueue(event(f"e{number}"))
@@ -113,4 +113,4 @@ def test_d23_equal_priorities_at_one_moment_compare_no_payloads(redis_client: re
             return False
         return True
 
-    contrast(holds, seed=SeedCoordinator(max_concurrent=0), ours=ours)
+    contrast(holds, simple=HeapCoordinator(max_concurrent=0), ours=ours)

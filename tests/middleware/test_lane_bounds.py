@@ -53,14 +53,14 @@ def test_bounds_of_one_lane_and_of_every_lane_hold_from_the_first_message_on(
 
 
 def test_lane_executions_keeps_its_own_unless_it_is_named(redis_url: str, queue: ExecutionQueueService) -> None:
-    seeds = bounds(queue, "executions")
+    given = bounds(queue, "executions")
     broker = made(redis_url, max_queue_size=3)
     declared(broker, "executions").send()
-    assert bounds(queue, "executions") == seeds
+    assert bounds(queue, "executions") == given
     broker.close()
     broker = made(redis_url, lanes={"executions": {"max_queue_size": 7}})
     declared(broker, "executions").send()
-    assert bounds(queue, "executions") == seeds | {"max_queue_size": 7}
+    assert bounds(queue, "executions") == given | {"max_queue_size": 7}
     broker.close()
 
 

@@ -7,7 +7,7 @@ from hypothesis.stateful import rule
 
 from bandmaster.scheduler.states import State
 from model.base import ACTIONS, BY, GATES, KINDS, LANES, PAUSABLE, ModelBase, deliveries, lanes
-from model.waiting_oracle import SEED_BOUNDS, SEED_LANE
+from model.waiting_oracle import DEFAULT_BOUNDS, DEFAULT_LANE
 
 MAX_DEAD_MESSAGES: Final = 10_000
 ROUND_MS: Final = 5_000
@@ -40,7 +40,7 @@ class ControlRules(ModelBase):
 
     @rule()
     def what_waits_grows_old(self) -> None:
-        self.turn_clock(self.oracle.bounds[SEED_LANE]["stale_timeout_seconds"] * 1000 + 1)
+        self.turn_clock(self.oracle.bounds[DEFAULT_LANE]["stale_timeout_seconds"] * 1000 + 1)
 
     @rule(gate=st.sampled_from(GATES), limit=st.sampled_from((None, 0, 1, 1, 2)))
     def limit(self, gate: str, limit: int | None) -> None:
@@ -107,8 +107,8 @@ class ControlRules(ModelBase):
     def change_bound(self, lane: str, change: tuple[str, int | None]) -> None:
         name, value = change
         code, in_force = self.engine.tell("set", lane, name, "" if value is None else value, 0, BY)
-        if value is None and lane == SEED_LANE:
-            value = SEED_BOUNDS[name]
+        if value is None and lane == DEFAULT_LANE:
+            value = DEFAULT_BOUNDS[name]
         if value is None:
             self.oracle.bounds[lane].pop(name, None)
         else:

@@ -111,7 +111,7 @@ def _check_limits(dump: Dump, granted: list[Meta], max_active: int | None) -> No
 
 
 def key_of(lane: str, name: str) -> str:
-    """The key of what each lane has for itself; the seed's lane has the seed's own."""
+    """The key of what each lane has for itself; those of lane `executions` name no lane."""
     return name if lane == "executions" else f"lane:{lane}:{name}"
 
 

@@ -14,8 +14,8 @@ from model.execution import Execution
 from model.lease_clock import LeaseClock
 
 STEP_MS = 1 / 1024
-SEED_LANE = "executions"
-SEED_BOUNDS = {
+DEFAULT_LANE = "executions"
+DEFAULT_BOUNDS = {
     "max_concurrent_executions": 10,
     "max_queue_size": 10_000,
     "max_executions_per_user": 100,
@@ -41,7 +41,7 @@ class WaitingOracle(LeaseClock):
         self.max_concurrent: int | None = None
         self.bounds: dict[str, dict[str, int]] = defaultdict(dict)
         """Of each lane; only `executions` has any that nobody set."""
-        self.bounds[SEED_LANE] = dict(SEED_BOUNDS)
+        self.bounds[DEFAULT_LANE] = dict(DEFAULT_BOUNDS)
         self.settings = {
             "lease_ttl_ms": 30_000,
             "pod_lease_ttl_ms": 60_000,

@@ -146,7 +146,7 @@ def test_whoever_asks_sweeps_once_a_second_so_that_what_no_worker_takes_expires(
     assert (state(queue, "nobody-asks"), state(queue, "held-back")) == (State.EXPIRED, State.EXPIRED)
 
 
-def test_an_execution_of_the_seeds_lane_expires_after_an_hour(queue: TurnedQueue) -> None:
+def test_an_execution_of_the_default_lane_expires_after_an_hour(queue: TurnedQueue) -> None:
     queue.enqueue(event("x"))
     queue.clock.turn(3_600_000)
     assert queue.maintenance.sweep() == 0

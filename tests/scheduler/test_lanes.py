@@ -1,4 +1,4 @@
-"""Bounds are a lane's own: the seed's are those of lane `executions`; another lane has none until it is given some."""
+"""Bounds are a lane's own: the defaults are lane `executions`'s; another lane has none until it is given some."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 
 MANY = 150
-SEEDS_LIMIT = 10
+DEFAULT_LIMIT = 10
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_lane_that_asks_for_no_bound_has_none(mail: ExecutionQueueService) -> 
     }
 
 
-def test_the_seeds_keys_and_numbers_hold_whatever_else_runs(
+def test_the_default_lanes_keys_and_numbers_hold_whatever_else_runs(
     queue: ExecutionQueueService, mail: ExecutionQueueService, redis_client: redis.Redis
 ) -> None:
     fill(mail, MANY)
@@ -58,7 +58,7 @@ def test_the_seeds_keys_and_numbers_hold_whatever_else_runs(
     assert queue.enqueue(event("first")) == 0, "positions count what waits here"
     fill(queue, 20)
     taken: list[str] = []
-    while redis_client.scard("exec_queue:active") < SEEDS_LIMIT:  # type: ignore[operator]  # the seed's own condition
+    while redis_client.scard("exec_queue:active") < DEFAULT_LIMIT:  # type: ignore[operator]  # what tools read from outside
         started = queue.try_schedule()
         assert started is not None
         taken.append(started[0])
@@ -117,7 +117,7 @@ def test_a_lane_at_its_bound_is_no_candidate_and_gets_no_token(
 
     fill(queue, 14)
     assert (is_candidate(), tokens()) == (True, 1), "all came in one call"
-    assert start(queue, SEEDS_LIMIT) == SEEDS_LIMIT
+    assert start(queue, DEFAULT_LIMIT) == DEFAULT_LIMIT
     assert (is_candidate(), tokens()) == (False, 0)
     queue.enqueue(event("better", priority="CRITICAL"))
     queue.update_priority("better", "HIGH")
@@ -151,7 +151,7 @@ def test_a_lane_below_its_own_limit_is_served_again_when_a_lost_record_gives_its
     queue: ExecutionQueueService, redis_client: redis.Redis
 ) -> None:
     fill(queue, 11)
-    assert start(queue, SEEDS_LIMIT) == SEEDS_LIMIT
+    assert start(queue, DEFAULT_LIMIT) == DEFAULT_LIMIT
     redis_client.delete("exec_queue:meta:executions-0")
     assert queue.transitions.forget("executions-0\nexecutions\naction:pod")
     assert redis_client.zscore("exec_queue:lanes", "executions") is not None

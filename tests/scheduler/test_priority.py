@@ -64,10 +64,10 @@ def test_the_band_decides_before_the_time(first: Priority, second: Priority, fir
     assert by_score == ((first, first_ms) < (second, second_ms))
 
 
-def test_the_seeds_fixed_ranges_count_wrongly() -> None:
-    def seed_band(score: float) -> int:
+def test_fixed_ranges_of_scores_count_wrongly() -> None:
+    def band_by_range(score: float) -> int:
         return int(score // BAND_WIDTH_MS)
 
-    assert seed_band(score_of(Priority.CRITICAL, NOW_MS)) == Priority.HIGH
-    assert seed_band(score_of(Priority.BACKGROUND, NOW_MS)) == 5  # no band at all
+    assert band_by_range(score_of(Priority.CRITICAL, NOW_MS)) == Priority.HIGH
+    assert band_by_range(score_of(Priority.BACKGROUND, NOW_MS)) == 5  # no band at all
     assert [band_of(score_of(band, NOW_MS), NOW_MS) for band in Priority] == list(Priority)

@@ -1,4 +1,4 @@
-"""Seed 2's in-memory coordinator as its document describes it, with its defects: what the engine is compared with.
+"""A coordinator in memory, with the defects of its kind: what the engine is compared with.
 
 A heap and a set of active executions in one process; stale entries are swept when the heap is full; scheduling is
 triggered by an entry at position 0 and by a completion. `between` stands for what another task does while this awaits.
@@ -19,7 +19,7 @@ def _nothing() -> None:
     pass
 
 
-class SeedCoordinator:
+class HeapCoordinator:
     """One replica. `now` is in seconds."""
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The first seed's queue, with the steps that its document gives and nothing more: what the engine is measured against.
+"""A simple priority queue on Redis, and nothing more: what the engine's cost on the server is measured against.
 
-It has neither leases nor attempts, no limits but one, no journal, no duplicate guard. The Lua script is written out as
-documented. In the flow: only questions about the server's cost use it.
+It has neither leases nor attempts, no limits but one, no journal, no duplicate guard. Its Lua script counts, pops and
+adds. In the flow: only questions about the server's cost use it.
 """
 
 import json
@@ -34,10 +34,10 @@ return exec_id
 """
 
 
-class SeedQueue:
-    """Enqueue, try_schedule, release, as documented."""
+class SimpleQueue:
+    """Enqueue, try_schedule, release, and nothing else."""
 
-    def __init__(self, client: "redis.Redis", prefix: str = "seed_queue") -> None:
+    def __init__(self, client: "redis.Redis", prefix: str = "simple_queue") -> None:
         self._client: Any = client
         self._pending, self._active = f"{prefix}:pending", f"{prefix}:active"
         self._event = f"{prefix}:event:"

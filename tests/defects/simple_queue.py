@@ -1,7 +1,8 @@
-"""Seed 1's queue as its document describes it, step by step, with its defects: what the engine is compared with.
+"""A simple priority queue on Redis, with the defects of its kind: what the engine is compared with.
 
-Each method makes the documented Redis calls in the documented order, under a prefix of its own. `clock` is the caller's
-clock, as the document has it; `between` stands for what another process does between two of the calls.
+A sorted set for what waits, a set for what runs, and a script that moves one from the first to the second, as such
+queues are usually written (docs/origins.md). Keys have a prefix of their own. `clock` is the caller's clock;
+`between` stands for what another process does between two of the calls.
 """
 
 import time
@@ -15,15 +16,15 @@ from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.priority import Priority
 
 EVENT_TTL_SECONDS: Final = 86_400
-_TRY_SCHEDULE: Final = (Path(__file__).parent / "seed_try_schedule.lua").read_text(encoding="utf-8")
+_TRY_SCHEDULE: Final = (Path(__file__).parent / "simple_try_schedule.lua").read_text(encoding="utf-8")
 
 
 def _nothing() -> None:
     pass
 
 
-class SeedQueue:
-    """The seed's `ExecutionQueueService`."""
+class SimpleQueue:
+    """The methods of `ExecutionQueueService`, each a few Redis commands one after the other."""
 
     def __init__(self, client: redis.Redis, *, max_concurrent: int = 10) -> None:
         self.client: Any = client
@@ -36,53 +37,53 @@ class SeedQueue:
     def enqueue(self, event: ExecutionRequestedEvent) -> int:
         """ZADD, then SET; returns the position."""
         score = int(event.priority) * 10**12 + self.clock()
-        self.client.zadd("seed:pending", {event.execution_id: score})
-        self.client.set(f"seed:event:{event.execution_id}", event.to_json(), ex=EVENT_TTL_SECONDS)
+        self.client.zadd("simple:pending", {event.execution_id: score})
+        self.client.set(f"simple:event:{event.execution_id}", event.to_json(), ex=EVENT_TTL_SECONDS)
         self.depth_metric += 1
-        return int(self.client.zrank("seed:pending", event.execution_id))
+        return int(self.client.zrank("simple:pending", event.execution_id))
 
     def try_schedule(self, max_active: int | None = None) -> tuple[str, ExecutionRequestedEvent] | None:
         """The script, then GET."""
         allowed = self.max_concurrent if max_active is None else max_active
-        popped = self.client.eval(_TRY_SCHEDULE, 2, "seed:active", "seed:pending", allowed)
+        popped = self.client.eval(_TRY_SCHEDULE, 2, "simple:active", "simple:pending", allowed)
         if popped is None:
             return None
         self.depth_metric -= 1
-        event = self.client.get(f"seed:event:{popped.decode()}")
+        event = self.client.get(f"simple:event:{popped.decode()}")
         return None if event is None else (popped.decode(), ExecutionRequestedEvent.from_any(event))
 
     def release(self, execution_id: str) -> None:
         """SREM, then DEL."""
-        self.client.srem("seed:active", execution_id)
-        self.client.delete(f"seed:event:{execution_id}")
+        self.client.srem("simple:active", execution_id)
+        self.client.delete(f"simple:event:{execution_id}")
 
     def update_priority(
         self, execution_id: str, priority: Priority, *, between: Callable[[], object] = _nothing
     ) -> bool:
         """ZSCORE to see whether it waits, then ZADD."""
-        if self.client.zscore("seed:pending", execution_id) is None:
+        if self.client.zscore("simple:pending", execution_id) is None:
             return False
         between()
-        self.client.zadd("seed:pending", {execution_id: int(priority) * 10**12 + self.clock()})
+        self.client.zadd("simple:pending", {execution_id: int(priority) * 10**12 + self.clock()})
         return True
 
     def remove(self, execution_id: str) -> None:
         """ZREM, SREM, DEL."""
-        self.client.zrem("seed:pending", execution_id)
-        self.client.srem("seed:active", execution_id)
-        self.client.delete(f"seed:event:{execution_id}")
+        self.client.zrem("simple:pending", execution_id)
+        self.client.srem("simple:active", execution_id)
+        self.client.delete(f"simple:event:{execution_id}")
 
     def get_queue_status(self) -> dict[str, int]:
         """ZCARD and SCARD."""
         return {
-            "queue_depth": self.client.zcard("seed:pending"),
-            "active_count": self.client.scard("seed:active"),
+            "queue_depth": self.client.zcard("simple:pending"),
+            "active_count": self.client.scard("simple:active"),
         }
 
     def get_pending_by_priority(self) -> dict[str, int]:
-        """ZCOUNT over the documented score ranges."""
+        """ZCOUNT over the score ranges that the formula suggests."""
         return {
-            priority.name: self.client.zcount("seed:pending", priority * 10**12, (priority + 1) * 10**12 - 1)
+            priority.name: self.client.zcount("simple:pending", priority * 10**12, (priority + 1) * 10**12 - 1)
             for priority in Priority
         }
 
@@ -92,8 +93,8 @@ class SeedQueue:
         self.enqueue(event)
 
 
-class SeedSagas:
-    """The seed's store of sagas, one an execution: who comes second finds it there and returns (D6)."""
+class SimpleSagas:
+    """A simple store of sagas, one an execution: who comes second finds it there and returns (D6)."""
 
     def __init__(self, create_pod: Callable[[str], object]) -> None:
         self._create_pod = create_pod

@@ -1,4 +1,4 @@
--- The admission script as seed 1 documents it, for comparison only: count, pop, add.
+-- The admission script of a simple queue, for comparison only: count, pop, add.
 -- KEYS: active, pending
 -- ARGV: max_active
 -- Returns: the id, or nil for "full" and for "empty" alike
