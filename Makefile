@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis test-cluster check lint types layers layout format bench bench-quick lock clean
+.PHONY: help install demo test test-redis test-cluster check lint types layers layout docs format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -57,11 +57,12 @@ test-redis: install ## Run the tests of engine and broker on redis-server, or on
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
 	$(BIN)/pytest -m cluster $(CLUSTER_ARGS)
 
-check: lint types layers test ## Everything CI runs: lint, types, layers, tests
+check: lint types layers docs test ## Everything CI runs: lint, types, layers, docs, tests
 
-lint: install ## Check style and formatting
+lint: install ## Check style, formatting and workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 
 types: install layout ## Check types, strictly
 	$(BIN)/pyright
@@ -77,6 +78,9 @@ layout:
 	@for path in $(filter-out %/__pycache__,$(wildcard bandmaster/*)); do ln -sfn ../../../$$path build/layout/$$path; done
 	@for link in $(LAYOUT)/*; do test -e $$link || rm $$link; done
 
+docs: install ## Build the site of the documents in build/docs; a warning is an error
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
 bench: install ## Measure beside bare Dramatiq and a simple script, and draw docs/benchmarks.svg: a quarter of an hour, alone
 	$(BIN)/python -m benchmarks --chart docs/benchmarks.svg --markdown build/bench/results.md
 
@@ -91,7 +95,7 @@ lock: ## Take the newest allowed version of everything into requirements.lock
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --upgrade pip
-	build/lock/bin/python -m pip install --quiet --group build --group dev --editable .
+	build/lock/bin/python -m pip install --quiet --group build --group dev --group docs --editable .
 	@{ echo "# Every package, at the version it was tested with. Written by 'make lock'."; \
 		build/lock/bin/python -m pip freeze --all --exclude-editable --exclude pip; } > requirements.lock
 	rm -rf build/lock
