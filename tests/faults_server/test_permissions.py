@@ -1,4 +1,4 @@
-"""The permissions that the README names suffice, for a queue whose library is not loaded yet."""
+"""The permissions that the manual names suffice, for a queue whose library is not loaded yet."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from bandmaster.scheduler.grants import Code
 from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.own_server import OwnServer
 
-README = Path(__file__).parents[2] / "README.md"
+MANUAL = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
 def restricted(server: OwnServer, client: redis.Redis, rules: list[str]) -> ExecutionQueueService:
@@ -20,8 +20,8 @@ def restricted(server: OwnServer, client: redis.Redis, rules: list[str]) -> Exec
     return ExecutionQueueService(redis.Redis.from_url(server.url, username="app", password="secret"))
 
 
-def test_the_permissions_of_the_readme_suffice(server: OwnServer, client: redis.Redis) -> None:
-    (rules,) = re.findall(r"An ACL user needs `([^`]+)`", README.read_text(encoding="utf-8"))
+def test_the_permissions_of_the_manual_suffice(server: OwnServer, client: redis.Redis) -> None:
+    (rules,) = re.findall(r"An ACL user needs `([^`]+)`", MANUAL.read_text(encoding="utf-8"))
     queue = restricted(server, client, rules.split())
     queue.controls.set_limit("action:pod", 1)
     assert queue.enqueue(event("x")) == 0
