@@ -23,8 +23,10 @@ myst_links_external_new_tab = False
 
 # Docstrings are in plain text with `names` in single backticks.
 default_role = "code"
-autodoc_typehints = "description"
+autoclass_content = "both"
+autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"show-inheritance": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_rtype = False  # what stands before a colon after "Returns" is no type: types are annotations

@@ -22,6 +22,12 @@ def test_every_public_name_is_in_the_reference_and_no_other() -> None:
     assert listed == set(bandmaster.testing.__all__)
 
 
+def test_every_field_of_a_request_is_in_the_reference() -> None:
+    _, table = NAMES.split("| field | default | |", 1)
+    fields = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)))
+    assert sorted(fields) == sorted(bandmaster.ExecutionRequestedEvent.model_fields)
+
+
 def test_every_command_is_in_the_reference_with_the_sentence_of_its_help() -> None:
     def described(command: object, name: str) -> dict[str, str]:
         found = {name.strip(): getattr(command, "help", "").strip().splitlines()[0]} if name else {}
