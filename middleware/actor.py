@@ -6,7 +6,7 @@ In the flow: what is declared goes to the broker as any actor of Dramatiq's does
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 import dramatiq
 from dramatiq import Broker, Message
@@ -21,33 +21,34 @@ R = TypeVar("R")
 class Actor(dramatiq.Actor[P, R]):
     """An actor whose options are typed, and that can be sent from asyncio."""
 
-    # Dramatiq's own take any option.
-    def message_with_options(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self,
-        *,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-        **options: Unpack[MessageOptions],
-    ) -> Message[R]:
-        """As in Dramatiq."""
-        return super().message_with_options(args=args, kwargs=kwargs, **options)
+    if TYPE_CHECKING:  # Dramatiq's own, which take any option
 
-    def send_with_options(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self,
-        *,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-        delay: timedelta | int | None = None,
-        **options: Unpack[MessageOptions],
-    ) -> Message[R]:
-        """As in Dramatiq.
+        def message_with_options(  # pyright: ignore[reportIncompatibleMethodOverride]
+            self,
+            *,
+            args: tuple[Any, ...] = (),
+            kwargs: dict[str, Any] | None = None,
+            **options: Unpack[MessageOptions],
+        ) -> Message[R]:
+            """As in Dramatiq."""
+            ...
 
-        Raises:
-            QueueRejected: If the actor is gated: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution;
-                nothing was kept.
-            QueueUnavailable: If Redis did not answer.
-        """
-        return super().send_with_options(args=args, kwargs=kwargs, delay=delay, **options)
+        def send_with_options(  # pyright: ignore[reportIncompatibleMethodOverride]
+            self,
+            *,
+            args: tuple[Any, ...] = (),
+            kwargs: dict[str, Any] | None = None,
+            delay: timedelta | int | None = None,
+            **options: Unpack[MessageOptions],
+        ) -> Message[R]:
+            """As in Dramatiq.
+
+            Raises:
+                QueueRejected: If the actor is gated: InvalidRequest, QueueFull, UserLimitExceeded or
+                    DuplicateExecution; nothing was kept.
+                QueueUnavailable: If Redis did not answer.
+            """
+            ...
 
     async def asend(self, *args: P.args, **kwargs: P.kwargs) -> Message[R]:
         """`send`, while the event loop goes on. Of calls that are not awaited one after the other, any may come first.

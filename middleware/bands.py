@@ -31,10 +31,10 @@ from .actor import let_await
 from .burying import Burial
 from .current import current_entry, current_origin, is_settling
 from .declared_limits import by_lane, check_agreement, refuse_limits
-from .delivery import HINT, as_sent
+from .delivery import HINT, as_sent, is_bare
 from .errors import LostGrant, MiddlewareMissing
 from .execution_ids import delivery_of, derived_id
-from .failing import failing_closed
+from .failing import FailingClosed
 from .gated_actor import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
 from .held import Entry
 from .misspelt import check_options
@@ -165,7 +165,7 @@ class PriorityBands(Middleware):
             QueueUnavailable: If Redis did not answer.
             LostGrant: If a hook sends on what came of a grant that was lost.
         """
-        with failing_closed(message):
+        with FailingClosed(message):
             self._before_enqueue(broker, message, delay)
 
     def _before_enqueue(self, broker: Broker, message: "Message[Any]", delay: float | None) -> None:
@@ -178,7 +178,9 @@ class PriorityBands(Middleware):
         held = _held_again(message)
         if gated is None and held is None:
             return
-        sent = as_sent(message)
+        # A broker that pulls its lanes gives a copy, which nobody else has yet.
+        is_own_copy = held is None and getattr(broker, "pulls_lanes", False) and is_bare(message)
+        sent = message if is_own_copy else as_sent(message)
         if held is not None and (gated is None or is_retry(gated, sent, held[1])):
             held[0].retry = (sent, int(delay or 0))
             return
@@ -210,7 +212,7 @@ class PriorityBands(Middleware):
             self._burial.of_listed(self.gated[message.actor_name], message, rejection)
 
     def _park_listed(self, message: "Message[Any]", delay_ms: float | None) -> None:
-        with failing_closed(message):
+        with FailingClosed(message):
             candidate = read_message(
                 self.gated[message.actor_name],
                 as_sent(message),
@@ -230,10 +232,11 @@ class PriorityBands(Middleware):
         return self._views.server_time_ms() if delay_ms else 0
 
     def _read(self, broker: Broker, gated: GatedActor, sent: "Message[Any]", delay: float | None) -> Candidate:
-        origin = current_origin() if is_settling() else ""
-        entry = current_entry() if is_settling() else None
+        is_hook = is_settling()
+        origin = current_origin() if is_hook else ""
+        entry = current_entry() if is_hook else None
         parent = "" if entry is None else entry.grant.execution_id
-        is_direct = bool(getattr(broker, "pulls_lanes", False)) and not is_settling()
+        is_direct = not is_hook and bool(getattr(broker, "pulls_lanes", False))
         try:
             check_options(broker, sent)
             return read_message(
@@ -244,11 +247,11 @@ class PriorityBands(Middleware):
                 is_direct=is_direct,
                 parent=parent,
                 origin=origin,
-                is_delivered=not is_settling(),
+                is_delivered=not is_hook,
                 max_bytes=self._max_message_bytes,
             )
         except InvalidRequest as rejection:
-            if is_settling():
+            if is_hook:
                 self._burial.of_unread(gated, sent, parent, origin, rejection)
             raise
 
@@ -296,7 +299,7 @@ class PriorityBands(Middleware):
         if not is_named:
             del sent.options["execution_id"]
         try:
-            with failing_closed(message):
+            with FailingClosed(message):
                 gated = self.gated[message.actor_name]
                 candidate = self._sent_again(sent, self._read(broker, gated, sent, delay), duplicate)
         except QueueRejected as rejection:

@@ -39,6 +39,8 @@ def check_options(broker: Broker, message: "Message[Any]") -> None:
     Raises:
         InvalidRequest: If one is, with the name that is meant.
     """
+    if not message.options:
+        return
     for name in message.options.keys() - OPTIONS - broker.actor_options:
         option = meant_by(name)
         if option is not None:

@@ -4,12 +4,13 @@ In the flow: `PriorityBands` calls this before anything is written, so bad input
 message: ``band``, ``user_id``, ``gates``, ``execution_id``, ``scheduled_at``; Dramatiq's own: ``delay``, ``max_age``.
 """
 
+import json
 import math
 import re
 from datetime import datetime
 from typing import Any, Final
 
-from dramatiq import Message
+from dramatiq import JSONEncoder, Message, get_encoder
 
 from ..scheduler.errors import InvalidRequest, shown
 from ..scheduler.events import ExecutionRequestedEvent
@@ -26,6 +27,9 @@ OPTIONS_OF_ACTORS: Final = frozenset({"action", "lane"})
 """Of an actor alone: on a message they would be taken for something, and do nothing."""
 _MADE_UP: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 """A message id as Dramatiq makes it up: a random UUID."""
+
+_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
+"""As Dramatiq's own encoder writes a message, which makes one of these for each."""
 
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
 """Unless the broker is given another bound."""
@@ -78,8 +82,13 @@ def read_message(
     user_id = options.get("user_id")
     band = options.get("band")
     gates = gated.gates + (check_gates(options["gates"]) if "gates" in options else ())
+    is_named, is_made_up = named_id(message) is not None, has_made_up_id(message)
+    if is_made_up and not origin and "execution_id" not in options:
+        execution_id = message.message_id
+    else:
+        execution_id = check_execution_id(execution_id_of(message, origin, is_delivered=is_delivered))
     return Candidate(
-        execution_id=check_execution_id(execution_id_of(message, origin, is_delivered=is_delivered)),
+        execution_id=execution_id,
         lane=message.queue_name,
         band=int(gated.band if band is None else parse_band(band)),
         action=gated.action,
@@ -89,9 +98,9 @@ def read_message(
         due_ms=due_ms,
         max_age_ms=max_age_ms,
         message=encoded(message, max_bytes),
-        is_lasting=not (is_direct and has_made_up_id(message)),
+        is_lasting=not (is_direct and is_made_up),
         parent=parent,
-        origin="" if named_id(message) is None else _origin(message, origin),
+        origin=_origin(message, origin) if is_named else "",
     )
 
 
@@ -146,7 +155,8 @@ def encoded(message: "Message[Any]", max_bytes: int | None) -> bytes:
         InvalidRequest: If it cannot be encoded, or is longer than allowed; None: any length is.
     """
     try:
-        data = message.encode()
+        is_plain = type(message) is Message and type(get_encoder()) is JSONEncoder
+        data = _ENCODE(vars(message)).encode() if is_plain else message.encode()
     except Exception as error:  # whatever an encoder may raise: a hook's ordinary exception would be swallowed
         # Its text may be a part of the payload, and a refusal may be logged: the cause tells.
         raise InvalidRequest("message", f"it cannot be encoded: {type(error).__name__}") from error

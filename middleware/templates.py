@@ -66,6 +66,8 @@ def filled(
     Raises:
         InvalidRequest: If the arguments are not the actor's, or one is not fit for a key.
     """
+    if not templates:
+        return ()
     if not any("{" in template for template in templates):
         return tuple(dict.fromkeys(templates))
     arguments = _arguments(signature, actor_name, message)

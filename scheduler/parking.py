@@ -107,6 +107,9 @@ class Parking:
             self._outcomes.append(read_parked(candidate, reply))
 
 
+_STATES: Final[dict[bytes | int, State]] = {state.encode(): state for state in State}
+
+
 def park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
     """As park.lua and bury.lua take it."""
     return (
@@ -130,7 +133,7 @@ def read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | Queu
     """What park.lua answered for a candidate."""
     code, detail = reply[0], reply[1]
     if code == b"OK":
-        return Parked(candidate.execution_id, State(str(detail, "ascii")), int(reply[2]))  # type: ignore[arg-type]
+        return Parked(candidate.execution_id, _STATES[detail], int(reply[2]))
     if code == b"DUPLICATE":
         state, origin = read_state(detail), str(reply[2], "ascii")  # type: ignore[arg-type]
         return DuplicateExecution(execution_id=candidate.execution_id, state=state, origin=origin)

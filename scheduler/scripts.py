@@ -79,7 +79,6 @@ class Scripts:
         self.callers = CALLERS
         self._library = assemble(replaced_includes)
         self.wire = Wire(client, deadline_seconds)
-        self._heads: dict[str, bytes] = {}
 
     @property
     def client(self) -> Any:  # redis-py types every reply as a union with its async twin
@@ -164,10 +163,7 @@ class Scripts:
 
     def packed(self, script: Script, arguments: tuple[Argument, ...]) -> bytes:
         """A call as it goes over the wire."""
-        head = self._heads.get(script.function)
-        if head is None:
-            head = self._heads[script.function] = packed(("FCALL", script.function, 1, self.keys.declared))
-        return b"*%d\r\n%b%b" % (4 + len(arguments), head, packed(arguments))
+        return packed(("FCALL", script.function, 1, self.keys.declared, *arguments))
 
     def _load(self) -> None:
         try:

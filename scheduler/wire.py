@@ -13,6 +13,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Any, Final, cast
 
+import hiredis
 import redis
 import redis.asyncio
 from redis.backoff import NoBackoff
@@ -30,18 +31,9 @@ _OF_ITS_POOL: Final = ("maint", "oss_cluster_maint", "orig_")
 """What options begin with that a pool adds for itself, to move its connections."""
 
 
-def packed(arguments: tuple[Argument, ...]) -> bytes:
-    """Arguments as they go over the wire."""
-    parts: list[bytes] = []
-    for argument in arguments:
-        if isinstance(argument, str):
-            data = argument.encode()
-        elif isinstance(argument, bytes):
-            data = argument
-        else:
-            data = b"%d" % argument if isinstance(argument, int) else repr(argument).encode()
-        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
-    return b"".join(parts)
+def packed(command: tuple[Argument, ...]) -> bytes:
+    """A command as it goes over the wire."""
+    return cast("Any", hiredis).pack_command(command)  # it is typed for commands of one word
 
 
 def check_client(client: object) -> None:

@@ -139,7 +139,7 @@ def test_a_call_that_redis_refuses_leaves_its_connection_usable(redis_client: re
     wire = Wire(redis_client, 5)
     with pytest.raises(redis.ResponseError):
         wire.ask(b"*1\r\n$8\r\nNONSENSE\r\n")
-    assert wire.ask(b"*2\r\n" + packed(("ECHO", "still here"))) == b"still here"
+    assert wire.ask(packed(("ECHO", "still here"))) == b"still here"
 
 
 def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Redis) -> None:
@@ -157,5 +157,5 @@ def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Re
 
 @pytest.mark.parametrize("argument", ["text", "ümlaut", b"\r\n\x00bytes", "", 0, -7, 2**60, 0.5])
 def test_arguments_arrive_as_redis_py_sends_them(redis_client: redis.Redis, argument: str | bytes | float) -> None:
-    sent = Wire(redis_client, 5).ask(b"*2\r\n" + packed(("ECHO", argument)))
+    sent = Wire(redis_client, 5).ask(packed(("ECHO", argument)))
     assert sent == redis_client.execute_command("ECHO", argument)
