@@ -102,7 +102,7 @@ class Parked:
     state: State
     """PENDING, or SCHEDULED until it is due."""
     position: int
-    """How many wait before it in its lane; -1 while scheduled."""
+    """How many wait before it in its lane; -1 while scheduled, and for what is no event: no `send` tells it."""
 
 
 def read_grants(raw: list[list[Any]]) -> list[Grant]:

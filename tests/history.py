@@ -56,7 +56,7 @@ class History:
     def _park(self, entry: JournalEntry) -> None:
         fields = entry.fields
         assert entry.execution_id not in self.executions, f"{entry.execution_id} was accepted twice"
-        gates = [f"action:{fields['action']}", *fields["gates"].splitlines()]
+        gates = [f"action:{fields['action']}", *fields.get("gates", "").splitlines()]
         if fields["user"]:
             gates.append(f"user:{fields['user']}")
         score = float(fields["score"] or 0)

@@ -74,8 +74,8 @@ def accept_again(bandmaster: Opened, letter: str) -> Again:
     try:
         if meta.get("reason") == InvalidRequest.code and message is not None:
             return Again(letter, _listed_again(bandmaster, letter, message), meta["lane"], None)
-        parked = queue.transitions.park(_candidate_again(meta, new_id, event, message))
-        return Again(letter, parked.execution_id, meta["lane"], parked.position)
+        queue.transitions.park(_candidate_again(meta, new_id, event, message))
+        return Again(letter, new_id, meta["lane"], queue.explain(new_id).position or 0)
     except (InvalidRequest, DecodeError) as error:
         raise CommandFailed(f"{letter} cannot be run again: {error}") from None
 

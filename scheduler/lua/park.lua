@@ -11,15 +11,26 @@
 --   lasting         '': its tombstone is kept for direct_ttl_seconds; 1, or what tells its sending: for meta_ttl_seconds
 --   parent          the execution whose hook sends it, '' for none: as long as that lives, the id is known
 -- Returns: {reply, …}, one each: {'OK', state, position, score} | {'DUPLICATE', state, lasting} | {'QUEUE_FULL', limit}
---   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled; state '' if it is forgotten
+--   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled, and for a message, whose sender is not
+--   told; state '' if it is forgotten
 local ARGUMENTS_EACH = 13
 local enqueued -- action → how many were accepted here
+local with_payload -- what is kept in the same write: the clock, once no later one of this call gets a time
+
+local function keep_payload(id, event, message)
+    if event == '' then
+        call('MSET', D.message(id), message, with_payload())
+    elseif message == '' then
+        call('MSET', D.event(id), event, with_payload())
+    else
+        call('MSET', D.event(id), event, D.message(id), message, with_payload())
+    end
+end
 
 -- All but meta, whose fields are returned: they are written together with the state.
 local function keep(id, m, event, message, parent)
     note_sent(id, parent)
-    if event ~= '' then call('SET', D.event(id), event) end
-    if message ~= '' then call('SET', D.message(id), message) end
+    keep_payload(id, event, message)
     call('SADD', D.members(m.lane), id)
     note_used(m.lane)
     count_queued(m.lane)
@@ -31,6 +42,11 @@ local function keep(id, m, event, message, parent)
     if m.lasting then fields[#fields + 1], fields[#fields + 2] = 'lasting', m.lasting end
     if m.expires_at then fields[#fields + 1], fields[#fields + 2] = 'expires_at', m.expires_at end
     return unpack(fields)
+end
+
+-- Each field that is written has its cost, and most messages have none of these.
+local function more_to_say(position, gates, due_ms)
+    if position ~= -1 or gates ~= '' or due_ms ~= '' then return 'position', position, 'gates', gates, 'due', due_ms end
 end
 
 local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent)
@@ -52,17 +68,18 @@ local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, max
     else
         m.score = exact(m.band * BAND_WIDTH_MS + next_time(now))
         enter_pending(id, m, keep(id, m, event, message, parent))
-        position = call('ZRANK', D.pending(lane), id)
+        if event ~= '' then position = call('ZRANK', D.pending(lane), id) end
     end
-    journal('park', id, m, 'state', m.state, 'position', position, 'score', m.score, 'gates', gates, 'due', due_ms)
+    journal('park', id, m, 'state', m.state, 'score', m.score, more_to_say(position, gates, due_ms))
     return {'OK', m.state, position, m.score}
 end
 
 once_if_memory('park', function(...)
     local given, replies = {...}, {}
-    enqueued = {}
+    enqueued, with_payload = {}, function() end
     promote_due(200)
     for i = 1, #given, ARGUMENTS_EACH do
+        if i + ARGUMENTS_EACH > #given then with_payload = clock_to_keep end
         replies[#replies + 1] = park(unpack(given, i, i + ARGUMENTS_EACH - 1))
     end
     for action, count in pairs(enqueued) do count_action(action, 'total_enqueued', count) end

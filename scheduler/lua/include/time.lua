@@ -6,7 +6,6 @@
 -- each would look like an outage, and no lease would ever end.
 local BAND_WIDTH_MS = 1000000000000
 local NOTED_EACH_MS = 1000
-local last_given
 local lease_now
 local noted -- as the clock of leases was read: it changes once a second, and most calls read what the last one read
 local keep_lease_clock
@@ -37,7 +36,6 @@ do
     end
 
     at_begin(function()
-        last_given = nil
         if lease_clock ~= noted then read_lease_clock(lease_clock) end
         local elapsed = now - (noted_at or now)
         lease_offset, runs_until = noted_at and noted_offset or offset_of_leases(), noted_runs_until
@@ -64,15 +62,29 @@ local function exact(number)
     return string.format(number % 1 == 0 and '%d' or '%.17g', number)
 end
 
-local function next_time(at_least)
-    last_given = last_given or tonumber(call('GET', K.clock) or '0')
-    local given = math.floor(at_least)
-    if given <= last_given then given = last_given + 1 / 1024 end
-    last_given = given
-    return given
-end
+local next_time, clock_to_keep, keep_clock
+do
+    local last_given -- once it was read
+    local is_kept
+    at_begin(function() last_given, is_kept = nil, true end)
 
--- Once, at the end of a call.
-local function keep_clock()
-    if last_given then call('SET', K.clock, exact(last_given)) end
+    function next_time(at_least)
+        last_given = last_given or tonumber(call('GET', K.clock) or '0')
+        local given = math.floor(at_least)
+        if given <= last_given then given = last_given + 1 / 1024 end
+        last_given, is_kept = given, false
+        return given
+    end
+
+    -- Its key and what it is to be, for a write that takes several keys; nothing if that was written already.
+    function clock_to_keep()
+        if is_kept then return end
+        is_kept = true
+        return K.clock, exact(last_given)
+    end
+
+    -- Once, at the end of a call.
+    function keep_clock()
+        if not is_kept then call('SET', clock_to_keep()) end
+    end
 end

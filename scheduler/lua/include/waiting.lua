@@ -15,13 +15,14 @@ local function enter_scheduled(id, m, due, ...)
 end
 
 local function enter_pending(id, m, ...)
+    local score = tonumber(m.score)
     call('ZADD', D.pending(m.lane), m.score, id)
     add_ready(m.lane, m.score, id)
-    call('ZADD', D.action_pending(m.action), exact(tonumber(m.score) - m.band * BAND_WIDTH_MS), id)
+    call('ZADD', D.action_pending(m.action), exact(score - m.band * BAND_WIDTH_MS), id)
     call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'waiting_since', now, ...)
     local allowed = bound_of(m.lane, 'stale_timeout_seconds')
     enter_deadline(id, m, allowed and allowed * 1000)
-    m.state, offered[m.lane] = 'PENDING', math.min(tonumber(m.score), offered[m.lane] or math.huge)
+    m.state, offered[m.lane] = 'PENDING', math.min(score, offered[m.lane] or math.huge)
 end
 
 -- Returns the gate behind which it waited, if it did, which is to be indexed anew.
