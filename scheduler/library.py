@@ -22,6 +22,7 @@ INCLUDES: Final = (
     "now",
     "settings",
     "time",
+    "scores",
     "reply",
     "journal",
     "tombstones",

@@ -3,9 +3,17 @@
 -- caller (it lay in a dead socket) is refused.
 local nonce -- of what this call grants
 
-local function said(caller, number)
+-- `needs_clock`: it will give times, and so reads the clock of scores in the same command.
+local function said(caller, number, needs_clock)
     nonce = caller .. ':' .. number
-    local last = call('GET', D.reply(caller))
+    local last
+    if needs_clock then
+        local found = call('MGET', D.reply(caller), K.clock)
+        last = found[1]
+        clock_is(found[2])
+    else
+        last = call('GET', D.reply(caller))
+    end
     if not last then return nil end
     -- Only the number, unless it is the same: the answer may be long.
     local offset, spoken = cmsgpack.unpack_one(last)

@@ -1,10 +1,7 @@
--- Two clocks beside the server's own time. The clock of scores rises strictly (D2): 1/1024 ms is added whenever the
--- millisecond equals or lies behind the last one given, so order is the order of acceptance even when a clock steps back;
--- doubles of this size still resolve 1/1024. The clock of leases is `now` plus an offset: it stands still while the time
+-- The clock of leases, beside the server's own time: it is `now` plus an offset. It stands still while the time
 -- goes back, and in a gap in which nobody called (the server was away, the time leapt), so that no lease ends in it. Only
 -- one gap in the length of two leases stands still, and of the others half a lease counts: where calls are always rare,
 -- each would look like an outage, and no lease would ever end.
-local BAND_WIDTH_MS = 1000000000000
 local NOTED_EACH_MS = 1000
 local lease_now
 local noted -- as the clock of leases was read: it changes once a second, and most calls read what the last one read
@@ -54,37 +51,5 @@ do
     function keep_lease_clock()
         if noted_at and now >= noted_at and now - noted_at < NOTED_EACH_MS then return end
         call('HSET', K.settings, 'lease_clock', string.format('%d %d %d', now, lease_offset, runs_until))
-    end
-end
-
--- Whole numbers, as most are, are written and read in a fraction of the time.
-local function exact(number)
-    return string.format(number % 1 == 0 and '%d' or '%.17g', number)
-end
-
-local next_time, clock_to_keep, keep_clock
-do
-    local last_given -- once it was read
-    local is_kept
-    at_begin(function() last_given, is_kept = nil, true end)
-
-    function next_time(at_least)
-        last_given = last_given or tonumber(call('GET', K.clock) or '0')
-        local given = math.floor(at_least)
-        if given <= last_given then given = last_given + 1 / 1024 end
-        last_given, is_kept = given, false
-        return given
-    end
-
-    -- Its key and what it is to be, for a write that takes several keys; nothing if that was written already.
-    function clock_to_keep()
-        if is_kept then return end
-        is_kept = true
-        return K.clock, exact(last_given)
-    end
-
-    -- Once, at the end of a call.
-    function keep_clock()
-        if not is_kept then call('SET', clock_to_keep()) end
     end
 end

@@ -29,9 +29,9 @@ end
 
 -- With a request token: made again, it answers what it answered, and has no second effect. `complete` adds to an answer,
 -- fresh or repeated, what is not kept with it.
-local function once(name, run, complete, flags)
-    register(name, flags or {'allow-oom'}, function(caller, number, ...)
-        local reply, is_stale_call = said(caller, number)
+local function once(name, run, complete, accepts)
+    register(name, accepts and {} or {'allow-oom'}, function(caller, number, ...)
+        local reply, is_stale_call = said(caller, number, accepts)
         if is_stale_call then return {'STALE_CALL'} end
         if not reply then reply = answer(caller, number, settled(run(...))) end
         return complete and complete(reply) or reply
@@ -39,7 +39,7 @@ local function once(name, run, complete, flags)
 end
 
 local function once_if_memory(name, run)
-    once(name, run, nil, {})
+    once(name, run, nil, true)
 end
 
 -- Only for the leader of this epoch, or, with '', in a worker's own round. Repeating it does no harm.
