@@ -8,6 +8,7 @@ step is fenced by the attempt, so two watches at once, or one that slept, do no 
 the execution is …              and its pod …
 ==============================  ========================================================================================
 RUNNING, this attempt           is alive: its creator may have died, so the grant is handed over to the pod here
+RUNNING, this attempt           is being deleted: its end may not be this grant's, so only the lease is renewed (F14)
 POD, this attempt               is alive: its lease is renewed
 CANCELLING, this attempt        is alive: renewed, and deleted if it is not yet
 any of these                    has ended: reported, until it is acknowledged and the slot given back
@@ -103,8 +104,12 @@ class Watch:
             self._alive[pod.uid] = pod
         else:
             self._ended.add(pod.name)
-            if not pod.acknowledged:
+            if not pod.acknowledged and not self._is_nobodys(pod):
                 self._report(pod, event_of)
+
+    def _is_nobodys(self, pod: PodStatus) -> bool:
+        """Whether we deleted a pod that no grant was handed over to: one that came later has the same attempt (F14)."""
+        return pod.discarded and self._queue.views.meta(pod.execution_id).get("pod_uid") != pod.uid
 
     def _report(self, pod: PodStatus, event: Callable[[PodStatus], ExecutionEndedEvent]) -> None:
         if self._has_reported(pod.uid):
@@ -154,6 +159,10 @@ class Watch:
         if meta.get("attempt") != str(pod.attempt) or state not in HOLDING:
             log.warning("orphan_pod", execution_id=pod.execution_id, attempt=pod.attempt, state=state, pod=pod.name)
             self._delete(pod)
+            return False
+        if state == State.RUNNING and pod.deleting:
+            # Created under a grant that the server has forgotten, and given again: whoever creates waits for its end.
+            self._queue.transitions.renew([(pod.execution_id, pod.attempt, "")])
             return False
         if state == State.RUNNING:
             handed = self._queue.transitions.hand_over(pod.execution_id, pod.attempt, pod.name, pod.uid)

@@ -68,6 +68,7 @@ class PodStatus:
         created_at: Unix seconds.
         deleting: Its deletion was asked for; it is not gone as long as it is seen.
         acknowledged: Its outcome was stored; the pod may be collected at any time.
+        discarded: We asked for its deletion ourselves, on a cluster.
     """
 
     name: str
@@ -79,6 +80,7 @@ class PodStatus:
     created_at: float
     deleting: bool = False
     acknowledged: bool = False
+    discarded: bool = False
 
 
 class ChangeKind(Enum):

@@ -153,6 +153,7 @@ def _status(pod: Pod, phase: PodPhase, outcome: PodOutcome | None) -> PodStatus:
         created_at=pod.metadata.creation_timestamp.timestamp(),
         deleting=pod.deleting,
         acknowledged=labels.ACKNOWLEDGED in pod.metadata.labels,
+        discarded=labels.DISCARDED in pod.metadata.annotations,
     )
 
 
