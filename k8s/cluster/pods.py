@@ -24,6 +24,7 @@ from .objects import Pod
 from .outcome import look, started
 from .patience import patiently
 from .reasons import why_not_started
+from .stream import Past
 from .tails import Tails
 from .watching import Watching
 
@@ -46,6 +47,7 @@ class ClusterPods:
         self._api = ClusterApi(settings)
         self._tails = Tails(self._api)
         self._cleanup = Cleanup(self._api, settings)
+        self._past: Past | None = None
 
     def create(self, spec: PodSpec, is_wanted: Callable[[], bool] = lambda: True) -> PodStatus:
         """See ``Pods.create``."""
@@ -77,7 +79,12 @@ class ClusterPods:
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
         """See ``Pods.watch``. Pods whose result is stored are not seen; becoming one of them is seen as the end."""
-        return Watching(self._api, self._settings, self._tails, self._cleanup).changes(window_seconds)
+        watching = Watching(self._api, self._settings, self._tails, self._cleanup)
+        past, self._past = self._past, None  # a second watch at the same time begins with a list of its own
+        try:
+            yield from watching.changes(window_seconds, past)
+        finally:
+            self._past = watching.past
 
     def logs(self, name: str, *, follow: bool = False, tail_bytes: int | None = None) -> Iterator[bytes]:
         """See ``Pods.logs``."""

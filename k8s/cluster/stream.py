@@ -3,8 +3,9 @@
 In the flow: between the API server and `watching.py`, for one window. Versions are tracked here, through bookmarks too;
 one that is too old (410) leads to a new list, whose difference to what was known is told as pods that left. Every watch
 is short and its connection expected to speak by its end, so a half-open one is found out within seconds; failures are
-followed by growing delays. The thread ends with its window, or when it is closed. It keeps nothing: the next window
-begins with a list.
+followed by growing delays. The thread ends with its window, or when it is closed. What it knows then is the next
+window's past, which goes on from there: a list of thousands of pods takes the API server seconds, in which no end is
+heard of. A past is good for two hundred times as long as its list took, so where pods are few, each window has a list.
 """
 
 import threading
@@ -30,6 +31,9 @@ _LONGEST_WATCH_SECONDS: Final = 15
 _SLACK_SECONDS: Final = 5.0
 #: A watch that ends sooner, without an event, counts as a failure.
 _TOO_SHORT_SECONDS: Final = 0.5
+#: What is known is listed anew after so many times as long as the list took, and this at most.
+_PAST_FOR_A_LIST: Final = 200.0
+_LONGEST_PAST_SECONDS: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,22 @@ class Listed:
     """All pods that there are were told."""
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The server answers, and tells what became of these since they were seen like this."""
+
+    pods: tuple[Pod, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a stream knew at its end: the next one goes on from there."""
+
+    pods: dict[str, Pod]
+    version: str
+    list_again_at: float
+
+
 class PodStream:
     """What becomes of the selected pods, in order, told by a thread of its own.
 
@@ -59,10 +79,16 @@ class PodStream:
         selector: The labels of the pods.
         window_seconds: When it ends by itself.
         tell: Called in that thread.
+        past: Of the stream before; None: it begins with a list.
     """
 
     def __init__(
-        self, api: ClusterApi, selector: str, window_seconds: float, tell: Callable[[Seen | Left | Listed], None]
+        self,
+        api: ClusterApi,
+        selector: str,
+        window_seconds: float,
+        tell: Callable[[Seen | Left | Listed | Remembered], None],
+        past: Past | None = None,
     ) -> None:
         #: Why it is not seeing anything at the moment.
         self.failure: ApiError | None = None
@@ -75,6 +101,10 @@ class PodStream:
         self._open: ByteStream | None = None
         self._known: dict[str, Pod] = {}
         self._version: str | None = None
+        self._list_again_at = 0.0
+        self._untold = past is not None and time.monotonic() < past.list_again_at
+        if past is not None and self._untold:
+            self._known, self._version, self._list_again_at = past.pods, past.version, past.list_again_at
         self._thread = threading.Thread(target=self._run, name="pod-stream", daemon=True)
         self._thread.start()
 
@@ -85,6 +115,13 @@ class PodStream:
             if self._open is not None:
                 self._open.close()
         self._thread.join(timeout=1.0)
+
+    @property
+    def past(self) -> Past | None:
+        """What the next stream may go on from, when this one is closed."""
+        if self._thread.is_alive() or self._version is None:
+            return None
+        return Past(self._known, self._version, self._list_again_at)
 
     def _run(self) -> None:
         patience = Patience(float("inf"))
@@ -111,7 +148,12 @@ class PodStream:
         log.info("watch_interrupted", fault=error.fault.name, error=str(error))
 
     def _list(self) -> None:
+        if self._untold:
+            self._known, self._untold = {}, False  # nobody has heard of them in this window
+        began = time.monotonic()
         pods, self._version = self._api.list_pods(self._selector)
+        now = time.monotonic()
+        self._list_again_at = now + min(_LONGEST_PAST_SECONDS, _PAST_FOR_A_LIST * (now - began))
         found = {pod.uid: pod for pod in pods}
         for gone in [pod for uid, pod in self._known.items() if uid not in found]:
             self._tell(Left(gone))
@@ -129,6 +171,9 @@ class PodStream:
             self._open = stream
             if self._closed.is_set():
                 stream.close()
+        if self._untold:
+            self._untold = False
+            self._tell(Remembered(tuple(self._known.values())))
         seen = False
         try:
             for line in stream.lines():

@@ -3,11 +3,13 @@
 In the flow: the stream's thread tells what the API server says; here it becomes changes. An end is shown once its log's
 tail is there (fetched by a few threads, so that one slow log holds up nothing); pods that are overdue are given up;
 cleaning up goes on beside. Pods whose result is stored are not watched: most on a busy cluster are. A pod that leaves
-the watch is gone, or was settled meanwhile. If the process dies, the next window begins with a list of all unsettled
-pods, so nothing that has a finalizer is ever missed.
+the watch is gone, or was settled meanwhile. Where pods are many, a window begins with what the one before knew, looked
+through when nothing new has come. If the process dies, the next window begins with a list of all unsettled pods, so
+nothing that has a finalizer is ever missed.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,7 +30,7 @@ from .outcome import Sight, look, started
 from .overdue import Overdue, overdue
 from .patience import patiently
 from .reasons import is_outlived
-from .stream import Left, Listed, PodStream, Seen
+from .stream import Left, Listed, Past, PodStream, Remembered, Seen
 from .tails import Tails
 
 log = Logger(__name__)
@@ -62,8 +64,12 @@ class Watching:
         self._settings = settings
         self._tails = tails
         self._cleanup = cleanup
-        self._inbox: SimpleQueue[Seen | Left | Listed | _Completed] = SimpleQueue()
+        #: What the next window may begin with.
+        self.past: Past | None = None
+        self._inbox: SimpleQueue[Seen | Left | Listed | Remembered | _Completed] = SimpleQueue()
         self._all_seen = False
+        self._remembered: deque[Pod] = deque()
+        self._news_of: set[str] = set()
         self._shown: dict[str, PodStatus] = {}
         self._reading: set[str] = set()
         self._accompanied: set[str] = set()
@@ -75,14 +81,19 @@ class Watching:
         self._readers = ThreadPoolExecutor(_READERS, "pod-tails")
         self._confirmers = ThreadPoolExecutor(_CONFIRMERS, "pod-ends")
 
-    def changes(self, window_seconds: float) -> Iterator[PodChange]:
+    def changes(self, window_seconds: float, past: Past | None = None) -> Iterator[PodChange]:
         """See `Pods.watch`. However short the window, and slow the cluster: it is not over before all pods were seen.
+
+        Args:
+            window_seconds: How long.
+            past: Of the window before.
 
         Raises:
             PodsUnavailable: If the cluster did not answer in the whole window.
         """
         ends_at = time.monotonic() + window_seconds
-        stream = PodStream(self._api, labels.unsettled(self._settings.installation), window_seconds, self._inbox.put)
+        selector = labels.unsettled(self._settings.installation)
+        stream = PodStream(self._api, selector, window_seconds, self._inbox.put, past)
         try:
             look_around_at = 0.0
             while self._goes_on(stream, ends_at):
@@ -91,14 +102,17 @@ class Watching:
                     look_around_at = now + _LOOK_AROUND_SECONDS
                     self._look_around(now)
                 try:
-                    item = self._inbox.get(timeout=min(_TURN_SECONDS, max(0.001, ends_at - now)))
+                    turn = 0.0 if self._remembered else min(_TURN_SECONDS, max(0.001, ends_at - now))
+                    item = self._inbox.get(block=turn > 0, timeout=turn)
                 except Empty:
+                    yield from self._see_remembered()
                     continue
                 yield from self._take(item)
             if not self._all_seen:
                 raise PodsUnavailable(f"no pod could be watched: {stream.failure or 'the API server is silent'}")
         finally:
             stream.close()
+            self.past = stream.past
             self._readers.shutdown(wait=False, cancel_futures=True)
             self._confirmers.shutdown(wait=False, cancel_futures=True)
 
@@ -110,10 +124,15 @@ class Watching:
             return stream.failure is None and now < ends_at + self._settings.request_timeout_seconds
         return bool(self._reading) and now < ends_at + _LINGER_SECONDS
 
-    def _take(self, item: Seen | Left | Listed | _Completed) -> Iterator[PodChange]:
+    def _take(self, item: Seen | Left | Listed | Remembered | _Completed) -> Iterator[PodChange]:
+        if isinstance(item, Seen | Left) and not self._all_seen:
+            self._news_of.add(item.pod.uid)
         match item:
             case Listed():
                 self._all_seen = True
+            case Remembered(pods):
+                self._remembered.extend(pods)
+                self._all_seen = not pods
             case Seen(pod):
                 yield from self._see(pod)
             case Left(pod) if pod.uid in self._reading:
@@ -122,6 +141,14 @@ class Watching:
                 yield from self._leave(pod)
             case _Completed(sight, status):
                 yield from self._complete(sight, status)
+
+    def _see_remembered(self) -> Iterator[PodChange]:
+        """The next of what was known before, unless there is news of it."""
+        if self._remembered:
+            pod = self._remembered.popleft()
+            self._all_seen = self._all_seen or not self._remembered
+            if pod.uid not in self._news_of:
+                yield from self._see(pod)
 
     def _see(self, pod: Pod) -> Iterator[PodChange]:
         sight = look(pod)

@@ -23,6 +23,8 @@ STATUSES: list[Json] = [
     },
 ]  # fmt: skip
 OURS = {"app.kubernetes.io/managed-by": "bandmaster", "bandmaster.dev/installation": "bandmaster"}
+LISTING = r"^GET .*/pods\?(?!.*watch=).*%21bandmaster"
+WATCHING = r"^GET .*/pods\?.*watch="
 NOTHING = {"name": "program", "image": "x", "imageID": "", "ready": False, "restartCount": 0}
 
 
@@ -72,6 +74,32 @@ def test_a_window_is_not_over_before_all_pods_were_seen(proxy: ApiProxy, connect
         wait_until(lambda: time.monotonic() - began > 5 * window_seconds, what="the window's end")
         list_is_ready.set()
         assert [change.status.name for change in seen.result(timeout=30)] == [created.name]
+
+
+def test_where_a_list_takes_long_the_next_window_goes_on_from_what_is_known(
+    proxy: ApiProxy, connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    through = connect_with(kubeconfig=str(proxy.kubeconfig))
+    ended, waits = (through.create(spec("true", cpu_request="1000")).name for _ in range(2))
+    list_is_ready = threading.Event()
+    lists = proxy.fail(Fault(LISTING, until=list_is_ready))
+    with ThreadPoolExecutor(1) as watcher:
+        first = watcher.submit(lambda: list(through.watch(0.2)))
+        wait_until(lambda: lists.hits, what="the list")
+        began = time.monotonic()
+        wait_until(lambda: time.monotonic() - began > 1, what="a list that took long")
+        list_is_ready.set()
+        assert {change.status.name for change in first.result(timeout=30)} == {ended, waits}
+    admin.patch_status(namespace, ended, STATUSES[-1])  # while nobody watches
+    second = [(change.status.name, change.status.outcome is not None) for change in through.watch(2)]
+    assert lists.hits == 1
+    assert (ended, True) in second
+    assert (waits, False) in second
+    # Nobody can tell any more what became of them since: it begins anew.
+    proxy.fail(Fault(WATCHING, status=410, body=b"{}", times=1))
+    third = [(change.status.name, change.status.outcome is not None) for change in through.watch(2)]
+    assert lists.hits == 2
+    assert sorted(third) == sorted([(ended, True), (waits, False)])
 
 
 def test_a_watch_that_is_given_up_leaves_no_thread_behind(pods: Pods, spec: MakeSpec) -> None:
