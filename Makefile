@@ -8,6 +8,10 @@ LAYOUT := build/layout/bandmaster
 PYTEST_ARGS ?= -n auto --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
 CLUSTER_ARGS ?= -n 4 --dist loadfile
+# Of chaos-cluster: how long, and which chances; CHAOS_ARGS="--plant program" has to be found.
+SECONDS ?= 600
+SEED ?= 1
+CHAOS_ARGS ?=
 # The program of another server, on which the engine is tested too: if it is given, and by `make test-redis` anyway.
 REDIS_SERVER ?=
 OTHER_SERVER = $(or $(REDIS_SERVER),redis-server)
@@ -17,10 +21,10 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis test-cluster check lint types layers layout docs format bench bench-quick lock clean
+.PHONY: help install demo test test-redis test-cluster chaos-cluster check lint types layers layout docs format bench bench-quick lock clean
 
 help: ## List the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
 install: $(VENV)/installed ## Create .venv and install everything at its locked version
 
@@ -56,6 +60,9 @@ test-redis: install ## Run the tests of engine and broker on redis-server, or on
 # Apart from the others, which fill the machine. A test that disturbs the whole cluster waits until it has it for itself.
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
 	$(BIN)/pytest -m cluster $(CLUSTER_ARGS)
+
+chaos-cluster: install ## Ten minutes of rough weather on a cluster, then everything that must hold (SECONDS=600 SEED=1)
+	PYTHONPATH=tests:tests/cluster $(BIN)/python -m chaos --seconds $(SECONDS) --seed $(SEED) $(CHAOS_ARGS)
 
 check: lint types layers docs test ## Everything CI runs: lint, types, layers, docs, tests
 

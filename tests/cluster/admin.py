@@ -79,6 +79,18 @@ class Admin:
         """Delete a pod by hand."""
         self._json(self.core.delete_namespaced_pod, name, namespace, **options)
 
+    def evict(self, namespace: str, name: str) -> None:
+        """Have a pod evicted, as draining a node does."""
+        meta = {"name": name, "namespace": namespace}
+        for version in ("policy/v1", "policy/v1beta1"):  # the one of old clusters
+            body = {"apiVersion": version, "kind": "Eviction", "metadata": meta}
+            try:
+                self._json(self.core.create_namespaced_pod_eviction, name, namespace, body)
+                return
+            except ApiException as error:
+                if error.status != 400 or version != "policy/v1":
+                    raise
+
     def patch(self, namespace: str, name: str, change: Json) -> None:
         """Change a pod."""
         self._json(self.core.patch_namespaced_pod, name, namespace, change)

@@ -6,10 +6,7 @@ whole cluster have it for themselves. Most of their time is spent waiting for th
 (``pytest -n 4 tests/cluster``).
 """
 
-import fcntl
-import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,8 @@ import redis
 from admin import Admin
 from api_proxy import ApiProxy
 from installation import Installation
-from making import BUSYBOX, PYTHON, Connect, MakeSpec
+from making import PYTHON, Connect, MakeSpec, pod_settings
+from sharing import cluster_of_ones_own
 
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.backend import connect
@@ -64,14 +62,11 @@ def admin(kubeconfig: str) -> Admin:
 @pytest.fixture(autouse=True)
 def peace(request: pytest.FixtureRequest) -> Iterator[None]:
     """The cluster is shared with the other tests, or, for one that is marked `disturbs`, not."""
+    if "kubeconfig" not in request.fixturenames:
+        yield
+        return
     node: Any = request.node
-    name = hashlib.sha256(os.environ.get("KUBECONFIG", "").encode()).hexdigest()[:16]
-    cluster = Path(tempfile.gettempdir(), f"bandmaster-cluster-{name}.lock")
-    with open(cluster, "w") as lock:
-        # Whoever waits for the whole cluster keeps later comers from it, or it would never be free.
-        with open(cluster.with_suffix(".gate"), "w") as gate:
-            fcntl.flock(gate, fcntl.LOCK_EX)
-            fcntl.flock(lock, fcntl.LOCK_EX if node.get_closest_marker("disturbs") else fcntl.LOCK_SH)
+    with cluster_of_ones_own(alone=node.get_closest_marker("disturbs") is not None):
         yield
 
 
@@ -84,17 +79,7 @@ def namespace(admin: Admin) -> Iterator[str]:
 
 @pytest.fixture
 def cluster_settings(kubeconfig: str, namespace: str) -> KubernetesSettings:
-    return KubernetesSettings(
-        backend="kubernetes",
-        namespace=namespace,
-        kubeconfig=kubeconfig,
-        default_image=BUSYBOX,
-        cpu_request="10m",
-        cpu_limit="500m",
-        memory_request="16Mi",
-        memory_limit="64Mi",
-        termination_grace_seconds=2,
-    )
+    return pod_settings(kubeconfig, namespace)
 
 
 @pytest.fixture

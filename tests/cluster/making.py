@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.pods import Pods, PodSpec
 
 BUSYBOX = os.environ.get("BANDMASTER_TEST_BUSYBOX_IMAGE", "localhost/busybox:test")
@@ -13,3 +14,18 @@ SEEN_RUNNING_SECONDS = 12
 
 MakeSpec = Callable[..., PodSpec]
 Connect = Callable[..., Pods]
+
+
+def pod_settings(kubeconfig: str, namespace: str) -> KubernetesSettings:
+    """Small pods in a namespace of one's own."""
+    return KubernetesSettings(
+        backend="kubernetes",
+        namespace=namespace,
+        kubeconfig=kubeconfig,
+        default_image=BUSYBOX,
+        cpu_request="10m",
+        cpu_limit="500m",
+        memory_request="16Mi",
+        memory_limit="64Mi",
+        termination_grace_seconds=2,
+    )
