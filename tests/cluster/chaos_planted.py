@@ -35,9 +35,10 @@ class Planting:
             "execution": self._one_that_is_lost,
         }
 
-    def plant(self) -> None:
-        """Now, what was not planted yet."""
+    def is_done(self) -> bool:
+        """Plant what was not planted yet, as far as that can be done now."""
         self._waiting = [kind for kind in self._waiting if not self._ways[kind]()]
+        return not self._waiting
 
     def clear(self) -> None:
         """Remove what would stay."""

@@ -28,6 +28,7 @@ from installation import LIMIT, Installation
 from making import pod_settings
 
 from bandmaster.scheduler.states import TERMINAL
+from waiting import wait_until
 
 WORKERS: Final = 2
 PROGRESS_SECONDS: Final = 10.0
@@ -142,8 +143,6 @@ def _harm(
     said_at = began
     while (elapsed := time.monotonic() - began) < seconds:
         work.top_up()
-        if elapsed > seconds / 2:
-            planting.plant()
         time.sleep(chance.uniform(0.5, 3.0))  # the moment itself, not a wait for something
         if done := faults.one():
             say(f"{elapsed:6.0f} s  {done}")
@@ -155,4 +154,5 @@ def _harm(
                 rules.see_states(metas)
             over = sum(meta.get("state") in TERMINAL for meta in metas.values())
             say(f"{elapsed:6.0f} s  {len(ids)} accepted, {over} ended, {len(rules.violations)} violations")
-    work.top_up(0)
+    # Now, when no restore takes it away again.
+    wait_until(planting.is_done, timeout_seconds=60, what="something to plant it on")

@@ -24,6 +24,6 @@ def test_in_rough_weather_no_slot_is_given_twice_and_each_execution_ends_once(ku
 
 def test_every_kind_that_can_be_planted_has_to_be_found(kubeconfig: str) -> None:
     # One after the other would take long, and what one breaks does not hide another.
-    report = run_chaos(kubeconfig, components_or_skip, seed=3, seconds=10, planted=PLANTED, settling_seconds=60)
+    report = run_chaos(kubeconfig, components_or_skip, seed=3, seconds=10, planted=PLANTED, settling_seconds=40)
     for kind in PLANTED:
         assert any(FOUND[kind] in violation for violation in report.violations), (kind, report.lines())
