@@ -14,10 +14,12 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from bandmaster.actors.watching import Watch
 from bandmaster.k8s.backend import connect
+from bandmaster.k8s.errors import PodsUnavailable
 from bandmaster.k8s.pods import PodScript
 from bandmaster.scheduler.events import ExecutionEndedEvent
 
@@ -83,7 +85,8 @@ def measure(rig: Rig, side: str) -> Measured:
 
             def watching() -> None:
                 while not over.is_set():
-                    watch.run(WINDOW_SECONDS)
+                    with suppress(PodsUnavailable):  # as the actor does, it begins the next one
+                        watch.run(WINDOW_SECONDS)
 
             watcher = threading.Thread(target=watching)
             watcher.start()

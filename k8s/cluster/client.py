@@ -67,8 +67,13 @@ class ClusterApi:
             return self._parsed(Pod, self._core.read_namespaced_pod, name=name)
         return None
 
-    def list_pods(self, selector: str) -> tuple[list[Pod], str]:
-        """Read all pods with these labels, and the version from which a watch sees what comes after."""
+    def list_pods(self, selector: str, heard: Callable[[], None] = lambda: None) -> tuple[list[Pod], str]:
+        """Read all pods with these labels, and the version from which a watch sees what comes after.
+
+        Args:
+            selector: The labels.
+            heard: Called after each page: very many pods take long, though the server is not silent.
+        """
         pods: list[Pod] = []
         page = ""
         while True:
@@ -76,6 +81,7 @@ class ClusterApi:
                 PodList, self._core.list_namespaced_pod, label_selector=selector, limit=PAGE_SIZE, _continue=page
             )
             pods.extend(found.items or ())
+            heard()
             page = found.metadata.continue_
             if not page:
                 return pods, found.metadata.resource_version

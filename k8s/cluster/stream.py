@@ -92,6 +92,8 @@ class PodStream:
     ) -> None:
         #: Why it is not seeing anything at the moment.
         self.failure: ApiError | None = None
+        #: When a part of a list came last, on the monotonic clock.
+        self.heard_at = 0.0
         self._api = api
         self._tell = tell
         self._selector = selector
@@ -151,7 +153,7 @@ class PodStream:
         if self._untold:
             self._known, self._untold = {}, False  # nobody has heard of them in this window
         began = time.monotonic()
-        pods, self._version = self._api.list_pods(self._selector)
+        pods, self._version = self._api.list_pods(self._selector, self._hear)
         now = time.monotonic()
         self._list_again_at = now + min(_LONGEST_PAST_SECONDS, _PAST_FOR_A_LIST * (now - began))
         found = {pod.uid: pod for pod in pods}
@@ -161,6 +163,9 @@ class PodStream:
             self._tell(Seen(pod))
         self._known = found
         self._tell(Listed())
+
+    def _hear(self) -> None:
+        self.heard_at = time.monotonic()
 
     def _watch(self) -> bool:
         """Watch once. Returns whether it went well for a while."""

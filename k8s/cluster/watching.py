@@ -121,7 +121,9 @@ class Watching:
         if now < ends_at:
             return True
         if not self._all_seen:
-            return stream.failure is None and now < ends_at + self._settings.request_timeout_seconds
+            return (
+                stream.failure is None and now < max(ends_at, stream.heard_at) + self._settings.request_timeout_seconds
+            )
         return bool(self._reading) and now < ends_at + _LINGER_SECONDS
 
     def _take(self, item: Seen | Left | Listed | Remembered | _Completed) -> Iterator[PodChange]:

@@ -35,7 +35,7 @@ class Fault:
         mute: Don't forward, don't answer, don't close.
         lose_reply: Forward, then cut the connection instead of answering.
         keep_reply: Forward, then neither answer nor close.
-        until: Forward only when this is set.
+        until: Forward, or answer, only when this is set.
         change: Forward what this makes of the body, as a mutating webhook does.
         fall_silent: Forward, pass on what comes until `silence` is set, then nothing, without closing.
         end_early: Forward, pass on the first of what comes, and end the answer as if that were all.
@@ -147,14 +147,14 @@ class ApiProxy:
         self.requests.append(line)
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         fault = self._fault_of(line)
-        if fault is not None and fault.status:
-            self._answer(handler, fault.status, fault.headers, fault.body)
-            return
         if fault is not None and fault.mute:
             self._stopped.wait(60)
             return
         if fault is not None and fault.until is not None:
             fault.until.wait(60)
+        if fault is not None and fault.status:
+            self._answer(handler, fault.status, fault.headers, fault.body)
+            return
         if fault is not None and fault.change is not None:
             body = fault.change(body)
         upstream = self._connect()

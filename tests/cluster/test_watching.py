@@ -76,6 +76,24 @@ def test_a_window_is_not_over_before_all_pods_were_seen(proxy: ApiProxy, connect
         assert [change.status.name for change in seen.result(timeout=30)] == [created.name]
 
 
+def test_a_list_of_many_pages_may_take_longer_than_one_answer(proxy: ApiProxy, connect_with: Connect) -> None:
+    an_answer_seconds, a_page_seconds = 8.0, 5.0
+    through = connect_with(kubeconfig=str(proxy.kubeconfig), request_timeout_seconds=an_answer_seconds)
+    ready = [threading.Event(), threading.Event()]
+    pages = [b'{"metadata": {"continue": "more"}, "items": []}', b'{"metadata": {"resourceVersion": "0"}, "items": []}']
+    lists = [
+        proxy.fail(Fault(LISTING, until=until, status=200, body=page, times=1))
+        for until, page in zip(ready, pages, strict=True)
+    ]
+    with ThreadPoolExecutor(1) as watcher:
+        seen = watcher.submit(lambda: list(through.watch(0.2)))
+        for page, until in zip(lists, ready, strict=True):
+            wait_until(lambda page=page: page.hits, what="the request for a page")
+            time.sleep(a_page_seconds)  # so long takes the page
+            until.set()
+        assert seen.result(timeout=30) == []
+
+
 def test_where_a_list_takes_long_the_next_window_goes_on_from_what_is_known(
     proxy: ApiProxy, connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
 ) -> None:
