@@ -21,8 +21,9 @@ from ..scheduler.events import (
     ExecutionFailedEvent,
     ExecutionTimeoutEvent,
 )
-from ..scheduler.grants import Code, pod_holder, read_settled
+from ..scheduler.grants import Code, pod_holder
 from ..scheduler.operators import NO_OPERATOR
+from ..scheduler.settlements import Retry
 from ..scheduler.states import State
 from .event_actor import CancelledActor, CompletedActor, FailedActor, Given, TimeoutActor
 from .outcome import result_json
@@ -106,7 +107,7 @@ def _try_again(event: ExecutionFailedEvent) -> None:
         # Two pods of one execution would run at once. The pod knows best: its own end will be reported.
         log.warning("pod_still_runs", execution_id=event.execution_id, attempt=event.attempt, pod=pod.name)
         return
-    call = queue.transitions.prepare_retry(
+    retry = Retry(
         event.execution_id,
         event.attempt,
         "infrastructure",
@@ -116,7 +117,7 @@ def _try_again(event: ExecutionFailedEvent) -> None:
         reason=event.reason or "infrastructure",
         result=result_json(event),
     )
-    settled = read_settled(call.run())
+    settled = queue.transitions.settle(retry)
     _said(event, settled.code, settled.state)
     _acknowledge(pod)
 

@@ -32,6 +32,7 @@ from ..k8s.pods import Pods, PodSpec, PodStatus
 from ..middleware import ExecutionCancelled
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.grants import Code
+from ..scheduler.settlements import Retry
 from ..scheduler.states import State
 from ..scheduler.transitions import Transitions
 from .creating import Creator
@@ -106,14 +107,10 @@ class Saga:
             # Not bounded: while the backend is away nothing is lost, and nothing is the execution's fault. Only from
             # RUNNING: if the watch has found the pod meanwhile, and handed over, the attempt goes on.
             log.warning("pod_not_created", execution_id=execution_id, attempt=attempt, error=str(error))
-            self._transitions.prepare_retry(
-                execution_id,
-                attempt,
-                "retry",
-                holder=nonce,
-                delay_ms=pause_ms(attempt),
-                reason=type(error).__name__,
-            ).run()
+            reason = type(error).__name__
+            self._transitions.settle(
+                Retry(execution_id, attempt, "retry", holder=nonce, delay_ms=pause_ms(attempt), reason=reason)
+            )
         return None
 
     def give_up(self, execution_id: str, attempt: int, nonce: str = "") -> None:

@@ -121,6 +121,7 @@ class BandedRedisBroker(RedisBroker):
         self.lists = DramatiqLists(self.plain_client, self.namespace)
         self.process = LaneProcess(
             self.queue.transitions,
+            self,
             self.bands,
             self.gate.held,
             self._wake_lists,

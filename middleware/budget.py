@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from ..scheduler.forks import anew_in_child
+
 LANES: Final = "lanes"
 LISTS: Final = "lists"
 
@@ -19,6 +21,7 @@ LISTS: Final = "lists"
 @dataclass(slots=True, eq=False)
 class _Waiter:
     party: str
+    in_hand: bool
     turn: threading.Event = field(default_factory=threading.Event)
     given: bool = False
 
@@ -27,10 +30,15 @@ class Budget:
     """Permits, one a worker thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._left_over = threading.Condition(self._lock)
         self._total = 0
         self._held: Counter[str] = Counter()
+        self._in_hand: Counter[str] = Counter()
+        self._begin_anew()
+        anew_in_child(self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        self._lock = threading.Lock()
+        self._left_over = threading.Condition(self._lock)
         self._waiters: list[_Waiter] = []
 
     @property
@@ -52,9 +60,16 @@ class Budget:
         with self._lock:
             self._total = threads
             self._held.clear()
+            self._in_hand.clear()
 
-    def take(self, party: str, most: int, timeout_seconds: float) -> int:
+    def take(self, party: str, most: int, timeout_seconds: float, *, in_hand: bool = False) -> int:
         """Take what is free, up to `most`; wait for one if nothing is.
+
+        Args:
+            party: Which.
+            most: So many.
+            timeout_seconds: The longest wait.
+            in_hand: They are not behind any grant until they are put down: `correct` leaves them.
 
         Returns:
             How many were taken; 0 if none came free in time.
@@ -62,10 +77,10 @@ class Budget:
         with self._lock:
             # A permit that comes free goes to a waiter, so free permits mean that nobody waits.
             if self.free > 0:
-                return self._take(party, min(most, self.free))
+                return self._take(party, min(most, self.free), in_hand)
             if timeout_seconds <= 0:
                 return 0
-            waiter = _Waiter(party)
+            waiter = _Waiter(party, in_hand)
             self._waiters.append(waiter)
         try:
             waiter.turn.wait(timeout_seconds)
@@ -75,16 +90,27 @@ class Budget:
             raise
         with self._lock:
             if waiter.given:
-                return 1 + self._take(party, max(0, min(most - 1, self.free)))
-            self._waiters.remove(waiter)
+                return 1 + self._take(party, max(0, min(most - 1, self.free)), in_hand)
+            self._forget(waiter)
             return 0
 
     def _withdraw(self, waiter: _Waiter) -> None:
         with self._lock:
             if not waiter.given:
-                self._waiters.remove(waiter)
+                self._forget(waiter)
                 return
+            self._in_hand[waiter.party] -= waiter.in_hand
         self.give(waiter.party)
+
+    def _forget(self, waiter: _Waiter) -> None:
+        # Who gives a permit may be interrupted after it took the waiter out.
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
+
+    def put_down(self, party: str, count: int) -> None:
+        """Permits that were in hand are behind grants now, or on their way there."""
+        with self._lock:
+            self._in_hand[party] = max(0, self._in_hand[party] - count)
 
     def wait_until_free(self, timeout_seconds: float) -> bool:
         """Wait until there is a permit that no party waits for, and leave it; False if there was none in time."""
@@ -99,17 +125,36 @@ class Budget:
                 if self._waiters and self.free > 0:
                     waiter = min(self._waiters, key=lambda each: self._held[each.party])
                     self._waiters.remove(waiter)
-                    self._take(waiter.party, 1)
+                    self._take(waiter.party, 1, waiter.in_hand)
                     waiter.given = True
                     waiter.turn.set()
             if self.free > 0:
                 self._left_over.notify()
 
-    def passes_on(self, party: str) -> bool:
-        """Whether a permit that this party frees goes to another, which waits and holds fewer."""
+    def passed_on(self, party: str, most: int) -> int:
+        """How many of `most` permits that this party frees would go to others, which wait and hold fewer."""
         with self._lock:
-            return any(w.party != party and self._held[w.party] < self._held[party] for w in self._waiters)
+            if not self._waiters:
+                return 0
+            held, passed = self._held.copy(), 0
+            for waiter in self._waiters:
+                if passed < most and waiter.party != party and held[waiter.party] < held[party]:
+                    held[waiter.party] += 1
+                    held[party] -= 1
+                    passed += 1
+            return passed
 
-    def _take(self, party: str, count: int) -> int:
+    def correct(self, party: str, held: int) -> None:
+        """Set right how many permits a party holds behind grants, if an interruption left it wrong."""
+        with self._lock:
+            missing = self._held[party] - self._in_hand[party] - held
+            if missing < 0:
+                self._held[party] -= missing
+        if missing > 0:
+            self.give(party, missing)
+
+    def _take(self, party: str, count: int, in_hand: bool) -> int:
         self._held[party] += count
+        if in_hand:
+            self._in_hand[party] += count
         return count

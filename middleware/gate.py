@@ -73,7 +73,7 @@ class ConcurrencyGate(Middleware):
             self.scripts = Scripts(self._client, keys, deadline_seconds=self.scripts.deadline_seconds)
         first: list[Middleware] = []
         if not getattr(broker, "pulls_lanes", False):
-            self._hints = Hints(self.scripts, bands, self.held, self.lease_ttl_ms)
+            self._hints = Hints(broker, self.scripts, bands, self.held, self.lease_ttl_ms)
             first.append(self._hints)
         # A new list, since Dramatiq walks through the old one in this moment.
         others = [each for each in broker.middleware if each is not self and not isinstance(each, Hints)]

@@ -1,7 +1,7 @@
 """From a grant to the message whose actor runs it: the stored message, with its event put back in, or one made for it.
 
 In the flow: after admission, in the process that will run it. A grant whose message cannot be read or whose actor is
-not known here is ended by `Admissions`: it holds a slot and would otherwise come again and again.
+not known here is ended: it holds a slot and would otherwise come again and again.
 """
 
 import json
@@ -9,12 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from dramatiq import Broker, Message
-from dramatiq.errors import DecodeError
+from dramatiq.errors import ActorNotFound, DecodeError
 
+from ..configs.logger import Logger
 from ..scheduler.errors import InvalidRequest
 from ..scheduler.grants import Grant
+from ..scheduler.settlements import Release
+from ..scheduler.states import State
 from .delivery import as_sent, decoded
 from .gated_actor import GatedActor
+
+log = Logger(__name__)
 
 
 def message_of(grant: Grant, gated: Mapping[str, GatedActor], broker: Broker) -> "Message[Any]":
@@ -39,6 +44,15 @@ def message_of(grant: Grant, gated: Mapping[str, GatedActor], broker: Broker) ->
             raise InvalidRequest("event", "it cannot be read") from None
     message.options["execution_id"] = grant.execution_id  # of a copy, whose options are its own
     return message
+
+
+def refusal_of(grant: Grant, error: Exception) -> Release:
+    """How a grant that has no message here ends: as a dead letter."""
+    reason = "actor_unknown" if isinstance(error, ActorNotFound) else "message_unreadable"
+    # Of another kind, its text may be a part of the payload.
+    said = str(error) if isinstance(error, ActorNotFound | InvalidRequest) else type(error).__name__
+    log.error("grant_refused", execution_id=grant.execution_id, reason=reason, error=said)
+    return Release(grant.execution_id, grant.attempt, State.FAILED, grant.nonce, reason, dead=True)
 
 
 def _stored(grant: Grant) -> "Message[Any] | None":

@@ -13,8 +13,8 @@ from typing import Any
 
 from dramatiq import Message, MessageProxy
 
+from ..scheduler.forks import anew_in_child
 from ..scheduler.grants import Grant
-from ..scheduler.scripts import Call
 from .interrupts import ExecutionCancelled, forget_interrupt, interrupt, running_greenlet
 
 
@@ -53,14 +53,12 @@ class Entry:
     """What stores its result, while the store of results is away: done before it is settled."""
     ended_at: float = 0.0
     """When its body ended, on the monotonic clock."""
-    settlement: Call | None = None
-    """The call that settles it, kept while its reply is lost, so that it takes effect once."""
+    settling: Any = None
+    """What settles it, kept while its reply is lost, so that it takes effect once."""
     hint: "Message[Any] | None" = None
     """On a plain broker, the message that was delivered, in whose place this execution's message runs."""
     ran: "Message[Any] | None" = None
     """That message, while the broker is given its own back to acknowledge."""
-    settlement_sent: float = 0.0
-    """When that call was first sent: leases that it gives count from then."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -86,27 +84,50 @@ class GrantedMessage(MessageProxy):
         entry.message = message
 
 
-@dataclass(slots=True)
+def entry_of(grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = False) -> Entry:
+    """The entry of a grant; `sent` is the monotonic time before the call that gave it."""
+    return Entry(grant, sent + grant.lease_ms / 1000, retries, has_permit)
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class Held:
     """The table of one process. Safe to share between threads."""
 
     _entries: dict[tuple[str, str], Entry] = field(default_factory=dict[tuple[str, str], Entry])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        anew_in_child(self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        self._lock = threading.Lock()
+
     def __len__(self) -> int:
         return len(self._entries)
 
     def add(self, grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = False) -> Entry:
-        """Enter a grant, with its permit if it has one; `sent` is the monotonic time before the call that gave it."""
-        entry = Entry(grant, sent + grant.lease_ms / 1000, retries, has_permit)
+        """Enter a grant, with its permit if it has one; see `entry_of`."""
+        entry = entry_of(grant, sent, retries=retries, has_permit=has_permit)
+        self.enter(entry)
+        return entry
+
+    def enter(self, entry: Entry) -> None:
+        """Put an entry in."""
         with self._lock:
             self._entries[entry.key] = entry
-        return entry
 
     def drop(self, entry: Entry) -> bool:
         """Take an entry out; False if it was out already, so that only one settles it."""
         with self._lock:
             if self._entries.get(entry.key) is not entry:
+                return False
+            del self._entries[entry.key]
+            return True
+
+    def drop_unbegun(self, entry: Entry) -> bool:
+        """Take an entry out, unless its body has begun; False if it was out already, or has."""
+        with self._lock:
+            if entry.begun or self._entries.get(entry.key) is not entry:
                 return False
             del self._entries[entry.key]
             return True

@@ -20,19 +20,22 @@ from ..scheduler.errors import QueueRejected, QueueUnavailable
 from ..scheduler.maintenance import Maintenance
 from ..scheduler.outbox import Outbox
 from ..scheduler.scripts import Scripts
-from ..scheduler.transitions import NOTHING_NEXT, Transitions
+from ..scheduler.transitions import Transitions
 from ..scheduler.views import Views
 from .admissions import Admissions
+from .asked import Settling
 from .bands import PriorityBands
+from .budget import Budget
 from .current import current_entry, enter
 from .delivery import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
 from .errors import UNAVAILABLE, SettlementPending
+from .exchange import Exchange
 from .execution_ids import delivery_of, digest, execution_id_of, named_id
 from .heartbeat import Heartbeat
-from .held import Entry, GrantedMessage, Held
+from .held import Entry, Held
 from .mute import skip_silently
 from .results import store_unstored
-from .settlement import Settlement
+from .settlement import settlement_of
 from .telling import Telling
 from .upkeep import Upkeep
 
@@ -55,7 +58,7 @@ class HintKind(StrEnum):
 class Hints(Middleware):
     """The gate's work on a broker whose queues are not pulled."""
 
-    def __init__(self, scripts: Scripts, bands: PriorityBands, held: Held, lease_ttl_ms: int) -> None:
+    def __init__(self, broker: Broker, scripts: Scripts, bands: PriorityBands, held: Held, lease_ttl_ms: int) -> None:
         self._scripts = scripts
         self._bands = bands
         self._held = held
@@ -63,7 +66,16 @@ class Hints(Middleware):
         self._transitions = Transitions(scripts)
         self._views = Views(scripts)
         self._admissions = Admissions(self._transitions, bands, held, lease_ttl_ms)
-        self._settlement = Settlement(self._transitions)
+        self._exchange = Exchange(
+            self._transitions,
+            broker,
+            bands,
+            held,
+            Budget(),
+            lanes=lambda: (),  # what is admitted next is the next hint's
+            start=lambda _: False,
+            lease_ttl_ms=lease_ttl_ms,
+        )
         self._heartbeat = Heartbeat(self._transitions, held, lease_ttl_ms, self._round)
         self._upkeep = Upkeep(scripts)
         self._telling = Telling(Outbox(scripts), bands, lease_ttl_ms)
@@ -97,7 +109,7 @@ class Hints(Middleware):
             return
         try:
             self._park_if_unknown(message)
-            granted = None if self._stopping else self._admit(broker, gated.lane)
+            granted = None if self._stopping else self._admissions.admit(broker, gated.lane)
         except (*UNAVAILABLE, redis.RedisError) as error:
             self._come_again(broker, message, error)
         if granted is None:
@@ -127,14 +139,6 @@ class Hints(Middleware):
         if not meta or named_id(message) is None:
             return bool(meta)
         return meta.get("lasting", "") in (digest(delivery), digest(message.message_id))
-
-    def _admit(self, broker: Broker, lane: str) -> GrantedMessage | None:
-        while True:
-            admitted = self._admissions.admit(broker, (lane,), 1)
-            if admitted.messages:
-                return admitted.messages[0]
-            if not admitted.more:
-                return None
 
     def _come_again(self, broker: Broker, message: MessageProxy, error: Exception) -> NoReturn:
         log.warning("hint_deferred", message_id=message.message_id, error=str(error))
@@ -178,7 +182,8 @@ class Hints(Middleware):
         try:
             if not entry.stale:
                 store_unstored(entry)
-                self._settlement.settle(broker, gated, message, entry, NOTHING_NEXT)
+                entry.settling = entry.settling or Settling(settlement_of(broker, gated, message, entry))
+                self._exchange.settle(entry.settling)
         except UNAVAILABLE as error:
             raise SettlementPending(str(error)) from error
         except BaseException:

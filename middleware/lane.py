@@ -145,7 +145,7 @@ class LaneConsumer(ListConsumer):
         elif self._process.has_worker:
             self._wait_until_pointed_to()
         else:
-            self._ready.extend(self._own_pump.round(self.broker, self._wait_seconds))
+            self._own_pump.round(self._wait_seconds)
 
     def _start_listed(self) -> None:
         if self._process.is_resting:

@@ -19,11 +19,11 @@ from ..scheduler.controls import Controls
 from ..scheduler.outbox import Outbox
 from ..scheduler.transitions import Transitions
 from ..scheduler.views import Views
-from .admissions import Admissions
 from .backlog import Backlog, Backlogs, ListedMessage
 from .bands import PriorityBands
 from .budget import LISTS, Budget
 from .current import enter
+from .exchange import Exchange
 from .heartbeat import Heartbeat
 from .held import GrantedMessage, Held
 from .holding import Enqueue, Holding
@@ -32,7 +32,6 @@ from .left_over import LeftOver
 from .liveness import Progress, revive
 from .pump import LONGEST_WAIT_SECONDS, Pump
 from .round_thread import RoundThread, done
-from .settlement import Settlement
 from .telling import Telling
 from .upkeep import Upkeep
 from .wake_list import WakeLists
@@ -48,6 +47,7 @@ class LaneProcess(Middleware):
     def __init__(
         self,
         transitions: Transitions,
+        broker: Broker,
         bands: PriorityBands,
         held: Held,
         wake_lists: WakeLists,
@@ -62,18 +62,17 @@ class LaneProcess(Middleware):
         self._lease_ttl_ms = lease_ttl_ms
         self._controls = Controls(transitions.scripts)
         self._bounds = bounds
-        self._admissions = Admissions(transitions, bands, held, lease_ttl_ms)
-        self.holding = Holding(
+        self._exchange = Exchange(
+            transitions,
+            broker,
+            bands,
             held,
             self.budget,
-            bands,
-            self._admissions,
-            Settlement(transitions),
             lanes=self.lanes,
-            consumer_of=self._consumer_of,
-            enqueue=enqueue,
+            start=self._start,
             lease_ttl_ms=lease_ttl_ms,
         )
+        self.holding = Holding(held, bands, self._exchange, enqueue)
         self._upkeep = Upkeep(transitions.scripts)
         self._telling = Telling(Outbox(transitions.scripts), bands, lease_ttl_ms)
         self._heartbeat = Heartbeat(transitions, held, lease_ttl_ms, self._round)
@@ -147,6 +146,16 @@ class LaneProcess(Middleware):
     def _consumer_of(self, lane: str) -> ConsumerThread | None:
         return None if self._worker is None or self.is_halted(lane) else self._worker.consumers.get(lane)
 
+    def _start(self, message: GrantedMessage) -> bool:
+        """Pass what was granted to this worker's threads; where no worker runs, to who iterates over its lane."""
+        if self._worker is None:
+            self.backlog(message.entry.lane).ready.append(message)
+            return True
+        consumer = self._consumer_of(message.entry.lane)
+        if consumer is not None:
+            consumer.handle_message(message)
+        return consumer is not None
+
     def lanes(self) -> tuple[str, ...]:
         """The lanes that may be admitted now: those whose consumer has begun, and that are not halted."""
         if self._worker is None or self._stopping:
@@ -161,7 +170,7 @@ class LaneProcess(Middleware):
     def pump_for(self, lanes: Callable[[], tuple[str, ...]]) -> Pump:
         """A pump of some lanes; a worker has one for all of its lanes."""
         return Pump(
-            self._admissions,
+            self._exchange,
             self.budget,
             self._wake_lists,
             lanes=lanes,
@@ -224,11 +233,11 @@ class LaneProcess(Middleware):
         self._bounds.put_down(self._bands.lanes)
         if self._upkeep.round():
             # What nobody says is there any more, as after a loss of the settings.
-            self._tell(worker.broker, self.lanes())
+            self._tell(self.lanes())
 
-    def _tell(self, broker: Broker, lanes: tuple[str, ...]) -> None:
+    def _tell(self, lanes: tuple[str, ...]) -> None:
         if self._worker is not None:
-            self._telling.begin(broker, lanes)
+            self._telling.begin(self._worker.broker, lanes)
 
     def _pump_once(self) -> None:
         self.progress.note()
@@ -243,7 +252,7 @@ class LaneProcess(Middleware):
                 self.holding.hand_back_unbegun(lane)
             elif consumer is not None and consumer.consumer is None:
                 longest_seconds = BOOTING_WAIT_SECONDS
-        self.holding.start(self._pump.round(worker.broker, longest_seconds))
+        self._pump.round(longest_seconds)
 
     def stuck(self, seconds: float) -> list[str]:
         """The names of the threads that have not gone round for so long, unless told not to."""

@@ -1,20 +1,18 @@
 """The pump of one worker process: asks for all of its lanes at once, as many executions as there are free threads.
 
 In the flow: one thread a process waits on the wake lists of all lanes while a thread is free, asks when it is woken,
-and what it is granted goes straight to the worker's threads. Saturated, each release brings the next execution, and the
-pump only says each second that its lanes are live. So the calls of an idle worker follow its processes, not its lanes,
-and no lane takes a thread from another to be told that there is nothing. If the process dies here, its leases run out.
+and what it is granted goes straight to the worker's threads (`exchange.py`). Saturated, those that end bring the next
+executions, and the pump only says each second that its lanes are live. So the calls of an idle worker follow its
+processes, not its lanes. If the process dies here, its leases run out.
 """
 
 import time
 from collections.abc import Callable
 from typing import Final
 
-from dramatiq import Broker
-
-from .admissions import Admissions
+from .asked import Asking
 from .budget import LANES, Budget
-from .held import GrantedMessage
+from .exchange import Exchange
 from .wake_list import WakeLists, WakeToken
 
 LONGEST_WAIT_SECONDS: Final = 1.0
@@ -30,60 +28,59 @@ class Pump:
 
     def __init__(
         self,
-        admissions: Admissions,
+        exchange: Exchange,
         budget: Budget,
         wake_lists: WakeLists,
         *,
         lanes: Callable[[], tuple[str, ...]],
         point_to_list: Callable[[str], None],
-        tell: Callable[[Broker, tuple[str, ...]], None],
+        tell: Callable[[tuple[str, ...]], None],
     ) -> None:
         """Nothing is asked yet.
 
         Args:
-            admissions: Where grants come from.
+            exchange: Where grants come from.
             budget: The threads.
             wake_lists: Of the server.
             lanes: Those that may be admitted now.
             point_to_list: Told a lane in whose Dramatiq list something lies.
             tell: Called when an outbox of these lanes has something.
         """
-        self._admissions = admissions
+        self._exchange = exchange
         self._budget = budget
         self._wake_lists = wake_lists
         self._lanes = lanes
         self._point_to_list = point_to_list
         self._tell = tell
+        self._asking: Asking | None = None
+        """What was not answered yet: it is asked again, before anything new."""
         self._asked_for: tuple[str, ...] = ()
         self._rests_until = 0.0
         self._knows_more = True
         """Something could be admitted, as far as is known: worth waiting for a thread beside the other parties."""
 
-    def round(self, broker: Broker, longest_seconds: float) -> list[GrantedMessage]:
-        """Rest a while, or ask.
+    def round(self, longest_seconds: float) -> None:
+        """Rest a while, or ask; what is granted is started.
 
         Args:
-            broker: Whose actors are known here.
             longest_seconds: No wait is longer.
-
-        Returns:
-            What was granted. The first ones have a permit, those without one are to be handed back.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
             redis.RedisError: Likewise.
         """
+        self._exchange.tend()
         lanes = self._lanes()
         if not lanes:
             time.sleep(min(longest_seconds, HALTED_PAUSE_SECONDS))
-            return []
+            return
         if lanes != self._asked_for:
             self._ask_soon()
         rest_seconds = self._rests_until - time.monotonic()
         if rest_seconds > 0:
             self._rest(lanes, max(SHORTEST_REST_SECONDS, min(rest_seconds, longest_seconds)))
-            return []
-        return self._ask(broker, lanes, longest_seconds)
+            return
+        self._ask(lanes, longest_seconds)
 
     def _ask_soon(self) -> None:
         self._rests_until, self._knows_more = 0.0, True
@@ -109,23 +106,21 @@ class Pump:
         elif token.points_to_list:
             self._point_to_list(token.lane)
 
-    def _ask(self, broker: Broker, lanes: tuple[str, ...], longest_seconds: float) -> list[GrantedMessage]:
-        # Only what is known to be there competes with other parties for a thread.
-        permits = self._budget.take(LANES, self._budget.total, longest_seconds if self._knows_more else 0.0)
-        used = 0
-        try:
-            admitted = self._admissions.admit(broker, lanes, permits)
-            used = sum(message.entry.has_permit for message in admitted.messages)
-        finally:
-            self._budget.give(LANES, permits - used)
-        self._asked_for = lanes
+    def _ask(self, lanes: tuple[str, ...], longest_seconds: float) -> None:
+        if self._asking is None:
+            # Only what is known to be there competes with other parties for a thread.
+            permits = self._budget.take(
+                LANES, self._budget.total, longest_seconds if self._knows_more else 0.0, in_hand=True
+            )
+            self._asking = Asking(lanes, permits)
+        asking, admitted = self._asking, self._exchange.ask(self._asking)
+        self._asking, self._asked_for = None, asking.lanes
         if admitted.untold:
-            self._tell(broker, lanes)
-        self._knows_more = admitted.more or 0 < permits <= used
+            self._tell(lanes)
+        self._knows_more = admitted.more or 0 < asking.permits <= admitted.started
         if not self._knows_more:
             # Whatever becomes eligible pushes a token.
             known_seconds = longest_seconds if admitted.wait_ms is None else admitted.wait_ms / 1000
             self._rests_until = time.monotonic() + min(longest_seconds, known_seconds)
-        elif permits and not used:
+        elif asking.permits and not admitted.started:
             self._rests_until = time.monotonic() + SHORTEST_REST_SECONDS
-        return admitted.messages

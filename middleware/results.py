@@ -61,7 +61,7 @@ def store_unstored(entry: Entry) -> None:
     Raises:
         QueueUnavailable: If it cannot be stored yet, or nobody knows yet whose the execution is; call again.
     """
-    while entry.unstored and not entry.lost and entry.settlement is None:
+    while entry.unstored and not entry.lost and entry.settling is None:
         if not entry.is_valid():
             raise QueueUnavailable("the lease was not renewed while Redis was away: its next renewal tells")
         try:

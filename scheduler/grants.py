@@ -1,10 +1,15 @@
 """What the transitions answer: grants, admissions, settlements, acceptances. Frozen values, no I/O."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
+from .errors import QueueUnavailable
 from .states import State
+
+GRANT_FIELDS: Final = 7
+"""Of each grant in an answer."""
 
 
 class Code(StrEnum):
@@ -22,6 +27,8 @@ class Code(StrEnum):
     """It holds no slot, or not in the state that the call acts on. Nothing was changed."""
     NOT_WAITING = "NOT_WAITING"
     """It does not wait any more. Nothing was changed."""
+    ERROR = "ERROR"
+    """What Redis has of it is damaged: the transition failed, and was perhaps done half-way."""
 
 
 class Renewal(StrEnum):
@@ -56,7 +63,8 @@ class Admission:
 
     grants: list[Grant]
     more: bool
-    """The call's bound of moves was reached, or none was wanted and something may be eligible: call again."""
+    """Call again: a bound of the call was reached; what is next comes after another lane's, which goes first; or none
+    was wanted, and something may be eligible."""
     wait_ms: int | None
     """Until the next due time or lease end, if there is one."""
     untold: bool
@@ -64,8 +72,32 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one settlement."""
+
+    code: Code
+    state: State | None
+    """The state the execution is in now; None if it is unknown."""
+    error: str = ""
+    """With ERROR, what failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What one call gave back and took."""
+
+    outcomes: list[Outcome]
+    """One each settlement, in order."""
+    failures: dict[str, str]
+    """What was left out, since what Redis has of it is damaged, and what failed: lanes, and executions that were to be
+    promoted, reaped or swept.
+    """
+    admission: Admission
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a release or a retry, and what was admitted in the same call."""
+    """What became of one settlement, and what was admitted in the same call."""
 
     code: Code
     state: State | None
@@ -105,11 +137,12 @@ class Parked:
     """How many wait before it in its lane; -1 while scheduled, and for what is no event: no `send` tells it."""
 
 
-def read_grants(raw: list[list[Any]]) -> list[Grant]:
-    """Grants as the scripts write them: id, attempt, nonce, lane, lease, event or empty, message or empty."""
+def read_grants(raw: list[Any]) -> list[Grant]:
+    """Grants as the scripts write them: id, attempt, nonce, lane, lease, event or empty, message or empty, in turn."""
+    fields = iter(raw)
     return [
         Grant(execution_id.decode(), attempt, nonce.decode(), lane.decode(), lease_ms, event or None, message or None)
-        for execution_id, attempt, nonce, lane, lease_ms, event, message in raw
+        for execution_id, attempt, nonce, lane, lease_ms, event, message in zip(*[fields] * GRANT_FIELDS, strict=True)
     ]
 
 
@@ -118,17 +151,39 @@ def pod_holder(pod_uid: str) -> str:
     return f"pod:{pod_uid}"
 
 
-def read_admission(raw: list[Any]) -> Admission:
-    """The answer of admit."""
-    wait_ms = None if raw[2] < 0 else raw[2]
-    return Admission(read_grants(raw[4]), more=raw[1] == 1, wait_ms=wait_ms, untold=raw[3] == 1)
-
-
 def read_state(raw: bytes) -> State | None:
     """A state, or None for none."""
     return State(raw.decode()) if raw else None
 
 
+def read_exchange(raw: list[Any]) -> Exchange:
+    """The answer of exchange."""
+    more, wait_ms, untold, outcomes, grants, *failed = raw
+    wait = None if wait_ms < 0 else wait_ms
+    admission = Admission(read_grants(grants), more=more == 1, wait_ms=wait, untold=untold == 1)
+    failures = {name.decode(): error.decode() for name, error in _pairs(failed[0] if failed else [])}
+    return Exchange([_read_outcome(code, detail) for code, detail in _pairs(outcomes)], failures, admission)
+
+
+def _pairs(flat: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    fields = iter(flat)
+    return zip(fields, fields, strict=True)
+
+
+def _read_outcome(code: bytes, detail: bytes) -> Outcome:
+    if code == b"ERROR":
+        return Outcome(Code.ERROR, None, detail.decode())
+    return Outcome(Code(code.decode()), read_state(detail))
+
+
 def read_settled(raw: list[Any]) -> Settled:
-    """The answer of release and retry."""
-    return Settled(Code(raw[0].decode()), read_state(raw[1]), read_grants(raw[2]))
+    """The answer of exchange to a single settlement.
+
+    Raises:
+        QueueUnavailable: If it failed on damaged data.
+    """
+    exchange = read_exchange(raw)
+    (outcome,) = exchange.outcomes
+    if outcome.code is Code.ERROR:
+        raise QueueUnavailable(f"what the server has of the execution is damaged: {outcome.error}")
+    return Settled(outcome.code, outcome.state, exchange.admission.grants)

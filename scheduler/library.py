@@ -18,6 +18,7 @@ from typing import Final
 
 INCLUDES: Final = (
     "call",
+    "apart",
     "keys",
     "now",
     "settings",
@@ -47,6 +48,8 @@ INCLUDES: Final = (
     "losses",
     "staleness",
     "room",
+    "promoting",
+    "reaping",
     "repair",
     "payloads",
     "fence",

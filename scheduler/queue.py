@@ -15,7 +15,7 @@ import redis
 from .controls import Controls
 from .errors import InvalidRequest, QueueRejected
 from .events import ExecutionRequestedEvent
-from .grants import Cancellation, Code, Parked, read_settled
+from .grants import Cancellation, Code, Parked
 from .identifiers import check_execution_id, check_lane
 from .keys import DEFAULT_LANE, Keys
 from .limits import check_limit
@@ -25,6 +25,7 @@ from .overview import Overview
 from .parking import Candidate
 from .priority import Priority
 from .scripts import DEADLINE_SECONDS, Scripts
+from .settlements import Retry
 from .states import TERMINAL, State
 from .transitions import Transitions
 from .views import ActionStatistics, Explanation, Views
@@ -180,10 +181,8 @@ class ExecutionQueueService:
         reason: str = "retry",
     ) -> Code:
         """Give a slot back and wait again, in one step: at its original score, or when `delay_ms` are over."""
-        call = self.transitions.prepare_retry(
-            check_execution_id(execution_id), attempt, kind, delay_ms=delay_ms, reason=reason
-        )
-        return read_settled(call.run()).code
+        retry = Retry(check_execution_id(execution_id), attempt, kind, delay_ms=delay_ms, reason=reason)
+        return self.transitions.settle(retry).code
 
     def cancel(self, execution_id: str, *, by: str | None = None) -> Cancellation:
         """End it if it waits; ask it to end if it runs, its slot held until what runs is gone.

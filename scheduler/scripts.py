@@ -9,6 +9,7 @@ parked waits.
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -47,8 +48,10 @@ class Call:
     caller: Caller
 
     def __del__(self) -> None:
-        # Nobody can run it again, so the caller's name is free. A name a call would leave a key a call in Redis.
-        self.scripts.callers.give_back(self.caller)
+        # Nobody can run it again, so the caller's name is free. A name a call would leave a key a call in Redis. An
+        # exception that was thrown into the thread may have struck before it had one.
+        with suppress(AttributeError):
+            self.scripts.callers.give_back(self.caller)
 
     def run(self, *, ends: float | None = None) -> Any:
         """Make the call, again if its reply was lost.

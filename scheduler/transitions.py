@@ -7,7 +7,8 @@ safe to repeat; what a crash before or after it leaves behind stands in the scri
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import partial
+from typing import Final
 
 from .errors import QueueRejected
 from .grants import (
@@ -19,25 +20,26 @@ from .grants import (
     Parked,
     Renewal,
     Settled,
-    read_admission,
+    read_exchange,
     read_settled,
     read_state,
 )
 from .identifiers import check_reason
 from .operators import NO_OPERATOR, check_by
-from .parking import Candidate, Parking, park_arguments, read_parked
+from .parking import Candidate, Parking, park_arguments
+from .parking_together import ParkingTogether
 from .priority import Priority
 from .scripts import Call, Scripts
+from .settlements import Release, Settlement
 from .states import State
 
-RetryKind = Literal["retry", "requeue", "hand_back", "infrastructure"]
 RENEWED_A_CALL: Final = 500
 """Leases renewed by one script call; more would keep the server from others for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What a settlement admits in the same call: up to `count` of these lanes, best first, leased for `lease_ms`."""
+    """What is admitted in a call: up to `count` of these lanes, best first, leased for `lease_ms`."""
 
     lanes: tuple[str, ...] = ()
     count: int = 0
@@ -56,12 +58,10 @@ class Transitions:
         self._by = None if by is None else check_by(by)
         parked = "id lane band action user gates timeout_ms due_ms max_age_ms event message lasting parent"
         self._park = scripts.script("park", parked)
+        self._together = ParkingTogether(partial(scripts.prepare, self._park), scripts.deadline_seconds)
         self._bury = scripts.script("bury", f"{parked} reason result")
-        self._admit = scripts.script("admit", "count lease_ms max_active consumer lane")
-        self._release = scripts.script("release", "id attempt holder state reason result only dead count lease_ms lane")
-        self._retry = scripts.script(
-            "retry", "id attempt holder kind delay_ms reason message result count lease_ms lane"
-        )
+        settled = "id kind attempt holder state only dead delay_ms reason message result"
+        self._exchange = scripts.script("exchange", f"count lease_ms max_active asks lanes {settled}")
         self._renew = scripts.script("renew", "lease_ms id attempt holder")
         self._hand_over = scripts.script("hand_over", "id attempt holder pod pod_uid")
         self._cancel = scripts.script("cancel", "id outcome reason attempt by")
@@ -76,8 +76,7 @@ class Transitions:
         Raises:
             QueueRejected: QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
         """
-        (reply,) = self.scripts.call(self._park, *park_arguments(candidate))
-        outcome = read_parked(candidate, reply)
+        outcome = self._together.park(candidate)
         if isinstance(outcome, QueueRejected):
             raise outcome
         return outcome
@@ -124,22 +123,9 @@ class Transitions:
             max_active: In place of the lane's max_concurrent_executions; for one lane, and a count above 0.
             consumer: A worker that consumes these lanes asks, so they are live.
         """
-        call = self.prepare_admit(lanes, count, lease_ms=lease_ms, max_active=max_active, consumer=consumer)
-        return read_admission(call.run())
-
-    def prepare_admit(
-        self,
-        lanes: tuple[str, ...],
-        count: int,
-        *,
-        lease_ms: int = 0,
-        max_active: int | None = None,
-        consumer: bool = False,
-    ) -> Call:
-        """An admission that may be run until it answers, so that no grant is lost; read it with `read_admission`."""
-        return self.scripts.prepare(
-            self._admit, count, lease_ms, "" if max_active is None else max_active, int(consumer), *lanes
-        )
+        following = Next(lanes, count, lease_ms)
+        call = self.prepare_exchange((), following, max_active=max_active, asks=consumer)
+        return read_exchange(call.run()).admission
 
     def release(
         self,
@@ -154,101 +140,45 @@ class Transitions:
         dead: bool = False,
         following: Next = NOTHING_NEXT,
     ) -> Settled:
-        """Give the slot back with a terminal state, and admit the next."""
-        call = self.prepare_release(
-            execution_id,
-            attempt,
-            state,
-            holder=holder,
-            reason=reason,
-            result=result,
-            only=only,
-            dead=dead,
-            following=following,
-        )
-        return read_settled(call.run())
+        """Give the slot back with a terminal state, and admit the next; see `Release`."""
+        release = Release(execution_id, attempt, state, holder, reason, result, only, dead)
+        return self.settle(release, following=following)
 
-    def prepare_release(
+    def settle(self, settlement: Settlement, *, following: Next = NOTHING_NEXT) -> Settled:
+        """Give one slot back, and admit the next.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer, or what it has of the execution is damaged.
+        """
+        return read_settled(self.prepare_exchange((settlement,), following).run())
+
+    def prepare_exchange(
         self,
-        execution_id: str,
-        attempt: int | None,
-        state: State,
-        *,
-        holder: str = "",
-        reason: str = "",
-        result: bytes = b"",
-        only: State | None = None,
-        dead: bool = False,
+        settlements: Sequence[Settlement],
         following: Next = NOTHING_NEXT,
+        *,
+        max_active: int | None = None,
+        asks: bool = False,
     ) -> Call:
-        """A release that may be run until it answers, and takes effect once; read it with `read_settled`.
+        """Slots given back and others taken, in one call that may be run until it answers, and takes effect once.
 
         Args:
-            execution_id: Whose slot.
-            attempt: The grant; None for the current one.
-            state: A terminal state.
-            holder: The grant's nonce, or `pod_holder` of the pod's UID; empty for who knows the attempt alone.
-            reason: One word.
-            result: The outcome as JSON.
-            only: Act only in this state; None for any that holds a slot.
-            dead: Keep it as a dead letter.
-            following: What to admit in the same call.
+            settlements: At most MOST_SETTLEMENTS. Each stands for itself.
+            following: What to admit. With settlements: nothing that comes after another lane's that has live consumers.
+            max_active: As for `admit`.
+            asks: A worker that consumes these lanes asks, so they are live, and it is told when to ask again.
+
+        Returns:
+            The call; read its answer with `read_exchange`.
         """
         return self.scripts.prepare(
-            self._release,
-            execution_id,
-            "" if attempt is None else attempt,
-            holder,
-            state,
-            reason,
-            result,
-            only or "",
-            int(dead),
+            self._exchange,
             following.count,
             following.lease_ms,
-            *following.lanes,
-        )
-
-    def prepare_retry(
-        self,
-        execution_id: str,
-        attempt: int,
-        kind: RetryKind,
-        *,
-        holder: str = "",
-        delay_ms: int = 0,
-        reason: str = "",
-        message: bytes = b"",
-        result: bytes = b"",
-        following: Next = NOTHING_NEXT,
-    ) -> Call:
-        """A retry that may be run until it answers, and takes effect once; read it with `read_settled`.
-
-        Args:
-            execution_id: Whose slot.
-            attempt: The grant.
-            kind: `retry`, `requeue` and `hand_back` from RUNNING; `infrastructure`, bounded, also from POD. Without a
-                delay `requeue` goes to the end of its band, the others to their place.
-            holder: The grant's nonce, or `pod_holder` of the pod's UID; empty for who knows the attempt alone.
-            delay_ms: Not before this long from now.
-            reason: One word.
-            message: In place of the stored message.
-            result: As JSON, kept if the execution ends here: it was cancelled, or the bound is reached.
-            following: What to admit in the same call.
-        """
-        return self.scripts.prepare(
-            self._retry,
-            execution_id,
-            attempt,
-            holder,
-            kind,
-            delay_ms,
-            reason,
-            message,
-            result,
-            following.count,
-            following.lease_ms,
-            *following.lanes,
+            "" if max_active is None else max_active,
+            int(asks),
+            "\n".join(following.lanes),
+            *(argument for each in settlements for argument in each.arguments),
         )
 
     def renew(self, grants: Sequence[Grant | tuple[str, int, str]], *, lease_ms: int = 0) -> list[Renewal]:

@@ -22,6 +22,7 @@ once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms,
     unpost(id, lane)
     keep_dead(id)
     post(id, lane)
+    drop_excess(K.dead)
     journal('bury', id, m, 'state', 'FAILED', 'reason', reason, 'dead', 1)
     return 1
 end)

@@ -14,7 +14,6 @@
 --   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled, and for a message, whose sender is not
 --   told; state '' if it is forgotten
 local ARGUMENTS_EACH = 13
-local enqueued -- action → how many were accepted here
 local with_payload -- what is kept in the same write: the clock, once no later one of this call gets a time
 
 local function keep_payload(id, event, message)
@@ -34,7 +33,7 @@ local function keep(id, m, event, message, parent)
     call('SADD', D.members(m.lane), id)
     note_used(m.lane)
     count_queued(m.lane)
-    enqueued[m.action] = (enqueued[m.action] or 0) + 1
+    count_action(m.action, 'total_enqueued')
     count_user(m, 1)
     local fields = {'lane', m.lane, 'band', m.band, 'action', m.action, 'timeout_ms', m.timeout_ms, 'accepted_at', now}
     if m.user then fields[11], fields[12] = 'user', m.user end
@@ -76,12 +75,11 @@ end
 
 once_if_memory('park', function(...)
     local given, replies = {...}, {}
-    enqueued, with_payload = {}, function() end
+    with_payload = function() end
     promote_due(200)
     for i = 1, #given, ARGUMENTS_EACH do
         if i + ARGUMENTS_EACH > #given then with_payload = clock_to_keep end
         replies[#replies + 1] = park(unpack(given, i, i + ARGUMENTS_EACH - 1))
     end
-    for action, count in pairs(enqueued) do count_action(action, 'total_enqueued', count) end
     return replies
 end)

@@ -12,6 +12,7 @@ transition('tell', function(id, ended_at, dead)
     unmark_if_empty(m.lane)
     if dead == '1' then
         keep_dead(id)
+        drop_excess(K.dead)
     elseif not is_kept(id, m.lane) then
         leave_record(id, m, m.state)
     end

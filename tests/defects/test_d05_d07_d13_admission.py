@@ -7,8 +7,10 @@ import redis
 from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.errors import DuplicateExecution
+from bandmaster.scheduler.grants import read_exchange
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
+from bandmaster.scheduler.transitions import Next
 from defects.contrast import Died, contrast, event, mortal
 from defects.simple_queue import SimpleQueue
 
@@ -36,11 +38,10 @@ def test_d5_a_lost_reply_gives_the_same_grant_when_it_is_asked_for_again(
 ) -> None:
     for execution_id in ("x", "y"):
         ours.enqueue(event(execution_id))
-    script = ours.scripts.script("admit", "count lease_ms max_active consumer lane")
-    call = ours.scripts.prepare(script, 1, 0, "", 0, ours.lane)
-    answers = [call.run() for _ in range(3)]
+    call = ours.transitions.prepare_exchange((), Next((ours.lane,), 1))
+    answers = [read_exchange(call.run()).admission for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
-    assert answers[0][4][0][0] == b"x"
+    assert [grant.execution_id for grant in answers[0].grants] == ["x"]
     assert ours.get_queue_status() == {"queue_depth": 1, "active_count": 1}
 
 

@@ -10,12 +10,18 @@ from turned_queue import TurnedQueue
 from bandmaster.scheduler.errors import QueueFull
 from bandmaster.scheduler.leadership import Leadership
 from bandmaster.scheduler.outbox import UntoldEnd
+from bandmaster.scheduler.settlements import Release, Retry
 from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import Candidate, Next
 
 LANE: Final = "executions"
 LEADER: Final = "a-leader"
-FOLLOWING: Final = Next((LANE,), 1, 30_000)
+FOLLOWING: Final = Next((LANE,), 2, 30_000)
+EXCHANGED: Final = (
+    Release("here", 1, State.COMPLETED, result=b"{}"),
+    Retry("past", 1, "infrastructure"),
+    Release("unknown", 1, State.FAILED),
+)
 
 
 def candidate(execution_id: str, due_ms: int | None = None) -> Candidate:
@@ -68,9 +74,7 @@ def _resign(queue: TurnedQueue) -> None:
 
 ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "park": lambda queue: queue.transitions.park_many([candidate("three"), candidate("four", START_MS + 99_000)]),
-    "admit": lambda queue: queue.transitions.admit((LANE,), 2, lease_ms=30_000, consumer=True),
-    "release": lambda queue: queue.transitions.release("here", 1, State.COMPLETED, result=b"{}", following=FOLLOWING),
-    "retry": lambda queue: queue.transitions.prepare_retry("here", 1, "infrastructure", following=FOLLOWING).run(),
+    "exchange": lambda queue: queue.transitions.prepare_exchange(EXCHANGED, FOLLOWING, asks=True).run(),
     "renew": lambda queue: queue.transitions.renew([("here", 1, ""), ("past", 1, ""), ("one", 1, "")]),
     "hand_over": lambda queue: queue.transitions.hand_over("here", 1, "a-pod", "uid"),
     "cancel": lambda queue: queue.transitions.cancel("here"),

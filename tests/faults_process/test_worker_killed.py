@@ -35,7 +35,7 @@ def killed(
 def test_f1_a_worker_killed_at_its_admission_leaves_no_slot_taken(
     after: bool, installation: Installation, proxy: Proxy
 ) -> None:
-    admit = script("admit")
+    admit = script("exchange")
     moment = Moment(proxy, lambda command: admit(command) and installation.waiting() > 0, after)
     killed(installation, proxy, moment)
     installation.members.worker()
@@ -100,7 +100,7 @@ def test_f1_a_worker_killed_after_the_hand_over_is_not_needed_any_more(
 
 
 def test_f1_a_report_that_was_lost_with_its_worker_is_made_again(installation: Installation, proxy: Proxy) -> None:
-    killed(installation, proxy, Moment(proxy, script("release", ENDED), after=False))
+    killed(installation, proxy, Moment(proxy, script("exchange", ENDED), after=False))
     assert installation.state(EXECUTION) is State.POD
     installation.members.worker()
     installation.wait_until_settled([EXECUTION])
@@ -112,7 +112,7 @@ def test_f1_a_report_that_was_lost_with_its_worker_is_made_again(installation: I
 def test_f3_a_worker_killed_between_result_and_acknowledgement_changes_nothing(
     installation: Installation, proxy: Proxy
 ) -> None:
-    killed(installation, proxy, Moment(proxy, script("release", ENDED), after=True))
+    killed(installation, proxy, Moment(proxy, script("exchange", ENDED), after=True))
     assert installation.state(EXECUTION) is State.COMPLETED
     result, meta = installation.queue.views.result(EXECUTION), installation.meta(EXECUTION)
     (pod,) = installation.pods.list()

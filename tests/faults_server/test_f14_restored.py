@@ -7,8 +7,9 @@ import pytest
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.grants import Code, Grant, Renewal, pod_holder, read_settled
+from bandmaster.scheduler.grants import Code, Grant, Renewal, pod_holder
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.settlements import Retry
 from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import Transitions
 from faults_server.restoring import RestoringServer, restoring_server
@@ -65,12 +66,12 @@ def release(transitions: Transitions, stale: Grant) -> bool:
 
 
 def retry(transitions: Transitions, stale: Grant) -> bool:
-    call = transitions.prepare_retry(NAME, stale.attempt, "retry", holder=stale.nonce, message=b"another")
-    return read_settled(call.run()).code is Code.STALE
+    given = Retry(NAME, stale.attempt, "retry", holder=stale.nonce, message=b"another")
+    return transitions.settle(given).code is Code.STALE
 
 
 def hand_back(transitions: Transitions, stale: Grant) -> bool:
-    return read_settled(transitions.prepare_retry(NAME, 1, "hand_back", holder=stale.nonce).run()).code is Code.STALE
+    return transitions.settle(Retry(NAME, 1, "hand_back", holder=stale.nonce)).code is Code.STALE
 
 
 def hand_over(transitions: Transitions, stale: Grant) -> bool:
@@ -122,7 +123,7 @@ def test_f14_a_pod_that_the_server_forgot_neither_renews_nor_ends_the_one_in_its
 
     def second_attempt(pod_uid: str) -> str:
         """The first one's pod is gone; returns how the second's is named."""
-        transitions.prepare_retry(NAME, 1, "infrastructure").run()
+        transitions.settle(Retry(NAME, 1, "infrastructure"))
         grant = admit(queue)
         assert grant.attempt == 2
         assert transitions.hand_over(NAME, 2, "a-pod-2", pod_uid, holder=grant.nonce).code is Code.OK
@@ -138,7 +139,7 @@ def test_f14_a_pod_that_the_server_forgot_neither_renews_nor_ends_the_one_in_its
     before = everything(queue)
     assert transitions.renew([(NAME, 2, forgotten)]) == [Renewal.STALE]
     assert transitions.release(NAME, 2, State.FAILED, holder=forgotten).code is Code.STALE
-    assert read_settled(transitions.prepare_retry(NAME, 2, "infrastructure", holder=forgotten).run()).code is Code.STALE
+    assert transitions.settle(Retry(NAME, 2, "infrastructure", holder=forgotten)).code is Code.STALE
     assert everything(queue) == before
 
     assert transitions.renew([(NAME, 2, current)]) == [Renewal.RENEWED]

@@ -20,7 +20,7 @@ from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.connection import client_of
 from bandmaster.scheduler.errors import DuplicateExecution, QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.scheduler.transitions import Candidate, Next
 from faults_server.own_server import OwnServer
 
 DEADLINE_SECONDS: Final = 0.5
@@ -149,7 +149,7 @@ def test_f38_who_is_called_again_before_the_server_goes_on_gets_its_answer(serve
     application = Application(redis.Redis.from_url(server.url), DEADLINE_SECONDS)
     queue = application.queue
     queue.enqueue(event("x"))
-    call = queue.transitions.prepare_admit((queue.lane,), 1)
+    call = queue.transitions.prepare_exchange((), Next((queue.lane,), 1))
     server.signal(signal.SIGSTOP)
     application.waits(call.run)
     application.waits(call.run)

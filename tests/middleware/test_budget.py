@@ -80,14 +80,14 @@ def test_a_saturated_party_passes_its_permit_on_until_the_shares_are_even(budget
     shares: list[tuple[int, int]] = []
     for _ in range(2):
         thread, _ = waiting(budget, "b")
-        assert budget.passes_on("a")
+        assert budget.passed_on("a", 1) == 1
         budget.give("a")
         thread.join(10)
         shares.append((budget.held("a"), budget.held("b")))
     waiting(budget, "b")
     assert shares == [(3, 1), (2, 2)]
-    assert not budget.passes_on("a"), "they hold as many each"
-    assert not budget.passes_on("b"), "its own consumer waits, nobody else"
+    assert not budget.passed_on("a", 1), "they hold as many each"
+    assert not budget.passed_on("b", 1), "its own consumer waits, nobody else"
 
 
 def test_who_gave_up_waiting_is_given_nothing(budget: Budget) -> None:

@@ -61,7 +61,9 @@ def test_an_admission_that_came_with_a_lost_answer_is_started_when_the_answer_is
         def work(name: str) -> None:
             ran.append(name)
             if name == "first":
-                proxy.lose_reply(lambda command: command[1].startswith(b"release"), Loss.SILENT)
+                proxy.lose_reply(
+                    lambda command: command[1].startswith(b"exchange") and b"COMPLETED" in command, Loss.SILENT
+                )
 
         queue = ExecutionQueueService(redis_client)
         for name in ("first", "second"):

@@ -9,6 +9,7 @@ from dramatiq.middleware import CurrentMessage
 from working import running
 
 from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
+from bandmaster.scheduler.settlements import Retry
 from bandmaster.scheduler.states import State
 
 EXECUTION = "order-7"
@@ -144,7 +145,7 @@ def test_what_was_taken_from_a_body_keeps_its_place(broker: BandedRedisBroker, q
     for kind in ("retry", "hand_back", "infrastructure"):
         (grant,) = queue.transitions.admit(("default",), 1, lease_ms=60_000).grants
         assert grant.execution_id == names[0]
-        queue.transitions.prepare_retry(grant.execution_id, grant.attempt, kind, holder=grant.nonce).run()
+        queue.transitions.settle(Retry(grant.execution_id, grant.attempt, kind, holder=grant.nonce))
     (grant,) = queue.transitions.admit(("default",), 1, lease_ms=60_000).grants
-    queue.transitions.prepare_retry(grant.execution_id, grant.attempt, "requeue", holder=grant.nonce).run()
+    queue.transitions.settle(Retry(grant.execution_id, grant.attempt, "requeue", holder=grant.nonce))
     assert queue.views.pending() == [names[1], names[0]]

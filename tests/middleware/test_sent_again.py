@@ -17,6 +17,7 @@ from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueServ
 from bandmaster.middleware.lists import ListConsumer
 from bandmaster.scheduler.connection import client_of
 from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.settlements import Retry
 from bandmaster.scheduler.states import State
 from waiting import wait_until
 
@@ -243,7 +244,7 @@ def test_a_hook_that_runs_again_after_a_crash_sends_the_next_step_once(
     with running(broker):
         wait_until(lambda: ran.count("second") == 1, what="the next step ran")
         entry = next(each for each in queue.views.journal() if each.verb == "admit")
-        queue.transitions.prepare_retry(entry.execution_id, 1, "infrastructure", reason="lease_lost").run()
+        queue.transitions.settle(Retry(entry.execution_id, 1, "infrastructure", reason="lease_lost"))
         wait_until(lambda: ran.count("first") == 2, what="it runs again")
         broker.join("default", timeout=20_000)
     assert ran.count("second") == 1

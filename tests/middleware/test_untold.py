@@ -77,8 +77,8 @@ def test_where_nothing_is_to_be_told_nothing_is_asked(
     def work() -> None: ...
 
     telling: Any = broker.process._telling  # pyright: ignore[reportPrivateUsage]
-    admissions: Any = broker.process._admissions  # pyright: ignore[reportPrivateUsage]
-    admit = admissions.admit
+    exchange: Any = broker.process._exchange  # pyright: ignore[reportPrivateUsage]
+    ask = exchange.ask
 
     def note_asked(lane: str, *_: object, **__: object) -> list[UntoldEnd]:
         asked.append(lane)
@@ -86,10 +86,10 @@ def test_where_nothing_is_to_be_told_nothing_is_asked(
 
     def note_round(*given: object) -> object:
         rounds.append(time.monotonic())
-        return admit(*given)
+        return ask(*given)
 
     monkeypatch.setattr(telling._outbox, "collect", note_asked)
-    monkeypatch.setattr(admissions, "admit", note_round)
+    monkeypatch.setattr(exchange, "ask", note_round)
     with running(broker):
         work.send()
         wait_until(lambda: len(rounds) > 3, what="some rounds")

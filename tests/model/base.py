@@ -1,7 +1,7 @@
 """The engine and the naive model side by side: what every rule of the state machine needs, and the check after each."""
 
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 import redis
 from hypothesis import strategies as st
@@ -28,7 +28,6 @@ ENDS: Final = (State.COMPLETED, State.FAILED, State.TIMEOUT)
 deliveries = st.sampled_from((1, 1, 1, 2, 3))
 """How often a call arrives: mostly once; again, if its reply was lost."""
 lanes = st.sampled_from(LANES)
-some_lanes = st.sampled_from((*((lane,) for lane in LANES), LANES, LANES[::-1]))
 holders = st.sampled_from(("", "the grant", "the grant", "another's", "pod:uid-1", "pod:uid-2"))
 """How a caller names itself beside the attempt."""
 picks = st.integers(0, 40)
@@ -108,35 +107,10 @@ class ModelBase(RuleBasedStateMachine):
                 self.oracle.ended_by_script(entry["id"], entry["verb"])
         return [entry["verb"] for entry in entries]
 
-    def read_grants(self, raw: list[list[Any]]) -> Grants:
-        """As the model gives them; each comes with its payload."""
-        grants: Grants = []
-        for execution_id, attempt, nonce, lane, lease_ms, event, message in raw:
-            assert (event + message).startswith(b"payload"), f"{execution_id} was granted without its payload"
-            grants.append((execution_id.decode(), attempt, lane.decode(), lease_ms))
-            self.oracle.executions[execution_id.decode()].nonce = nonce.decode()
-        self.given += [(execution_id, attempt) for execution_id, attempt, _, _ in grants]
-        return grants
-
     def named(self, execution_id: str, holder: str) -> str:
         """How a holder is given to a script: the grant's own nonce, or what `holder` says."""
         execution = self.oracle.executions.get(execution_id)
         return execution.nonce if holder == "the grant" and execution else holder
-
-    def agree_on_following(self, lanes: tuple[str, ...], count: int, lease_ms: int, raw: list[list[Any]]) -> None:
-        """What a release admitted is what the naive rule admits; fewer only if another live lane may be better."""
-        grants = self.read_grants(raw)
-        others = tuple(other for other in LANES if other not in lanes and self.oracle.is_live(other))
-        live = self.oracle.with_slots(others)
-        others_best = min((e.order for e in self.oracle.eligible(live)), default=None)
-        assert grants == self.oracle.admit(lanes, len(grants), lease_ms)
-        if grants and others_best is not None:
-            last = self.oracle.executions[grants[-1][0]]
-            assert last.order < others_best, "a lane that had a better candidate was passed over"
-        left_over = self.oracle.admissible(lanes) if len(grants) < count else []
-        if left_over:
-            better = [e.order for e in self.oracle.pending(live)]
-            assert min(better, default=left_over[0].order) < left_over[0].order, "a slot was left free for nobody"
 
     @invariant()
     def engine_and_model_agree(self) -> None:

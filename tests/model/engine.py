@@ -9,6 +9,7 @@ from typing import Any
 
 import redis
 
+from bandmaster.scheduler.grants import read_exchange
 from bandmaster.scheduler.library import Script, assemble
 from bandmaster.scheduler.scripts import Argument, Call, Scripts, StaleCall
 from model.clock import Clock, slow_includes
@@ -57,9 +58,9 @@ class Engine:
             # Not refused: then its caller has made no later call, so its number is the highest of that name.
             numbers = [sent[1] for _, sent in self.sent if sent[0] == arguments[0]]
             assert arguments[1] == max(numbers)  # type: ignore[type-var]
-            for execution_id, _, nonce, *_ in answer[4] if script.name == "admit" else ():
-                meta = dump[f"meta:{execution_id.decode()}"].hash
-                assert (meta["state"], meta["nonce"]) == ("RUNNING", nonce.decode()), "a lost grant was given again"
+            for grant in read_exchange(answer).admission.grants if script.name == "exchange" else ():
+                meta = dump[f"meta:{grant.execution_id}"].hash
+                assert (meta["state"], meta["nonce"]) == ("RUNNING", grant.nonce), "a lost grant was given again"
         assert self.dump().contents() == before, "a late call had an effect"
 
     def dump(self) -> Dump:

@@ -1,18 +1,18 @@
 """Rules of the state machine: what is done under a grant, current or stale, and what arrives late."""
 
-from typing import Any
-
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from bandmaster.scheduler.settlements import Release, Retry
 from bandmaster.scheduler.states import State
-from model.base import BY, ENDS, LANES, ModelBase, deliveries, holders, picks
+from model.base import BY, LANES, deliveries, holders, picks
+from model.batch_rules import BatchRules, releases, retries
+from model.exchanging import Wanted
 
-following = st.sampled_from(
-    (((), 0), *((lanes, count) for lanes in (*((lane,) for lane in LANES), LANES) for count in (1, 2)))
+following = st.builds(
+    Wanted, lanes=st.sampled_from((*((lane,) for lane in LANES), LANES)), count=st.sampled_from((0, 1, 2))
 )
 """What a settlement admits in the same call."""
-FOLLOWING_LEASE_MS = 30_000
 
 
 def has_granted(machine: "GrantRules") -> bool:
@@ -20,103 +20,18 @@ def has_granted(machine: "GrantRules") -> bool:
     return bool(machine.given)
 
 
-class GrantRules(ModelBase):
+class GrantRules(BatchRules):
     """Releases, retries, renewals, hand-overs, cancellations."""
 
     @precondition(has_granted)
-    @rule(
-        pick=picks,
-        current=st.booleans(),
-        holder=holders,
-        state=st.sampled_from(ENDS),
-        result=st.sampled_from(("", "{}")),
-        only=st.sampled_from(("", State.RUNNING)),
-        dead=st.booleans(),
-        follow=following,
-        times=deliveries,
-    )
-    def release(
-        self,
-        pick: int,
-        current: bool,
-        holder: str,
-        state: State,
-        result: str,
-        only: str,
-        dead: bool,
-        follow: tuple[tuple[str, ...], int],
-        times: int,
-    ) -> None:
-        name, attempt = self.some_grant(pick)
-        holder, (lanes, count) = self.named(name, holder), follow
-        dead = dead and state is State.FAILED
-        answer = self.engine.tell(
-            "release",
-            name,
-            "" if current else attempt,
-            holder,
-            state,
-            "why",
-            result,
-            only,
-            int(dead),
-            count,
-            FOLLOWING_LEASE_MS,
-            *lanes,
-            deliveries=times,
-        )
-        expected = self.oracle.release(name, None if current else attempt, state, holder=holder, only=only, dead=dead)
-        assert (answer[0].decode(), answer[1].decode()) == expected
-        self.settled(lanes, count, answer[2])
-
-    def settled(self, lanes: tuple[str, ...], count: int, raw: list[list[Any]]) -> None:
-        """What follows a settlement: repairs, and the next admitted."""
-        self.oracle.repair_now_and_then()
-        self.observe()
-        # One that came back may be the one that follows: two transitions in one call.
-        self.one_step = False
-        self.agree_on_following(lanes, count, FOLLOWING_LEASE_MS, raw)
+    @rule(pick=picks, release=releases, follow=following, times=deliveries)
+    def release(self, pick: int, release: Release, follow: Wanted, times: int) -> None:
+        self.exchange([self.settlement_of(*self.some_grant(pick), release)], follow, times)
 
     @precondition(has_granted)
-    @rule(
-        pick=picks,
-        kind=st.sampled_from(("retry", "requeue", "hand_back", "infrastructure")),
-        delay_ms=st.sampled_from((0, 0, 1, 900, 20_000)),
-        message=st.sampled_from(("", "payload, again")),
-        holder=holders,
-        follow=following,
-        times=deliveries,
-    )
-    def retry(
-        self,
-        pick: int,
-        kind: str,
-        delay_ms: int,
-        message: str,
-        holder: str,
-        follow: tuple[tuple[str, ...], int],
-        times: int,
-    ) -> None:
-        name, attempt = self.some_grant(pick)
-        holder, (lanes, count) = self.named(name, holder), follow
-        answer = self.engine.tell(
-            "retry",
-            name,
-            attempt,
-            holder,
-            kind,
-            delay_ms,
-            "why",
-            message,
-            b"",
-            count,
-            FOLLOWING_LEASE_MS,
-            *lanes,
-            deliveries=times,
-        )
-        expected = self.oracle.retry(name, attempt, kind, delay_ms, holder=holder, message=bool(message))
-        assert (answer[0].decode(), answer[1].decode()) == expected
-        self.settled(lanes, count, answer[2])
+    @rule(pick=picks, retry=retries, follow=following, times=deliveries)
+    def retry(self, pick: int, retry: Retry, follow: Wanted, times: int) -> None:
+        self.exchange([self.settlement_of(*self.some_grant(pick), retry)], follow, times)
 
     @precondition(has_granted)
     @rule(

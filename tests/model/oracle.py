@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bandmaster.scheduler.settlements import Retry, Settlement
 from bandmaster.scheduler.states import HOLDING, State
 from model.execution import Execution
 from model.lease_clock import NOTED_EACH_MS, REPAIRED_EACH_MS
@@ -48,6 +49,15 @@ class Oracle(WaitingOracle):
             if at_end:
                 execution.accepted_at = self.next_time(self.now)
             self.enter_pending(execution)
+
+    def settle(self, settlement: Settlement) -> tuple[str, str]:
+        """One slot is given back, whatever else the same call does."""
+        name, attempt, holder = settlement.execution_id, settlement.attempt, settlement.holder
+        if isinstance(settlement, Retry):
+            message, delay_ms = bool(settlement.message), settlement.delay_ms
+            return self.retry(name, settlement.attempt, settlement.kind, delay_ms, holder=holder, message=message)
+        only, dead = settlement.only or "", settlement.dead
+        return self.release(name, attempt, settlement.state, holder=holder, only=only, dead=dead)
 
     def release(
         self,

@@ -14,12 +14,12 @@ from model.base import (
     LANES,
     OWN_GATES,
     USERS,
-    ModelBase,
     deliveries,
     lanes,
     picks,
-    some_lanes,
 )
+from model.batch_rules import some_wanted
+from model.exchanging import Exchanging, Wanted
 from model.execution import Execution
 
 DUE_OFFSETS_MS: Final = (*[None] * 8, -5, 1, 700, 3_000, 40_000)
@@ -44,7 +44,7 @@ requests = st.tuples(
 )
 
 
-class QueueRules(ModelBase):
+class QueueRules(Exchanging):
     """What waits, and what starts."""
 
     @initialize(
@@ -130,58 +130,15 @@ class QueueRules(ModelBase):
                 assert int(expected[2]) <= reply[2] <= most if execution.has_event else reply[2] == -1
                 assert reply[3] == b"" if execution.state is State.SCHEDULED else float(reply[3]) == execution.score
 
-    @rule(
-        asked=some_lanes,
-        count=st.integers(0, 4),
-        lease_ms=st.sampled_from((0, 1_000, 30_000)),
-        max_active=st.sampled_from((None, None, None, 0, 1, 3)),
-        consumer=st.booleans(),
-        times=deliveries,
-    )
-    def admit(
-        self,
-        asked: tuple[str, ...],
-        count: int,
-        lease_ms: int,
-        max_active: int | None,
-        consumer: bool,
-        times: int,
-    ) -> None:
-        if len(asked) > 1 or count == 0:
-            max_active = None  # it is in place of one lane's bound
-        override = "" if max_active is None else max_active
-        _, more, wait_ms, untold, raw = self.engine.tell(
-            "admit", count, lease_ms, override, int(consumer), *asked, deliveries=times
-        )
-        if consumer:
-            self.oracle.note_consumers(asked)
-        self.oracle.repair()
-        self.observe()
-        grants = self.oracle.admit(asked, count, lease_ms, max_active)
-        assert self.read_grants(raw) == grants
-        open_lanes = tuple(lane for lane in asked if f"lane:{lane}" not in self.oracle.paused_since)
-        open_lanes = self.oracle.with_slots(open_lanes, max_active)
-        may_grant = self.oracle.has_slots()
-        if count == 0:
-            # What waits behind a gate is a candidate until it was found closed.
-            assert more or not self.oracle.admissible(asked, max_active), "a thread could be used"
-            assert not more or (may_grant and self.oracle.pending(open_lanes)), "nobody waits for a thread"
-        else:
-            assert more == 0
-        if len(grants) < count and may_grant:
-            walked_over = [e for e in self.oracle.pending(open_lanes) if self.oracle.is_open_to(e)]
-            assert not walked_over, "something stale or lost was passed over and left to wait"
-        timed = [e.due - self.oracle.now for e in self.oracle.in_state(State.SCHEDULED)]
-        timed += [e.lease - self.oracle.lease_now for e in self.oracle.in_state(State.RUNNING)]
-        assert wait_ms == (int(max(0, min(timed))) if timed else -1)
-        assert untold == int(consumer and any(self.oracle.untold(lane) for lane in asked))
-        self.max_active = max_active
+    @rule(wanted=some_wanted, times=deliveries)
+    def admit(self, wanted: Wanted, times: int) -> None:
+        self.exchange((), wanted, times)
 
     @rule(lane=lanes, count=st.integers(1, 4), tokens=st.integers(1, 2))
     def a_woken_consumer_asks(self, lane: str, count: int, tokens: int) -> None:
         for _ in range(tokens):
             self.engine.client.lpop(self.engine.scripts.keys.wake(lane))
-        self.admit((lane,), count, 30_000, None, True, 1)
+        self.admit(Wanted((lane,), count, asks=True), 1)
 
     @rule(pick=picks, band=st.integers(0, 4), times=deliveries)
     def reprioritise(self, pick: int, band: int, times: int) -> None:

@@ -257,11 +257,13 @@ class WaitingOracle(LeaseClock):
             place = execution.execution_id, execution.lane
             self.outlived = [e for e in self.outlived if (e.execution_id, e.lane) != place]
         if dead:
-            self.keep_dead(execution)
+            execution.dead_at = self.now
         if is_posted:
             execution.untold_from = self.lease_now
             if self.is_abandoned(execution.lane):
                 self._drop_excess(self.posted(execution.lane))
+        if dead:
+            self.drop_dead()
         if not execution.is_kept:
             execution.lose_payload()
 
@@ -278,6 +280,10 @@ class WaitingOracle(LeaseClock):
     def keep_dead(self, execution: Execution) -> None:
         """For somebody to look at."""
         execution.dead_at = self.now
+        self.drop_dead()
+
+    def drop_dead(self) -> None:
+        """Dead letters beyond their number."""
         self._drop_excess([e for e in self.executions.values() if e.dead_at is not None], of_dead=True)
 
     def _drop_excess(self, kept: list[Execution], *, of_dead: bool = False) -> None:

@@ -9,6 +9,7 @@ from defects.contrast import event
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.scripts import StaleCall
+from bandmaster.scheduler.settlements import Release
 from bandmaster.scheduler.states import State
 
 THREADS = 4
@@ -45,7 +46,7 @@ def test_a_prepared_call_keeps_its_token_as_long_as_it_may_be_run(redis_client: 
     queue = ExecutionQueueService(redis_client)
     queue.enqueue(event("x"))
     queue.try_schedule()
-    call = queue.transitions.prepare_release("x", 1, State.COMPLETED)
+    call = queue.transitions.prepare_exchange([Release("x", 1, State.COMPLETED)])
     first = call.run()
     for number in range(10):
         queue.enqueue(event(f"e{number}"))

@@ -6,6 +6,7 @@ from defects.contrast import event
 from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.errors import QueueFull
+from bandmaster.scheduler.settlements import Retry
 from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import Candidate
 
@@ -97,8 +98,8 @@ def test_a_retry_keeps_its_age_and_waits_anew(queue: TurnedQueue) -> None:
     for delay_ms in (0, 10_000):
         for grant in queue.transitions.admit(("mail",), 2, lease_ms=600_000).grants:
             queue.clock.turn(20_000)
-            call = queue.transitions.prepare_retry(grant.execution_id, grant.attempt, "retry", delay_ms=delay_ms)
-            call.run()
+            retry = Retry(grant.execution_id, grant.attempt, "retry", delay_ms=delay_ms)
+            queue.transitions.settle(retry)
         assert queue.maintenance.sweep() == 0
     queue.clock.turn(10_001)
     queue.maintenance.promote()

@@ -10,10 +10,11 @@ import pytest
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.grants import Code, Grant, Renewal, pod_holder, read_settled
+from bandmaster.scheduler.grants import Code, Grant, Renewal, pod_holder, read_exchange
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.settlements import Retry
 from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Transitions
+from bandmaster.scheduler.transitions import Next, Transitions
 
 LEASE_MS = 30_000
 
@@ -50,11 +51,9 @@ ACTS: dict[str, Callable[[Transitions, Grant], Any]] = {
     "release": lambda transitions, grant: (
         transitions.release("x", grant.attempt, State.FAILED, holder=grant.nonce, only=State.RUNNING).code
     ),
-    "retry": lambda transitions, grant: (
-        read_settled(transitions.prepare_retry("x", grant.attempt, "retry", holder=grant.nonce).run()).code
-    ),
+    "retry": lambda transitions, grant: transitions.settle(Retry("x", grant.attempt, "retry", holder=grant.nonce)).code,
     "hand_back": lambda transitions, grant: (
-        read_settled(transitions.prepare_retry("x", grant.attempt, "hand_back", holder=grant.nonce).run()).code
+        transitions.settle(Retry("x", grant.attempt, "hand_back", holder=grant.nonce)).code
     ),
     "hand_over": lambda transitions, grant: (
         transitions.hand_over("x", grant.attempt, "a-pod", "uid", holder=grant.nonce).code
@@ -83,13 +82,13 @@ def test_who_knows_the_attempt_alone_may_act_as_before(both: tuple[ExecutionQueu
 def test_a_repeated_admission_is_not_answered_with_another_calls_grant(redis_client: redis.Redis) -> None:
     queue = ExecutionQueueService(redis_client)
     queue.enqueue(event("x"))
-    lost = queue.transitions.prepare_admit((queue.lane,), 1, lease_ms=LEASE_MS)
+    lost = queue.transitions.prepare_exchange((), Next((queue.lane,), 1, LEASE_MS))
     lost.run()
     # The server keeps the answer, and forgets the grant: somebody else is given the same attempt.
     queue.retry("x", 1)
     redis_client.hset("exec_queue:meta:x", "attempt", "0")
     assert admitted(queue).attempt == 1
-    assert lost.run()[4] == []
+    assert read_exchange(lost.run()).admission.grants == []
 
 
 def test_the_end_of_another_pod_of_the_same_attempt_ends_nothing(

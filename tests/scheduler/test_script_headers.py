@@ -21,20 +21,36 @@ from bandmaster.scheduler.maintenance import Maintenance
 from bandmaster.scheduler.outbox import Outbox
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.scripts import Scripts
+from bandmaster.scheduler.settlements import Release, Retry
+from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import Transitions
 from bandmaster.scheduler.views import LIVE_CONSUMER_MS, Views
 
 MAX_LINES = 90
 KEYS_LINE = "-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)"
-GROUPS = {"declare", "park", "renew"}
+GROUPS = {"declare", "exchange", "park", "renew"}
 """Scripts that take a group of arguments many times, and step through them."""
-LANES_LAST = {"admit", "release", "retry", "status"}
+LANES_LAST = {"status"}
 """Scripts whose last arguments are lanes, any number of them."""
 KINDS = {"once", "once_if_memory", "transition", "led", "view"}
 DEFINED = re.compile(r"^(\w+)\('(\w+)', function\((.*)\)$", re.MULTILINE)
 """How a script is given to the library: its kind, its name and its arguments."""
 OF_LUA = {
-    *("redis", "cmsgpack", "tonumber", "tostring", "string", "math", "ipairs", "pairs", "next", "select", "table"),
+    *(
+        "redis",
+        "cmsgpack",
+        "tonumber",
+        "tostring",
+        "type",
+        "pcall",
+        "string",
+        "math",
+        "ipairs",
+        "pairs",
+        "next",
+        "select",
+        "table",
+    ),
     "unpack",
 }
 LUA_WORDS = {
@@ -117,6 +133,22 @@ def test_park_steps_through_groups_of_its_arguments_in_order() -> None:
     (parameters,) = re.findall(r"^local function park\((.*)\)$", text, re.MULTILINE)
     assert tuple(parameters.split(", ")) == arguments
     assert "for i = 1, #given, ARGUMENTS_EACH do" in text
+
+
+def test_exchange_steps_through_settlements_of_so_many_arguments_in_order() -> None:
+    text, arguments = body("exchange"), assemble().scripts["exchange"].arguments
+    (each,) = re.findall(r"^local ARGUMENTS_EACH = (\d+)$", text, re.MULTILINE)
+    (parameters,) = re.findall(r"^local function settle\((.*)\)$", text, re.MULTILINE)
+    settled = tuple(parameters.split(", "))
+    assert (
+        len(settled)
+        == int(each)
+        == len(Release("x", 1, State.FAILED).arguments)
+        == len(Retry("x", 1, "retry").arguments)
+    )
+    assert kind_of("exchange") == ("once", (*arguments[: -len(settled)], "..."))
+    assert arguments[-len(settled) :] == settled
+    assert "for i = 1, #settlements, ARGUMENTS_EACH do" in text
 
 
 def test_renew_steps_through_groups_of_its_arguments_in_order() -> None:

@@ -48,4 +48,4 @@ def test_the_scripts_lists_are_those_of_the_table() -> None:
         return {State(each) for each in re.findall(r"(\w+) = true", found)}
 
     assert listed("include/journal.lua", "LIVING") == WAITING | HOLDING
-    assert listed("release.lua", "HOLDING") == HOLDING
+    assert listed("exchange.lua", "HOLDING") == HOLDING

@@ -76,10 +76,22 @@ def test_threads_have_as_many_connections_as_they_use_at_once(redis_client: redi
         # The first call loads the library, on a connection of its own.
         queue.enqueue(event("first"))
         with ThreadPoolExecutor(THREADS) as threads:
+            for number in range(50 * THREADS):
+                threads.submit(queue.update_priority, "first", number % 5)
+        assert 2 <= len(connected(redis_client)) <= THREADS + 1
+        queue.close()
+
+
+def test_threads_that_send_share_their_calls(redis_client: redis.Redis, redis_url: str) -> None:
+    with redis.Redis.from_url(redis_url, client_name=NAME) as client:
+        queue = ExecutionQueueService(client)
+        queue.enqueue(event("first"))
+        of_one = connected(redis_client)
+        with ThreadPoolExecutor(THREADS) as threads:
             for number in range(10 * THREADS):
                 threads.submit(queue.enqueue, event(f"e{number}"))
+        assert connected(redis_client) == of_one
         assert queue.get_queue_status()["queue_depth"] == 1 + 10 * THREADS
-        assert 2 <= len(connected(redis_client)) <= THREADS + 1
         queue.close()
 
 

@@ -14,6 +14,7 @@ from bandmaster.scheduler.errors import DuplicateExecution
 from bandmaster.scheduler.grants import Grant, Settled, read_settled
 from bandmaster.scheduler.keys import Keys
 from bandmaster.scheduler.scripts import Scripts
+from bandmaster.scheduler.settlements import Retry
 from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import Candidate, Next, Transitions
 
@@ -107,7 +108,8 @@ class Thread:
         what = draw.random()
         if what < 0.15 and attempt < MAX_ATTEMPTS:
             delay_ms = draw.choice((0, 0, 20))
-            call = self._transitions.prepare_retry(name, attempt, "retry", delay_ms=delay_ms, following=following)
+            retry = Retry(name, attempt, "retry", delay_ms=delay_ms)
+            call = self._transitions.prepare_exchange([retry], following)
             settled = read_settled(call.run())
             assert read_settled(call.run()).code == settled.code
             return settled.grants

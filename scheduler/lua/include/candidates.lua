@@ -1,7 +1,7 @@
 -- The best candidate of a lane: the first that is ready, or the first behind the best gate that has room. What was read of
 -- the ready set is kept while only its first is taken away.
 local ready_heads -- lane → ids and scores in turn, which is the next, and whether that is all
-at_begin(function() ready_heads = emptied(ready_heads) end)
+at_begin_and_failure(function() ready_heads = emptied(ready_heads) end)
 
 local function add_ready(lane, score, id)
     ready_heads[lane] = nil

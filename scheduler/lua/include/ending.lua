@@ -17,12 +17,13 @@ local function finish(id, m, verb, state, reason, dead, unseen)
         call('HSET', D.meta(id), 'state', state, 'reason', reason, 'ended_at', now)
     end
     call('SREM', D.members(m.lane), id)
-    count_action(m.action, 'total_completed', 1)
+    count_action(m.action, 'total_completed')
     if dead then
         unpost(id, m.lane)
         keep_dead(id)
     end
     local is_posted = unseen and post(id, m.lane)
+    if dead then drop_excess(K.dead) end
     if not dead and not is_posted then leave_record(id, m, state) end
     m.state, freed[m.lane] = state, true
     journal(verb, id, m, 'state', state, 'reason', reason, 'dead', dead and 1 or 0, asked())

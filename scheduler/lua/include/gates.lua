@@ -8,8 +8,9 @@ local open_heads -- lane → its best open gate and that one's score, once read
 
 at_begin(function()
     touched, offered, freed = emptied(touched), emptied(offered), emptied(freed)
-    due_soon, open_heads = emptied(due_soon), emptied(open_heads)
+    due_soon = emptied(due_soon)
 end)
+at_begin_and_failure(function() open_heads = emptied(open_heads) end)
 
 -- None of them changes while an execution lives.
 local function gates_of(m)
@@ -61,11 +62,14 @@ local function reindex(gate, room)
     end
 end
 
--- `left` is what closed_gate found; `behind` the gate behind which this one was the best waiter, if it was. Only what
--- closes a gate or takes its best waiter changes the index.
-local function hold(id, gates, left, behind)
+local function hold(id, gates)
+    for _, gate in ipairs(gates) do call('SADD', D.held(gate), id) end
+end
+
+-- `left` is what closed_gate found; `behind` the gate behind which the one that holds them was the best waiter, if it was.
+-- Only what closes a gate or takes its best waiter changes the index.
+local function index_held(gates, left, behind)
     for _, gate in ipairs(gates) do
-        call('SADD', D.held(gate), id)
         local room = not left[gate] or left[gate] > 1
         if not room or gate == behind then reindex(gate, room) end
     end

@@ -55,9 +55,9 @@ local function drop_excess(kept, lane)
     return #oldest / 2
 end
 
+-- What goes for it is dropped by the caller, once it stands wherever else it is kept: it may be the oldest itself.
 local function keep_dead(id)
     local ttl = keep_whole(id)
     call('ZREMRANGEBYSCORE', K.dead, '-inf', now - ttl * 1000)
     call('ZADD', K.dead, now, id)
-    drop_excess(K.dead)
 end

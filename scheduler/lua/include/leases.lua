@@ -6,8 +6,7 @@ end
 
 -- Returns its execution, its lane and its gates.
 local function held_under(lease)
-    local names = {}
-    for name in string.gmatch(lease, '[^\n]+') do names[#names + 1] = name end
+    local names = lines_of(lease)
     return table.remove(names, 1), table.remove(names, 1), names
 end
 

@@ -47,13 +47,18 @@ local function post(id, lane)
 end
 
 -- Whether something may be collected from one of these lanes now.
-local function has_untold(lanes)
-    for _, lane in ipairs(lanes) do
-        if overrides[mark_of(lane)] then
-            local first = call('ZRANGE', D.outbox(lane), 0, 0, 'WITHSCORES')
-            if not first[1] then unmark_if_empty(lane) end
-            if first[1] and tonumber(first[2]) <= lease_now then return true end
-        end
+local has_untold
+do
+    local function is_untold(lane)
+        local first = call('ZRANGE', D.outbox(lane), 0, 0, 'WITHSCORES')
+        if not first[1] then unmark_if_empty(lane) end
+        return first[1] and tonumber(first[2]) <= lease_now
     end
-    return false
+
+    function has_untold(lanes)
+        for _, lane in ipairs(lanes) do
+            if overrides[mark_of(lane)] and apart(is_untold, lane) then return true end
+        end
+        return false
+    end
 end

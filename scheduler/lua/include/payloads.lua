@@ -1,11 +1,26 @@
 -- What a grant brings to the client: the execution's event, or its message.
-local has_payload, with_payloads
+local GRANT_FIELDS = 4 -- of each of the grants that a call makes, one after the other in a list
+local has_payload, has_read_too_much, with_payloads, is_spent
 do
+    local MOST_BYTES = 4 * 1024 * 1024 -- of payloads in one reply: more would keep the server from others for too long
     local payloads -- id → its event and message, once read
-    at_begin(function() payloads = emptied(payloads) end)
+    local bytes
+    at_begin(function() payloads, bytes = emptied(payloads), 0 end)
+
+    -- Whether this call has looked at, or grants, as much as one may.
+    function is_spent()
+        return moves >= MAX_MOVES or bytes >= MOST_BYTES
+    end
+
+    function has_read_too_much()
+        return bytes > MOST_BYTES
+    end
 
     local function payload_of(id)
-        payloads[id] = payloads[id] or call('MGET', D.event(id), D.message(id))
+        if not payloads[id] then
+            local payload = call('MGET', D.event(id), D.message(id))
+            payloads[id], bytes = payload, bytes + #(payload[1] or '') + #(payload[2] or '')
+        end
         return payloads[id]
     end
 
@@ -19,18 +34,20 @@ do
         return m[1] == 'RUNNING' and m[2] == nonce
     end
 
-    -- A reply whose last part is grants, with these as the client takes them: id, attempt, nonce, lane, lease in ms, event or
-    -- '', message or ''. A repeated grant that was lost meanwhile is left out.
+    -- A reply whose fifth part is grants (id, attempt, lane, lease in ms), with these as the client takes them: id, attempt,
+    -- nonce, lane, lease in ms, event or '', message or ''. A repeated grant that was lost meanwhile is left out.
     function with_payloads(reply)
-        local full = {}
-        for _, given in ipairs(reply[#reply]) do
-            local id, attempt, lane, lease = unpack(given)
+        local given, full, n = reply[5], {}, 0
+        for i = 1, #given, GRANT_FIELDS do
+            local id = given[i]
             if payloads[id] or is_granted(id) then
                 local payload = payload_of(id)
-                full[#full + 1] = {id, attempt, nonce, lane, lease, payload[1] or '', payload[2] or ''}
+                full[n + 1], full[n + 2], full[n + 3], full[n + 4] = id, given[i + 1], nonce, given[i + 2]
+                full[n + 5], full[n + 6], full[n + 7] = given[i + 3], payload[1] or '', payload[2] or ''
+                n = n + 7
             end
         end
-        reply[#reply] = full
+        reply[5] = full
         return reply
     end
 end

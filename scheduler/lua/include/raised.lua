@@ -49,15 +49,18 @@ do
         return score
     end
 
+    local function carry_on_in(lane, left)
+        while raised[lane] and left > 0 do
+            local gate, score, kind = first_unseen(lane)
+            if gate then look_at(lane, gate, score, kind) end
+            left = left - 1
+        end
+        return left
+    end
+
     function carry_on()
         local left = LOOKED_A_CALL
-        for lane in pairs(raised) do
-            while raised[lane] and left > 0 do
-                local gate, score, kind = first_unseen(lane)
-                if gate then look_at(lane, gate, score, kind) end
-                left = left - 1
-            end
-        end
+        for lane in pairs(raised) do left = apart(carry_on_in, lane, left) or left end
     end
 end
 

@@ -1,7 +1,7 @@
 -- The slots that a lane has left under its own bound, if it has one, and that all lanes have together, if that is limited.
 local slots_taken -- lane → how many, counted once a call, and kept by what takes a slot or gives one back
 local leases_held -- likewise, of all lanes together, by the leases
-at_begin(function() slots_taken, leases_held = emptied(slots_taken), nil end)
+at_begin_and_failure(function() slots_taken, leases_held = emptied(slots_taken), nil end)
 
 local function room_over_all()
     if is_paused('*') then return 0 end

@@ -6,19 +6,19 @@ local function enter_again(id, m)
     if m and m.state == 'PENDING' then enter_deadline(id, m, wait_left(m)) end
 end
 
+local function sweep_one(id)
+    local m = load(id)
+    local why = m and m.state == 'PENDING' and staleness(m)
+    if why then expire(id, m, why) else enter_again(id, m) end
+    return why and 1 or 0
+end
+
 -- Returns how many expired, and whether there may be more.
 local function sweep_due(bound)
     local due, expired = call('ZRANGEBYSCORE', K.deadlines, '-inf', '(' .. now, 'LIMIT', 0, bound), 0
     for _, id in ipairs(due) do
         if moves >= MAX_MOVES then return expired, true end
-        local m = load(id)
-        local why = m and m.state == 'PENDING' and staleness(m)
-        if why then
-            expire(id, m, why)
-            expired = expired + 1
-        else
-            enter_again(id, m)
-        end
+        expired = expired + (apart(sweep_one, id) or 0)
     end
     return expired, #due == bound
 end
@@ -43,7 +43,7 @@ local function reindex_deadlines(bound)
     local left = bound
     for field in pairs(overrides) do
         local lane = field == 'deadlines_from' and OWN_LANE or string.match(field, '^lane:(.*):deadlines_from$')
-        if lane and left > 0 then left = reindex_lane(lane, left) end
+        if lane and left > 0 then left = apart(reindex_lane, lane, left) or left end
     end
     return left < 1 or moves >= MAX_MOVES
 end

@@ -14,6 +14,7 @@ end
 
 local function settled(reply)
     mark_settings()
+    keep_counts()
     keep_clock()
     keep_lease_clock()
     carry_on()

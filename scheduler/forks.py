@@ -1,0 +1,28 @@
+"""What a forked child begins anew: locks that another of the parent's threads held in that moment, and its calls.
+
+In the flow: whoever shares a lock between threads says here how to make a new one. It is done in the child before
+anything else runs there, so no thread of it meets the old one; the parent is not touched.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakMethod
+
+_begin_anew: Final[set["WeakMethod[Callable[[], None]]"]] = set()
+
+
+def anew_in_child(method: Callable[[], None]) -> None:
+    """Have a bound method called in each forked child, as long as its object lives."""
+    forget: Callable[[Any], None] = _begin_anew.discard
+    _begin_anew.add(WeakMethod(method, forget))
+
+
+def _in_child() -> None:
+    for each in list(_begin_anew):
+        method = each()
+        if method is not None:
+            method()
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,86 @@
+-- exchange: give any number of slots back, each with an outcome or to wait again, and admit the next: up to `count` of some
+-- lanes, best first over all of them, under all limits at once. Without settlements it only admits.
+-- Atomic: no grant is made at or above a limit, a stale attempt changes nothing (D8), a terminal state never changes. What is
+-- granted is leased, so a crash or a lost reply leaks no slot (D5). A settlement or a lane that fails on damaged data says so,
+-- and the others take effect. Each call also promotes what is due and reaps a few, so that workers alone keep all going.
+-- A cancelled execution ends as its cancellation says, unless its body had completed; it waits no second time.
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
+-- ARGV: caller, number, count, lease_ms, max_active, asks, lanes, (id, kind, attempt, holder, state, only, dead, delay_ms, reason, message, result), …
+--   caller number   the request token, which is the nonce of what is granted
+--   count           0: grant nothing; asked without settlements, it is said whether a thread could be used
+--   lease_ms        0: start deadline, the execution's timeout and grace, for grants that nobody renews
+--   max_active      of one lane, count > 0: in place of its max_concurrent_executions; '' reads that
+--   asks            1: live consumers of these lanes ask, which keeps the lanes known as live
+--   lanes           separated by newlines
+--   kind            release: it ends in `state`; or it waits again: retry | requeue (its body asked for it; without a delay at
+--                   the end of its band, the others at their place) | hand_back (it had not begun) | infrastructure
+--                   (bounded by max_infrastructure_retries, then FAILED and dead-lettered)
+--   attempt holder  '' for the current grant; its nonce, or `pod:` and the pod's UID, '' for who knows the attempt alone
+--   only            act only in this state ('RUNNING' when a body is settled), '' for any that holds a slot
+--   dead            1: keep it as a dead letter
+--   reason message result   one word why; what replaces the stored message; the outcome as JSON, kept if it ends; '' for none
+-- Returns: {more, wait_ms, untold, {code, state, …}, {grant, …}, {name, error, …}}, the last only if something failed:
+--   a lane, or what is done beside with an execution, by its id (it is promoted, reaped or swept). A grant is
+--   id, attempt, nonce, lane, lease_ms, event, message, one after the other: each table costs as much as a command
+--   more 1: call again: a bound of this call was reached; what is next comes after another lane's, whose consumers go first;
+--   or, asked with count 0, something may be eligible
+--   wait_ms: until the next due time or lease end, -1 for none, and with settlements where nobody asks
+--   untold 1: something may be collected from an outbox of these lanes; only who asks is told so
+--   code OK | STALE | UNKNOWN | ENDED | NOT_HELD, and the state that it is in now; or ERROR, and the error
+local ARGUMENTS_EACH = 11
+local HOLDING = {RUNNING = true, POD = true, CANCELLING = true}
+
+local function finish_held(id, m, state, reason, result, dead, unseen)
+    leave_slot(id, m)
+    keep_result(id, result)
+    finish(id, m, 'release', state, reason, dead, unseen)
+end
+
+local function release(id, m, state, dead, reason, result)
+    if m.cancel and not (m.state == 'RUNNING' and state == 'COMPLETED') then
+        return finish_held(id, m, m.cancel, field(id, 'cancel_reason'), result, false)
+    end
+    finish_held(id, m, state, reason, result, dead == '1')
+end
+
+local function give_back(id, m, kind, delay_ms, reason, message, result)
+    if m.cancel then return finish_held(id, m, m.cancel, field(id, 'cancel_reason'), result, false, true) end
+    if kind == 'infrastructure' and call('HINCRBY', D.meta(id), 'infrastructure', 1) > setting('max_infrastructure_retries') then
+        return finish_held(id, m, 'FAILED', reason, result, true)
+    end
+    if message ~= '' then call('SET', D.message(id), message) end
+    wait_again(id, m, kind == 'hand_back' and kind or 'retry', tonumber(delay_ms), reason, kind == 'requeue')
+end
+
+local function settle(id, kind, attempt, holder, state, only, dead, delay_ms, reason, message, result)
+    local m = load_holder(id) or load_tombstone(id)
+    if not m then return 'UNKNOWN', '' end
+    if m.ended_at then return 'ENDED', m.state end
+    if not HOLDING[m.state] or (only ~= '' and m.state ~= only) then return 'NOT_HELD', m.state end
+    if not is_holder(id, m, attempt, holder) then return 'STALE', m.state end
+    if kind == 'release' then
+        release(id, m, state, dead, reason, result)
+    else
+        give_back(id, m, kind, delay_ms, reason, message, result)
+    end
+    return 'OK', m.state
+end
+
+once('exchange', function(count, lease_ms, max_active, asks, lanes, ...)
+    local settlements, outcomes, wait_ms = {...}, {}, nil
+    lanes = lines_of(lanes)
+    keep_apart()
+    for i = 1, #settlements, ARGUMENTS_EACH do
+        local code, now_in = apart(settle, unpack(settlements, i, i + ARGUMENTS_EACH - 1))
+        outcomes[#outcomes + 1] = code or 'ERROR'
+        outcomes[#outcomes + 1] = code and now_in or take_failure()
+    end
+    if asks == '1' then note_asked(lanes) end
+    local is_told_when = asks == '1' or #settlements == 0
+    if is_told_when then wait_ms = repair() else repair_now_and_then() end
+    local admit_some = #settlements > 0 and admit_next or admit
+    local grants, more = admit_some(lanes, tonumber(count), tonumber(lease_ms), tonumber(max_active))
+    for i = 1, is_told_when and #grants or 0, GRANT_FIELDS do wait_ms = math.min(wait_ms or math.huge, grants[i + 3]) end
+    local untold = asks == '1' and has_untold(lanes) and 1 or 0
+    return {more, wait_ms or -1, untold, outcomes, grants, failures()}
+end, with_payloads)

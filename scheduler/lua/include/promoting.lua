@@ -1,0 +1,35 @@
+-- What is due becomes PENDING, scored by its due time.
+local PUT_OFF_MS = 1000 -- until what failed on damaged data, where a call goes on, is tried again: the others are not held back
+
+local function first_at(timed)
+    local head = call('ZRANGE', timed, 0, 0, 'WITHSCORES')
+    return tonumber(head[2])
+end
+
+local promote_due
+do
+    local function promote_one(id, due)
+        local m = load(id)
+        call('ZREM', K.scheduled, id)
+        if m and m.state == 'SCHEDULED' then
+            m.score = exact(m.band * BAND_WIDTH_MS + next_time(tonumber(due)))
+            enter_pending(id, m)
+            journal('promote', id, m, 'state', 'PENDING', 'score', m.score)
+        elseif not m then
+            delete_payload(id)
+        end
+        return true
+    end
+
+    -- Returns how many, and when the next is due, if one is.
+    function promote_due(bound)
+        local at = first_at(K.scheduled)
+        if not at or at >= now + 1 then return 0, at end
+        local due = call('ZRANGEBYSCORE', K.scheduled, '-inf', '(' .. exact(now + 1), 'WITHSCORES', 'LIMIT', 0, bound)
+        for i = 1, #due, 2 do
+            local id = due[i]
+            if not apart(promote_one, id, due[i + 1]) then call('ZADD', K.scheduled, now + PUT_OFF_MS, id) end
+        end
+        return #due / 2, first_at(K.scheduled)
+    end
+end
