@@ -12,6 +12,7 @@ from dramatiq import Broker
 
 from ..configs.logger import Logger
 from ..scheduler.errors import QueueUnavailable
+from ..scheduler.forks import anew_in_child
 from ..scheduler.grants import Admission, Grant, read_exchange
 from ..scheduler.scripts import Call
 from ..scheduler.transitions import Next, Transitions
@@ -37,6 +38,10 @@ class Admissions:
         self._bands = bands
         self._held = held
         self._lease_ttl_ms = lease_ttl_ms
+        self._begin_anew()
+        anew_in_child(self._begin_anew)
+
+    def _begin_anew(self) -> None:
         self._unanswered: list[_Asked] = []
         self._lock = threading.Lock()
 

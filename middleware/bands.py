@@ -30,6 +30,7 @@ from ..scheduler.views import Views
 from .actor import let_await
 from .burying import Burial
 from .current import current_entry, current_origin, is_settling
+from .declaration import Declaration
 from .declared_limits import by_lane, check_agreement, refuse_limits
 from .delivery import HINT, as_sent, is_bare
 from .errors import LostGrant, MiddlewareMissing
@@ -76,7 +77,7 @@ class PriorityBands(Middleware):
         self._max_message_bytes = max_message_bytes
         self._use(scripts)
         self.gated: dict[str, GatedActor] = {}
-        self._has_declared = False
+        self._declaration = Declaration()
         self._lanes: frozenset[str] = frozenset()
         self._left_over: frozenset[str] = frozenset()
         self._bulk = threading.local()
@@ -119,7 +120,8 @@ class PriorityBands(Middleware):
             self._follow(broker)
             gated = read_actor(actor)
             check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self.gated.items()})
-            self.gated[actor.actor_name], self._has_declared = gated, False
+            self.gated[actor.actor_name] = gated
+            self._declaration.forget()
         else:
             refuse_limits(actor, [each for each in broker.middleware if each is not self])
             self.gated.pop(actor.actor_name, None)  # declared anew under this name
@@ -143,19 +145,17 @@ class PriorityBands(Middleware):
         """
         if not any(getattr(each, "is_concurrency_gate", False) for each in broker.middleware):
             raise MiddlewareMissing("PriorityBands", "ConcurrencyGate")
-        self._has_declared = False
+        self._declaration.forget()
 
     def declare_limits(self, broker: Broker) -> None:
-        """Tell the server the limits that the actors here declare, if it was not told since the worker's boot.
+        """Tell the server the limits that the actors here declare, if it does not know them since the worker's boot.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        if self._has_declared:
-            return
-        actors = [(gated.lane, gated.limits) for gated in self.gated.values()]
-        self._controls.declare_limits(by_lane(broker.get_declared_queues(), actors))
-        self._has_declared = True
+        if not self._declaration.holds(self._controls):
+            actors = [(gated.lane, gated.limits) for gated in self.gated.values()]
+            self._declaration.make(self._controls, by_lane(broker.get_declared_queues(), actors))
 
     def before_enqueue(self, broker: Broker, message: "Message[Any]", delay: int | None) -> None:
         """Park the message, or note it as the retry of what this thread runs.
@@ -169,11 +169,11 @@ class PriorityBands(Middleware):
             self._before_enqueue(broker, message, delay)
 
     def _before_enqueue(self, broker: Broker, message: "Message[Any]", delay: float | None) -> None:
+        if HINT in message.options:
+            return  # it carries no truth of its own, nor sends on what came of a grant
         entry = current_entry()
         if entry is not None and entry.lost and is_settling():
             raise LostGrant(execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
-        if HINT in message.options:
-            return  # it carries no truth of its own
         gated = self.gated.get(message.actor_name)
         held = _held_again(message)
         if gated is None and held is None:

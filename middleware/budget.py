@@ -7,6 +7,7 @@ goes to the waiting party that holds the fewest, so that no saturated one starve
 the process dies, so do its threads.
 """
 
+import itertools
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,8 +23,18 @@ LISTS: Final = "lists"
 class _Waiter:
     party: str
     in_hand: bool
-    turn: threading.Event = field(default_factory=threading.Event)
     given: bool = False
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """No Event: an exception that is thrown into who sets one may leave its lock taken."""
+
+    def __post_init__(self) -> None:
+        self._turn.acquire()
+
+    def wait(self, timeout_seconds: float) -> None:
+        self._turn.acquire(timeout=timeout_seconds)
+
+    def wake(self) -> None:
+        self._turn.release()
 
 
 class Budget:
@@ -33,6 +44,8 @@ class Budget:
         self._total = 0
         self._held: Counter[str] = Counter()
         self._in_hand: Counter[str] = Counter()
+        self._given_at: Counter[str] = Counter()
+        self._numbers = itertools.count(1)
         self._begin_anew()
         anew_in_child(self._begin_anew)
 
@@ -83,7 +96,7 @@ class Budget:
             waiter = _Waiter(party, in_hand)
             self._waiters.append(waiter)
         try:
-            waiter.turn.wait(timeout_seconds)
+            waiter.wait(timeout_seconds)
         except BaseException:
             # The thread dies: a permit that is given to who waits no more would be lost for good.
             self._withdraw(waiter)
@@ -123,13 +136,18 @@ class Budget:
             for _ in range(min(count, self._held[party])):
                 self._held[party] -= 1
                 if self._waiters and self.free > 0:
-                    waiter = min(self._waiters, key=lambda each: self._held[each.party])
+                    waiter = min(self._waiters, key=self._rank)
                     self._waiters.remove(waiter)
                     self._take(waiter.party, 1, waiter.in_hand)
+                    self._given_at[waiter.party] = next(self._numbers)
                     waiter.given = True
-                    waiter.turn.set()
+                    waiter.wake()
             if self.free > 0:
                 self._left_over.notify()
+
+    def _rank(self, waiter: _Waiter) -> tuple[int, int]:
+        # Of those that hold as many, the one that was not given one for the longest: a party may wait with many.
+        return self._held[waiter.party], self._given_at[waiter.party]
 
     def passed_on(self, party: str, most: int) -> int:
         """How many of `most` permits that this party frees would go to others, which wait and hold fewer."""

@@ -35,13 +35,18 @@ class _Call(Batch["Settling | Asking"]):
     permits = 0
     """Taken for it, or of threads that it freed, and not behind a grant yet."""
     sent = 0.0
+    worker_number = 0
+    """Whose threads the permits are."""
     is_dealt = False
-    opened = 0
-    """So many grants were started, handed back or refused."""
     starting: Entry | None = None
     """That of the next one, if an exception struck while it was started."""
     started = 0
     """So many were given to a thread."""
+
+    def __init__(self, asks: "list[Settling | Asking]") -> None:
+        super().__init__(asks)
+        self.opened: set[str] = set()
+        """The executions that were started, handed back or refused."""
 
 
 class Exchange:
@@ -79,6 +84,7 @@ class Exchange:
         self._lanes = lanes
         self._start = start
         self._lease_ttl_ms = lease_ttl_ms
+        self._worker_number = 0
         self._begin_anew()
         anew_in_child(self._begin_anew)
         self._joining = Joining(self._work, fitting, _Call, transitions.scripts.deadline_seconds)
@@ -130,6 +136,11 @@ class Exchange:
             # Tried again before the next call, or the leases run out.
             log.warning("hand_back_failed", count=len(entries), error=str(error))
 
+    def begin_worker(self) -> None:
+        """Another worker of this process begins, with threads of its own."""
+        with self._dealing:
+            self._worker_number += 1
+
     def let_go(self, entry: Entry) -> None:
         """No thread stands behind a grant any more, and its lease may run out."""
         with self._dealing:
@@ -170,7 +181,7 @@ class Exchange:
                 freed = sum(entry.has_permit and self._held.has(entry) for entry in entries)
                 # Another party that waits for a thread gets one of these: lanes and plain queues share them.
                 count += batch.permits + freed - self._budget.passed_on(LANES, freed)
-            batch.sent = time.monotonic()
+            batch.sent, batch.worker_number = time.monotonic(), self._worker_number
             following = Next(batch.lanes, count, self._lease_ttl_ms)
             settlements = [ask.settlement for ask in settled]
             call = self._transitions.prepare_exchange(settlements, following, asks=asking is not None)
@@ -181,6 +192,8 @@ class Exchange:
 
     def _deal(self, batch: _Call, answer: Answer) -> None:
         """Do with an answer what is to be done. The lock is held; after an interruption it is gone on with."""
+        if batch.worker_number != self._worker_number:
+            batch.permits = 0  # of threads that are gone: what was granted for them is handed back
         settled = [ask for ask in batch.asks if isinstance(ask, Settling)]
         for ask, ask.outcome in zip(settled, answer.outcomes, strict=True):
             entry = ask.entry
@@ -188,8 +201,10 @@ class Exchange:
             if ask.outcome.code is not Code.ERROR and entry is not None and self._held.drop(entry):
                 batch.permits += entry.has_permit
         grants = answer.admission.grants
-        while batch.opened < len(grants):
-            self._begin(batch, grants[batch.opened])
+        for grant in grants:
+            # By their ids: of one that was lost meanwhile, as by an operator, a repeated answer tells no more.
+            if grant.execution_id not in batch.opened:
+                self._begin(batch, grant)
         permits, batch.permits = batch.permits, 0
         self._budget.give(LANES, permits)
         for ask in batch.asks:
@@ -204,6 +219,9 @@ class Exchange:
         """Start the next of what was granted, or have it handed back."""
         # One that was interrupted may have been passed to a thread: begun it stands, else it counts no more.
         before = batch.starting
+        if before is not None and before.grant.execution_id != grant.execution_id:
+            self._held.drop_unbegun(before)  # the repeated answer has it no more
+            before = None
         has_started = before is not None and not self._held.drop_unbegun(before) and before.begun
         if not has_started:
             try:
@@ -211,7 +229,7 @@ class Exchange:
                 retries = int(message.options.get("retries", 0))
             except Exception as error:  # noqa: BLE001  # whatever is wrong with one, the others are started
                 self._joining.post(Settling(refusal_of(grant, error)))
-                batch.opened += 1
+                batch.opened.add(grant.execution_id)
                 return
             entry = entry_of(grant, batch.sent, retries=retries, has_permit=batch.permits > 0)
             batch.starting = entry
@@ -221,7 +239,7 @@ class Exchange:
                 self._joining.post(Settling(_hand_back(grant)))
         # Nothing strikes between these.
         batch.starting = None
-        batch.opened += 1
+        batch.opened |= {grant.execution_id}
         batch.permits -= has_started
         batch.started += has_started
 

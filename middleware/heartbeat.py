@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from ..configs.logger import Logger
 from ..scheduler.grants import Renewal
 from ..scheduler.transitions import Transitions
 from .held import Entry, Held
 from .round_thread import RoundThread, done
 
+log = Logger(__name__)
 NAME: Final = "bandmaster-heartbeat"
 ROUND_SECONDS: Final = 1.0
 
@@ -58,6 +60,9 @@ class Heartbeat:
             self._note(entry, renewal, sent)
 
     def _note(self, entry: Entry, renewal: Renewal, sent: float) -> None:
+        if renewal is Renewal.ERROR:
+            log.warning("lease_not_renewed", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
+            return
         if renewal is Renewal.STALE:
             # Settled in this very moment, or lost: only the second is still in the table.
             entry.stale = entry.lost = True

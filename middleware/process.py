@@ -35,6 +35,7 @@ from .round_thread import RoundThread, done
 from .telling import Telling
 from .upkeep import Upkeep
 from .wake_list import WakeLists
+from .work_queue import give_work_queue
 
 DEFAULT_LEASE_TTL_MS: Final = 30_000
 BOOTING_WAIT_SECONDS: Final = 0.02
@@ -86,8 +87,12 @@ class LaneProcess(Middleware):
 
     def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """The threads of this worker are the budget."""
+        # What an answer brought that came when an earlier worker was gone.
+        self.holding.hand_back_unbegun()
         self._worker, self._stopping = worker, False
+        give_work_queue(worker)
         self._backlogs.clear()
+        self._exchange.begin_worker()
         self.holding.forget_permits()
         self.budget.open(worker.worker_threads)
 
@@ -112,7 +117,7 @@ class LaneProcess(Middleware):
         self.holding.hand_back_unbegun()
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """Everything has been settled or handed back; what has not runs out of its lease."""
+        """Everything has been settled or handed back; what has not is when another worker begins, or its lease ends."""
         self.close()
 
     def close(self) -> None:

@@ -103,12 +103,15 @@ class Controls(Reader):
             check_limit("limit", limit)
         return int(self._scripts.call(self._limit, gate, "" if limit is None else limit, self._asker(by)))
 
-    def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> None:
+    def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> int:
         """Replace what some lanes declared: limits of gates and kinds for which no operator set one.
 
         Args:
             declared: Lane → gate or kind → limit; a lane without any takes back what it declared before. Where
                 several lanes declare a limit for the same, the lowest holds.
+
+        Returns:
+            The number of this declaration: while `last_declaration` is no lower, it was not lost.
 
         Raises:
             InvalidRequest: If a lane, a gate or a limit is not allowed; nothing was changed.
@@ -119,7 +122,12 @@ class Controls(Reader):
             for name, limit in limits.items():
                 check_limit("limit", limit)
                 given += [lane, check_limited(name), limit]
-        self._scripts.call(self._declare, " ".join(declared), *given)
+        return self._scripts.call(self._declare, " ".join(declared), *given)
+
+    @repeated
+    def last_declaration(self) -> int:
+        """The number of the last declaration of limits that Redis knows of; 0 for none."""
+        return int(self._scripts.client.hget(self._scripts.keys.named("rounds"), "declared") or 0)
 
     def limits(self) -> dict[str, int]:
         """Every limit of a gate or kind that an operator set."""

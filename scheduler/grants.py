@@ -39,6 +39,8 @@ class Renewal(StrEnum):
     """Renewed, but the execution was asked to end."""
     STALE = "STALE"
     """The grant was lost."""
+    ERROR = "ERROR"
+    """What Redis has of it is damaged: not renewed."""
 
 
 @dataclass(frozen=True, slots=True)

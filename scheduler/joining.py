@@ -29,7 +29,8 @@ class Ask:
     """What one thread wants, from its first asking until it is answered."""
 
     is_owed = True
-    """To be done whoever waits for it; else it is dropped when who asked for it has been told that it failed."""
+    """To be done whoever waits for it; else it is dropped when who asked for it was told that it failed, or waits no
+    longer."""
 
     def __init__(self) -> None:
         self.is_done = False
@@ -105,7 +106,8 @@ class Joining(Generic[A, B]):
         anew_in_child(self._begin_anew)  # the parent's calls are the parent's, and so are its locks
 
     def _begin_anew(self) -> None:
-        self._lock = threading.Lock()
+        # Taken once more by a signal's handler that sends, in the middle of a send of the same thread.
+        self._lock = threading.RLock()
         self._waiting: list[A] = []
         self._batch: B | None = None
         self._lead: _Lead | None = None
@@ -139,7 +141,7 @@ class Joining(Generic[A, B]):
                     ask.is_queued = True
 
     def tend(self) -> None:
-        """Do what nobody waits for, if nobody leads.
+        """Do what is left to do, if nobody leads.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -202,7 +204,7 @@ class Joining(Generic[A, B]):
         try:
             self._work(batch)
         except QueueUnavailable as error:
-            self._fail(error)
+            self._fail(batch, error)
             raise
         with self._lock:
             # If not, somebody else has done it while this thread was stopped, and some may be asked for once more.
@@ -214,9 +216,11 @@ class Joining(Generic[A, B]):
         for ask in batch.asks:
             ask.wake()
 
-    def _fail(self, error: QueueUnavailable) -> None:
+    def _fail(self, batch: B, error: QueueUnavailable) -> None:
         # All of them, or each would wait for a deadline of its own.
         with self._lock:
+            if self._batch is not batch:
+                return  # somebody else has done it while this thread was stopped
             waiting = self._waiting
             for ask in waiting:
                 ask.failure = error

@@ -2,13 +2,15 @@
 
 In the flow: `Transitions.park` comes here, so every `send()` does; who sends alone makes his call at once. Each is
 accepted or refused for itself. Who was told that Redis did not answer, or was interrupted, is done with it: nothing is
-sent later behind his back.
+put into a later call behind his back.
 """
 
+import threading
 from collections.abc import Callable
 from typing import Final
 
 from .errors import QueueRejected
+from .forks import anew_in_child
 from .grants import Parked
 from .joining import Ask, Batch, Joining
 from .parking import PARKED_A_CALL, Candidate, park_arguments, read_parked
@@ -35,7 +37,12 @@ class ParkingTogether:
     def __init__(self, prepare: Callable[..., Call], deadline_seconds: float) -> None:
         """Args: `prepare`, makes a call of park with these arguments; `deadline_seconds`, of one call."""
         self._prepare = prepare
+        self._begin_anew()
+        anew_in_child(self._begin_anew)
         self._joining = Joining[Sent, Batch[Sent]](self._work, _fitting, Batch, deadline_seconds)
+
+    def _begin_anew(self) -> None:
+        self._preparing = threading.RLock()
 
     def park(self, candidate: Candidate) -> Parked | QueueRejected:
         """Accept one, or say why not.
@@ -50,8 +57,10 @@ class ParkingTogether:
         return sent.outcome
 
     def _work(self, batch: Batch[Sent]) -> None:
-        if batch.call is None:
-            batch.call = self._prepare(*(part for ask in batch.asks for part in park_arguments(ask.candidate)))
+        with self._preparing:
+            # A leader that was stopped for long may meet the one that took its place: both make the same call.
+            if batch.call is None:
+                batch.call = self._prepare(*(part for ask in batch.asks for part in park_arguments(ask.candidate)))
         for ask, reply in zip(batch.asks, batch.call.run(), strict=True):
             ask.outcome = read_parked(ask.candidate, reply)
 

@@ -4,21 +4,31 @@
 -- ARGV: lanes, (lane, name, limit), …
 --   lanes   separated by spaces
 --   name    a gate key, or a kind such as `tenant:*`
--- Returns: how many limits hold by default now
+-- Returns: the number of the last declaration that changed something: whoever finds a lower one later knows that his is lost
 local DECLARED_ARGUMENTS = 3
 
 transition('declare', function(lanes, ...)
     local own, declared = {}, {...}
     for lane in string.gmatch(lanes, '%S+') do own[lane] = true end
-    for _, field in ipairs(call('HKEYS', D.default_limits())) do
-        if own[string.match(field, '\n(.*)$')] then call('HDEL', D.default_limits(), field) end
-    end
+    local wanted, has_changed = {}, call('HEXISTS', K.rounds, 'declared') == 0
     for i = 1, #declared, DECLARED_ARGUMENTS do
         local lane, name, limit = unpack(declared, i, i + DECLARED_ARGUMENTS - 1)
-        call('HSET', D.default_limits(), name .. '\n' .. lane, limit)
+        wanted[name .. '\n' .. lane] = limit
     end
-    change_defaults()
-    local count = 0
-    for _ in pairs(defaults) do count = count + 1 end
-    return count
+    local known = call('HGETALL', D.default_limits())
+    for i = 1, #known, 2 do
+        local field, limit = known[i], known[i + 1]
+        if wanted[field] == limit then
+            wanted[field] = nil
+        elseif own[string.match(field, '\n(.*)$')] and not wanted[field] then
+            call('HDEL', D.default_limits(), field)
+            has_changed = true
+        end
+    end
+    for field, limit in pairs(wanted) do
+        call('HSET', D.default_limits(), field, limit)
+        has_changed = true
+    end
+    if has_changed then change_defaults() end
+    return call('HINCRBY', K.rounds, 'declared', has_changed and 1 or 0)
 end)

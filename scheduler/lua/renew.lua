@@ -4,25 +4,30 @@
 -- ARGV: lease_ms, (id, attempt, holder), …
 --   lease_ms   what the holder counts on, of a grant that a worker's thread holds; 0: the setting
 --   holder     the grant's nonce, or `pod:` and the pod's UID; '' for who knows the attempt alone
--- Returns: one of RENEWED | CANCEL | STALE each; CANCEL is renewed, but its cancellation was asked for
+-- Returns: one of RENEWED | CANCEL | STALE | ERROR each; CANCEL is renewed, but its cancellation was asked for; ERROR is not,
+--   since what is known of it is damaged, and the others are
 local GRANT_ARGUMENTS = 3
+
+local function renew(id, attempt, holder, lease_ms)
+    local m = load_holder(id)
+    if not m or not is_holder(id, m, attempt, holder) then return 'STALE' end
+    if m.state == 'RUNNING' then
+        call('ZADD', K.lease, 'XX', 'GT', lease_now + lease_ms, lease_of(id, m))
+    elseif m.state == 'POD' or m.state == 'CANCELLING' then
+        call('ZADD', K.pod_lease, 'XX', 'GT', lease_now + setting('pod_lease_ttl_ms'), lease_of(id, m))
+    else
+        return 'STALE'
+    end
+    return m.cancel and 'CANCEL' or 'RENEWED'
+end
 
 transition('renew', function(lease_ms, ...)
     local answers, grants = {}, {...}
+    keep_apart()
     lease_ms = lease_ms == '0' and setting('lease_ttl_ms') or tonumber(lease_ms)
     for i = 1, #grants, GRANT_ARGUMENTS do
         local id, attempt, holder = unpack(grants, i, i + GRANT_ARGUMENTS - 1)
-        local m, code = load_holder(id), 'STALE'
-        if m and is_holder(id, m, attempt, holder) then
-            if m.state == 'RUNNING' then
-                call('ZADD', K.lease, 'XX', 'GT', lease_now + lease_ms, lease_of(id, m))
-                code = m.cancel and 'CANCEL' or 'RENEWED'
-            elseif m.state == 'POD' or m.state == 'CANCELLING' then
-                call('ZADD', K.pod_lease, 'XX', 'GT', lease_now + setting('pod_lease_ttl_ms'), lease_of(id, m))
-                code = m.cancel and 'CANCEL' or 'RENEWED'
-            end
-        end
-        answers[#answers + 1] = code
+        answers[#answers + 1] = apart(renew, id, attempt, holder, lease_ms) or 'ERROR'
     end
     return answers
 end)

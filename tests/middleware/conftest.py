@@ -1,5 +1,6 @@
 """The broker whose lanes are pulled, on an empty database with room for everything."""
 
+import sys
 from collections.abc import Iterator
 
 import dramatiq
@@ -11,6 +12,9 @@ from dramatiq.results.backends import RedisBackend
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.connection import client_of
+
+SWITCH_SECONDS = 0.000_05
+"""Between looks whether another thread wants to run: short, so that an exception strikes between any two steps."""
 
 
 @pytest.fixture
@@ -36,3 +40,18 @@ def results(broker: BandedRedisBroker, redis_client: redis.Redis) -> RedisBacken
     backend = RedisBackend(client=redis_client)
     broker.add_middleware(Results(backend=backend))
     return backend
+
+
+def _unsaid(unraisable: object) -> None:
+    """Nothing is said of it."""
+
+
+@pytest.fixture
+def threads_alternate(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Threads take turns very often, for tests that throw exceptions into them."""
+    # Python drops what strikes while an object is thrown away, and says so; pytest's hook would be struck as well.
+    monkeypatch.setattr(sys, "unraisablehook", _unsaid)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    yield
+    sys.setswitchinterval(before)

@@ -3,11 +3,12 @@
 Whoever interrupts them does so while they settle, leading or waiting, and never in what belongs to the test.
 """
 
+import itertools
 import queue
 import random
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -21,6 +22,7 @@ from bandmaster.middleware.budget import LANES, Budget
 from bandmaster.middleware.exchange import Exchange
 from bandmaster.middleware.held import GrantedMessage, Held
 from bandmaster.middleware.interrupts import forget_interrupt
+from bandmaster.middleware.work_queue import WorkQueue
 from bandmaster.scheduler.errors import QueueUnavailable
 from bandmaster.scheduler.grants import Code
 from bandmaster.scheduler.scripts import DEADLINE_SECONDS, Scripts
@@ -62,7 +64,10 @@ class Exchanged:
             start=self._start,
             lease_ttl_ms=lease_ms,
         )
-        self.started: queue.Queue[GrantedMessage] = queue.Queue()
+        self.started: WorkQueue[tuple[int, GrantedMessage]] = WorkQueue()
+        self._numbers = itertools.count()
+        self.after_start: Callable[[GrantedMessage], object] = lambda _: None
+        """Done by who leads when it has passed a message to a thread."""
         self.runs: list[tuple[str, int]] = []
         """Id and attempt of each that began, in order."""
         self.codes: list[Code] = []
@@ -77,7 +82,8 @@ class Exchanged:
 
     def _start(self, message: GrantedMessage) -> bool:
         self.most_behind = max(self.most_behind, sum(entry.has_permit for entry in self.held.all()))
-        self.started.put(message)
+        self.started.put((next(self._numbers), message))
+        self.after_start(message)
         return True
 
     def ask(self, most: int | None = None) -> int:
@@ -90,7 +96,7 @@ class Exchanged:
         messages: list[GrantedMessage] = []
         with suppress(queue.Empty):
             while True:
-                messages.append(self.started.get_nowait())
+                messages.append(self.started.get_nowait()[1])
         return messages
 
     def begun(self) -> list[GrantedMessage]:
@@ -153,7 +159,7 @@ class _Thread(threading.Thread):
         try:
             while not self._work.stopped.is_set():
                 with suppress(queue.Empty):
-                    self._process(self._work.started.get(timeout=ASK_SECONDS))
+                    self._process(self._work.started.get(timeout=ASK_SECONDS)[1])
         except BaseException as error:  # noqa: BLE001  # the test says what it was
             self._work.failures.append(error)
 

@@ -164,3 +164,22 @@ def test_no_permit_is_lost_or_made_when_many_threads_take_and_give(budget: Budge
         thread.join(60)
     assert most <= 4
     assert budget.free == 4
+
+
+def test_a_party_that_waits_with_many_gets_no_more_than_one_that_waits_with_one() -> None:
+    budget = Budget()
+    budget.open(1)
+    budget.take("lanes", 1, 0.0)
+    turns: list[str] = []
+    holder = "lanes"
+    for _ in range(3):
+        waiting(budget, "lists")
+    for _ in range(4):
+        if holder != "lanes":
+            waiting(budget, "lanes")
+        else:
+            waiting(budget, "lists")
+        budget.give(holder)
+        (holder,) = (party for party in ("lanes", "lists") if budget.held(party))
+        turns.append(holder)
+    assert turns == ["lists", "lanes", "lists", "lanes"]

@@ -1,17 +1,27 @@
 """Plain brokers: a worker's rounds make good what was lost, with one call for all of its lanes."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, cast
 
 import dramatiq
+import pytest
 import redis
 from counting import calls
-from dramatiq import Actor
+from dramatiq import Actor, Message
 from dramatiq.brokers.stub import StubBroker
+from dramatiq.middleware import CurrentMessage
 from working import running, stub_broker
 
+import bandmaster
 from bandmaster import ExecutionQueueService
+from bandmaster.middleware.current import enter, leave, settle
+from bandmaster.middleware.delivery import HINT
+from bandmaster.middleware.errors import LostGrant
+from bandmaster.middleware.held import entry_of
+from bandmaster.middleware.hints import HintKind
+from bandmaster.scheduler.grants import Grant
 from waiting import wait_until
 
 LANES = 10
@@ -54,4 +64,42 @@ def test_an_idle_worker_asks_once_a_second_for_all_of_its_lanes(
         seconds = time.monotonic() - began
     # One admission that grants nothing each second; the bound allows for a few times as many.
     assert 1 <= asked <= 3 * seconds
+    broker.close()
+
+
+def test_a_body_that_sends_its_own_message_again_runs_again(redis_url: str) -> None:
+    """Also where a bare hint brought it to its thread, as where a limit keeps most of them waiting."""
+    broker = stub_broker(redis_url, CurrentMessage())
+    runs: Counter[int] = Counter()
+
+    @bandmaster.actor(broker=broker, band="LOW", gates=["narrow"], limits={"narrow": 1}, max_retries=0)
+    def again(number: int) -> None:
+        runs[number] += 1
+        if runs[number] == 1:
+            message = cast("Message[Any]", CurrentMessage.get_current_message())
+            broker.enqueue(message)
+
+    for number in range(LANES):
+        again.send(number)
+    with running(broker, threads=4):
+        wait_until(lambda: sum(runs.values()) >= 2 * LANES, what="all have run twice")
+    assert set(runs.values()) == {2}
+    broker.close()
+
+
+def test_a_hint_is_sent_whatever_became_of_the_grant(redis_url: str) -> None:
+    """A renewal that meets the settlement finds the grant stale, and the broker's message has to be acknowledged."""
+    broker = stub_broker(redis_url)
+    (actor, *_) = lanes_of(broker, lambda: None)
+    entry = entry_of(Grant("x", 1, "nonce", actor.queue_name, 30_000, None, b""), 0.0)
+    entry.lost = entry.stale = True
+    enter(entry)
+    settle()
+    try:
+        with pytest.raises(LostGrant):
+            actor.send()
+        broker.enqueue(actor.message().copy(options={HINT: HintKind.LANE}))
+    finally:
+        leave()
+    assert broker.queues[actor.queue_name].qsize() == 1
     broker.close()

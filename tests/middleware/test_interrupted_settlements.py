@@ -1,32 +1,34 @@
 """Asynchronous exceptions in threads that settle: whatever they strike, no settlement, grant or permit is lost."""
 
 import random
-import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import dramatiq
 import pytest
 import redis
 from dramatiq import Message
-from exchanging import Exchanged
+from exchanging import Exchanged, Interrupted
 from model.dump import read_dump
 from model.invariants import Invariants, left_behind
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster.middleware.asked import Asking
+from bandmaster.middleware.budget import LANES
+from bandmaster.middleware.held import GrantedMessage
 from bandmaster.scheduler.grants import Code
 from bandmaster.scheduler.priority import Priority
 from bandmaster.scheduler.transitions import Candidate
 from waiting import wait_until
 
 # A connection that a thread had in its hand when the exception struck is closed with it.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("threads_alternate"),
+]
 
 THREADS = 8
 HITS = 1_000
-SWITCH_SECONDS = 0.000_05
-"""Between looks whether another thread wants to run: short, so that an exception strikes between any two steps."""
 AT_ONCE = 200
 """So many more are sent as soon as few wait."""
 
@@ -39,20 +41,6 @@ def parked(queue: ExecutionQueueService, messages: "list[Message[Any]]") -> list
     ]
     queue.transitions.park_many(candidates)
     return [each.message_id for each in messages]
-
-
-def unsaid(unraisable: object) -> None:
-    """Nothing is said of it."""
-
-
-@pytest.fixture(autouse=True)
-def _threads_alternate(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
-    # Python drops what strikes while an object is thrown away, and says so; pytest's hook would be struck as well.
-    monkeypatch.setattr(sys, "unraisablehook", unsaid)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
-    yield
-    sys.setswitchinterval(before)
 
 
 def test_a_thousand_exceptions_in_leaders_and_waiters_lose_and_gain_nothing(
@@ -69,7 +57,7 @@ def test_a_thousand_exceptions_in_leaders_and_waiters_lose_and_gain_nothing(
     work = Exchanged(broker, redis_client, ("a", "b"), THREADS)
     sent: list[str] = []
     with work.running():
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while work.hits < HITS:
             assert time.monotonic() < deadline, f"{work.hits} of {len(sent)} were interrupted"
             if len(sent) - len(work.runs) < AT_ONCE // 2:
@@ -87,3 +75,32 @@ def test_a_thousand_exceptions_in_leaders_and_waiters_lose_and_gain_nothing(
     dump = read_dump(redis_client, queue.scripts.keys)
     Invariants().check(dump, one_step=False)
     assert not left_behind(dump)
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_what_was_being_started_when_an_exception_struck_is_started_once(
+    has_begun: bool, broker: BandedRedisBroker, queue: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def work_on() -> None: ...
+
+    (sent,) = parked(queue, [work_on.message()])
+    work = Exchanged(broker, redis_client, ("default",), 2)
+
+    def strike_once(message: GrantedMessage) -> None:
+        work.after_start = lambda _: None
+        if has_begun:  # its thread was quick
+            assert work.held.begin(message.entry)
+        raise Interrupted
+
+    work.after_start = strike_once
+    asking = Asking(work.lanes, work.budget.take(LANES, 2, 0, in_hand=True))
+    with pytest.raises(Interrupted):
+        work.exchange.ask(asking)
+    assert work.exchange.ask(asking).started == 1
+    messages = work.taken()
+    begun = [(has_begun and message is messages[0]) or work.held.begin(message.entry) for message in messages]
+    assert begun == ([True] if has_begun else [False, True]), "of two, the first was replaced"
+    assert [entry.grant.execution_id for entry in work.held.all()] == [sent]
+    work.exchange.tend()
+    assert (work.budget.free, work.budget.held(LANES)) == (1, 1)

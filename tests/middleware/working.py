@@ -7,6 +7,7 @@ from typing import Any
 from dramatiq import Broker, Worker
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.brokers.stub import StubBroker
+from dramatiq.middleware import Middleware
 
 from bandmaster import ConcurrencyGate, PriorityBands
 from bandmaster.scheduler.connection import client_of
@@ -36,9 +37,11 @@ def plain_redis_broker(redis_url: str) -> RedisBroker:
     return broker
 
 
-def stub_broker(redis_url: str) -> StubBroker:
-    """Dramatiq's broker for tests, with our two middleware."""
+def stub_broker(redis_url: str, *middleware: Middleware) -> StubBroker:
+    """Dramatiq's broker for tests, with our two middleware, and others before them."""
     broker = StubBroker()
+    for each in middleware:
+        broker.add_middleware(each)
     broker.add_middleware(PriorityBands(client_of(redis_url)))
     broker.add_middleware(ConcurrencyGate(client_of(redis_url)))
     return broker

@@ -48,6 +48,7 @@ class ModelBase(RuleBasedStateMachine):
         self.given: list[tuple[str, int]] = []
         """Every grant ever made, as (id, attempt): most are stale."""
         self.buried: set[str] = set()
+        self.declarations = 0
         self.forgotten: Counter[str] = Counter()
         """Of each action, how many that nothing is known of any more."""
         self.ended_and_forgotten: Counter[str] = Counter()

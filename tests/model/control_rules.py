@@ -70,12 +70,11 @@ class ControlRules(ModelBase):
     def declare(self, replaced: tuple[str, ...], declared: dict[tuple[str, str], int]) -> None:
         own = {(lane, name): limit for (lane, name), limit in declared.items() if lane in replaced}
         arguments = [part for (lane, name), limit in own.items() for part in (lane, name, limit)]
-        self.oracle.declared |= {
-            lane: {name: limit for (of, name), limit in own.items() if of == lane} for lane in replaced
-        }
-        kinds = {name for name in self.oracle.limits if name.endswith(":*")}
-        defaults = kinds.union(*self.oracle.declared.values())
-        assert self.engine.tell("declare", " ".join(replaced), *arguments) == len(defaults)
+        known = {lane: self.oracle.declared.get(lane, {}) for lane in replaced}
+        new = {lane: {name: limit for (of, name), limit in own.items() if of == lane} for lane in replaced}
+        self.oracle.declared |= new
+        self.declarations += known != new or self.declarations == 0
+        assert self.engine.tell("declare", " ".join(replaced), *arguments) == self.declarations
 
     @rule(name=st.sampled_from(PAUSABLE))
     def pause(self, name: str) -> None:

@@ -10,7 +10,8 @@ from model.dump import read_dump
 from model.invariants import Invariants
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.grants import Code, Exchange, Grant, pod_holder, read_exchange
+from bandmaster.scheduler.grants import Code, Exchange, Grant, Renewal, pod_holder, read_exchange
+from bandmaster.scheduler.parking import Candidate
 from bandmaster.scheduler.settlements import Release, Retry, Settlement
 from bandmaster.scheduler.states import State
 from bandmaster.scheduler.transitions import NOTHING_NEXT, Next
@@ -235,3 +236,67 @@ def test_repairs_that_fail_hold_back_no_settlement_and_no_other_repair(
     queue.let_time_pass(10)
     assert {queue.views.meta(name)["state"] for name in ("left", "due")} == {State.PENDING}
     Invariants().check(read_dump(redis_client, queue.scripts.keys))
+
+
+def test_sweeps_that_fail_hold_back_no_settlement_and_no_other_sweep(
+    queue: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    for lane, name in {"broken": "old", "mail": "also-old"}.items():
+        queue.transitions.park(Candidate(name, lane, 2, "send", max_age_ms=1_000, message=b"a message"))
+    park(queue, "broken", "waits")
+    queue.controls.change_setting("stale_timeout_seconds", 3_600, lane="broken")  # who waits there is indexed anew
+    queue.clock.turn(2_000)
+    with damaged(redis_client, "lane:broken:pending"):
+        answer = exchange(queue, [Release("unheard-of", 1, State.COMPLETED)])
+        assert answer.outcomes[0].code is Code.UNKNOWN
+        assert answer.failures.keys() == {"old", "broken"}
+        assert queue.views.meta("also-old")["state"] == State.EXPIRED
+    queue.clock.turn(2_000)
+    assert exchange(queue, []).failures == {}
+    assert queue.views.meta("old")["state"] == State.EXPIRED
+    Invariants().check(read_dump(redis_client, queue.scripts.keys))
+
+
+def test_a_damaged_lane_whose_closed_gates_are_to_be_looked_at_holds_back_no_other(
+    queue: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    queue.controls.set_limit("tenant:*", 0)
+    names = {lane: [f"{lane}-{number}" for number in range(30)] for lane in ("broken", "mail")}
+    for lane, each in names.items():
+        for name in each:
+            park(queue, lane, name, gates=(f"tenant:{name}",))
+    assert queue.transitions.admit(("broken", "mail"), 1).grants == []
+    queue.controls.set_limit("tenant:*", 1)  # so many gates are looked at by the calls that follow, a few in each
+    with damaged(redis_client, "gate:tenant:*:closed:broken"):
+        answer = exchange(queue, [Release("unheard-of", 1, State.COMPLETED)], Next(("mail",), 30, LEASE_MS))
+        assert [grant.execution_id for grant in answer.admission.grants] == names["mail"]
+    granted = exchange(queue, [], Next(("broken",), 30, LEASE_MS)).admission.grants
+    assert [grant.execution_id for grant in granted] == names["broken"]
+    Invariants().check(read_dump(redis_client, queue.scripts.keys))
+
+
+def test_a_damaged_record_keeps_no_other_lease_from_being_renewed(
+    queue: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    for name in ("good", "poisoned"):
+        park(queue, "mail", name)
+    grants = admitted(queue, "mail", count=2)
+    queue.clock.turn(LEASE_MS // 2)
+    with damaged(redis_client, "meta:poisoned"):
+        renewals = queue.transitions.renew(grants, lease_ms=LEASE_MS)
+    named = {grant.execution_id: renewal for grant, renewal in zip(grants, renewals, strict=True)}
+    assert named == {"good": Renewal.RENEWED, "poisoned": Renewal.ERROR}
+
+
+def test_who_asks_for_a_lane_that_fails_is_not_woken_for_it_at_once(
+    queue: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    park(queue, "broken", "held", gates=("gpu",))
+    admitted(queue, "broken", count=1)
+    queue.controls.set_limit("gpu", 5)
+    park(queue, "broken", "waits", gates=("gpu",))
+    redis_client.delete(queue.scripts.keys.wake("broken"))
+    with damaged(redis_client, "gate:gpu:held"):
+        answer = exchange(queue, [], Next(("broken",), 1, LEASE_MS))
+        assert answer.failures
+        assert redis_client.llen(queue.scripts.keys.wake("broken")) == 0

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import Any
 
 import pytest
 import redis
@@ -104,12 +105,24 @@ def test_nobody_waits_for_a_leader_whose_thread_died(
 def test_a_lead_that_a_thread_did_not_give_back_is_its_own_still(
     redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends, asks = held(redis_client, 2)
+    ends, asks = held(redis_client, 2, LONG_SECONDS)
     with monkeypatch.context() as patch:
         patch.setattr(ends.joining, "_pass_on", lambda _lead: strike())  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-        with pytest.raises(Struck):
-            ends.joining.do(asks[0])
-    ends.joining.do(asks[1])
+        struck, go_on = threading.Event(), threading.Event()
+
+        def ask_twice() -> None:
+            with pytest.raises(Struck):
+                ends.joining.do(asks[0])
+            struck.set()
+            go_on.wait(30)
+            ends.joining.do(asks[1])
+
+        thread = threading.Thread(target=ask_twice, daemon=True)
+        thread.start()
+        assert struck.wait(30)
+    go_on.set()
+    thread.join(30)
+    assert not thread.is_alive(), "it waits for itself"
     assert ends.joining.is_idle
     assert completed(ends, 2)
 
@@ -189,7 +202,7 @@ def test_who_tends_does_not_stay_for_what_others_ask_meanwhile(redis_client: red
 def test_a_forked_child_has_no_part_in_its_parents_calls(redis_client: redis.Redis) -> None:
     ends, asks = held(redis_client, 4)
     ends.before = gate = Gate()
-    lock: threading.Lock = ends.joining._lock  # pyright: ignore[reportPrivateUsage]
+    lock: Any = ends.joining._lock  # pyright: ignore[reportPrivateUsage]
     askers = behind(ends, gate, asks[:2])
 
     def sends_and_settles() -> bool:

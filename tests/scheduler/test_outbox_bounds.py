@@ -19,6 +19,7 @@ from posting import (
 )
 from turned_queue import TurnedQueue
 
+from bandmaster.scheduler.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.states import State
 from waiting import wait_until
@@ -47,6 +48,18 @@ def test_a_lane_whose_workers_went_away_long_ago_is_one_without(redis_client: re
     assert queue.views.untold(LANE) == 3, "a worker that is away for a while comes back to all of them"
     cancel_and_turn(queue, "d")
     assert [end.execution_id for end in collect(queue)] == ["d"]
+
+
+def test_a_worker_that_comes_back_after_long_is_one_from_its_first_call_on(redis_client: redis.Redis) -> None:
+    queue = TurnedQueue(redis_client)
+    queue.controls.change_setting("max_dead_messages", 1)
+    for name in ("a", "b", "c"):
+        queue.transitions.park(Candidate(name, LANE, 2, "send_mail", max_age_ms=1_000, message=b"m"))
+    assert not is_said(queue)
+    assert not is_said(queue)
+    queue.clock.turn(3_600_001)
+    assert is_said(queue), "the same call expires them"
+    assert {end.execution_id for end in collect(queue)} == {"a", "b", "c"}
 
 
 def cancel_and_turn(queue: TurnedQueue, *names: str) -> None:
@@ -171,3 +184,13 @@ def test_a_dead_letter_too_many_whose_end_was_not_told_yet_is_told_all_the_same(
     assert queue.views.dead() == ["y"]
     (untold,) = collect(queue)
     assert (untold.execution_id, untold.message) == ("x", b"message of x")
+
+
+def test_dead_letters_too_many_of_one_millisecond_are_told_all_the_same(redis_client: redis.Redis) -> None:
+    queue = TurnedQueue(redis_client)
+    assert not is_said(queue)  # asked as a consumer
+    queue.controls.change_setting("max_dead_messages", 1)
+    for name in ("y", "x"):  # the first by name goes: the one that comes last
+        queue.transitions.bury(Candidate(name, LANE, 2, "send_mail", message=b"m"), "queue_full")
+    assert queue.views.dead() == ["y"]
+    assert {end.execution_id for end in collect(queue)} == {"x", "y"}

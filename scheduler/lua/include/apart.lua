@@ -1,6 +1,6 @@
 -- Parts of a call that stand for themselves: where one fails on damaged data (a key of a wrong type), what it wrote stays, as
 -- of any script that fails, and the other parts take effect. Only in a call that has asked for it, since it must say what failed.
-local keep_apart, apart, take_failure, failures
+local keep_apart, apart, has_failed, take_failure, failures
 do
     local failed -- {name, error} each; nil: whatever fails, the call does
     at_begin(function() failed = nil end)
@@ -16,6 +16,13 @@ do
         if is_done then return result, second end
         failed[#failed + 1] = {name, type(result) == 'table' and result.err or tostring(result)}
         for i = 1, #forgettings do forgettings[i]() end
+    end
+
+    function has_failed(name)
+        for _, each in ipairs(failed or {}) do
+            if each[1] == name then return true end
+        end
+        return false
     end
 
     -- The error of what failed last, which is no longer one of the failures.

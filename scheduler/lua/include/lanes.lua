@@ -1,14 +1,15 @@
 -- The lanes by their best candidate, and the wake tokens: one a free slot, pushed to a lane that has a candidate.
 -- A lane whose own bound is reached has none, whoever waits there: it is not among the lanes, gets no token and is nobody's
 -- better lane, until a slot of its own comes back or the bound is raised.
--- A lost token costs a second, never more, since consumers wait no longer than that.
+-- A lost token costs a second, never more, since consumers wait no longer than that. One that failed in this call gets none,
+-- or whoever took it would fail again at once.
 local wake, index_changed, settle_lanes
 do
     local MAX_WAKE_TOKENS = 64
     local WAKE_TOKEN = '1'
 
     function wake(lane)
-        if is_paused('lane:' .. lane) then return end
+        if is_paused('lane:' .. lane) or has_failed(lane) then return end
         local key, wanted = D.wake(lane), math.min(free_slots(lane), MAX_WAKE_TOKENS)
         if wanted > 0 and call('LLEN', key) < wanted then call('RPUSH', key, WAKE_TOKEN) end
     end

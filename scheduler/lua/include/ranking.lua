@@ -2,7 +2,7 @@
 
 local note_used, note_asked
 do
-    local kept -- fields that were written since the clock of leases was noted: most calls need not write them again
+    local kept -- field → when it was written, since the clock of leases was noted: most calls need not write them again
     local kept_then
     at_begin(function()
         if not noted or noted ~= kept_then then kept_then, kept = noted, {} end
@@ -10,8 +10,8 @@ do
 
     -- Returns whether it was time to.
     local function note(field)
-        if kept[field] then return false end
-        kept[field] = true
+        if kept[field] and math.abs(now - kept[field]) < NOTED_EACH_MS then return false end
+        kept[field] = now
         call('HSET', K.rounds, field, now)
         return true
     end
