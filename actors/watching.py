@@ -34,6 +34,7 @@ from .outcome import absent_event, event_of
 
 log = Logger(__name__)
 HOLDERS_MAX: Final = 100_000
+RECORDS_A_CALL: Final = 500
 
 Report = Callable[[ExecutionEndedEvent], None]
 
@@ -136,7 +137,9 @@ class Watch:
         holders = self._queue.views.pod_leases(HOLDERS_MAX)
         self._unknown &= self._alive.keys()
         ids = list(dict.fromkeys([pod.execution_id for pod in alive.values()] + list(holders)))
-        metas = dict(zip(ids, self._queue.views.metas(ids), strict=True))
+        # In pages: each call has the deadline, however many pods there are.
+        pages = (ids[begin : begin + RECORDS_A_CALL] for begin in range(0, len(ids), RECORDS_A_CALL))
+        metas = {name: meta for page in pages for name, meta in zip(page, self._queue.views.metas(page), strict=True)}
         held = [pod for pod in alive.values() if self._is_held(pod, metas[pod.execution_id])]
         self._queue.transitions.renew([(pod.execution_id, pod.attempt, pod_holder(pod.uid)) for pod in held])
         known = {pod.execution_id for pod in alive.values()}

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from bandmaster.actors.watching import Watch
 from bandmaster.k8s.backend import connect
-from bandmaster.k8s.errors import PodsUnavailable
 from bandmaster.k8s.pods import PodScript
+from bandmaster.scheduler.errors import BandmasterError
 from bandmaster.scheduler.events import ExecutionEndedEvent
 
 from ..order import percentile
@@ -77,7 +77,11 @@ def measure(rig: Rig, side: str) -> Measured:
             def report(event: ExecutionEndedEvent) -> None:
                 if event.execution_id not in reported:
                     reported[event.execution_id] = time.monotonic()
-                    acknowledgers.submit(backend.acknowledge, names[event.execution_id], str(event.pod_uid))
+                    acknowledgers.submit(settle, event)
+
+            def settle(event: ExecutionEndedEvent) -> None:
+                queue.release(event.execution_id, event.attempt)
+                backend.acknowledge(names[event.execution_id], str(event.pod_uid))
 
             queue = queue_of(rig, count)
             watch = Watch(queue, backend, report, tend_seconds=WINDOW_SECONDS, again_seconds=60)
@@ -85,7 +89,7 @@ def measure(rig: Rig, side: str) -> Measured:
 
             def watching() -> None:
                 while not over.is_set():
-                    with suppress(PodsUnavailable):  # as the actor does, it begins the next one
+                    with suppress(BandmasterError):  # as the actor does, it begins the next one
                         watch.run(WINDOW_SECONDS)
 
             watcher = threading.Thread(target=watching)
