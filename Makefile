@@ -3,8 +3,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-FOLDERS := actors configs k8s middleware scheduler
-LAYOUT := build/layout/bandmaster
 PYTEST_ARGS ?= -n auto --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
 CLUSTER_ARGS ?= -n 4 --dist loadfile
@@ -21,7 +19,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis test-cluster chaos-cluster check lint types layers layout docs format bench bench-quick lock clean
+.PHONY: help install demo test test-redis test-cluster chaos-cluster check lint types layers docs format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -71,19 +69,11 @@ lint: install ## Check style, formatting and workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 
-types: install layout ## Check types, strictly
+types: install ## Check types, strictly
 	$(BIN)/pyright
 
-# From build/, since the folder bandmaster/ of the current one would be taken for the whole package.
-layers: install layout ## Check that imports run one way
-	cd build && PYTHONPATH=layout ../$(BIN)/lint-imports --config ../pyproject.toml
-
-# The top-level folders are mapped into the package; links make that visible to tools that only read files.
-layout:
-	@mkdir -p $(LAYOUT)
-	@for folder in $(FOLDERS); do ln -sfn ../../../$$folder $(LAYOUT)/$$folder; done
-	@for path in $(filter-out %/__pycache__,$(wildcard bandmaster/*)); do ln -sfn ../../../$$path build/layout/$$path; done
-	@for link in $(LAYOUT)/*; do test -e $$link || rm $$link; done
+layers: install ## Check that imports run one way
+	$(BIN)/lint-imports
 
 docs: install ## Build the site of the documents in build/docs; a warning is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs

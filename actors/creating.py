@@ -12,9 +12,9 @@ from typing import Final
 from ..configs.logger import Logger
 from ..k8s.errors import PodConflict, PodDoubtful, PodsUnavailable
 from ..k8s.pods import Pods, PodSpec, PodStatus
-from ..scheduler.errors import QueueUnavailable
-from ..scheduler.grants import Renewal
-from ..scheduler.transitions import Transitions
+from ..scheduler.engine.grants import Renewal
+from ..scheduler.engine.transitions import Transitions
+from ..scheduler.model.errors import QueueUnavailable
 
 log = Logger(__name__)
 PAUSE_SECONDS: Final = 1.0

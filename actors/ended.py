@@ -13,7 +13,8 @@ import dramatiq
 
 from ..configs.logger import Logger
 from ..k8s.pods import PodStatus, pod_name
-from ..scheduler.errors import InvalidRequest
+from ..scheduler.engine.grants import Code, pod_holder
+from ..scheduler.engine.settlements import Retry
 from ..scheduler.events import (
     ExecutionCancelledEvent,
     ExecutionCompletedEvent,
@@ -21,10 +22,9 @@ from ..scheduler.events import (
     ExecutionFailedEvent,
     ExecutionTimeoutEvent,
 )
-from ..scheduler.grants import Code, pod_holder
-from ..scheduler.operators import NO_OPERATOR
-from ..scheduler.settlements import Retry
-from ..scheduler.states import State
+from ..scheduler.model.errors import InvalidRequest
+from ..scheduler.model.operators import NO_OPERATOR
+from ..scheduler.model.states import State
 from .event_actor import CancelledActor, CompletedActor, FailedActor, Given, TimeoutActor
 from .outcome import result_json
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue

@@ -10,8 +10,6 @@ from typing import Any, ClassVar, Final, cast
 from dramatiq import Message
 
 from ..middleware import Actor
-from ..scheduler.connection import server_advice
-from ..scheduler.errors import InvalidRequest, QueueUnavailable, shown
 from ..scheduler.events import (
     ExecutionCancelledEvent,
     ExecutionCompletedEvent,
@@ -20,6 +18,8 @@ from ..scheduler.events import (
     ExecutionTimeoutEvent,
 )
 from ..scheduler.events.event import Event
+from ..scheduler.model.errors import InvalidRequest, QueueUnavailable, shown
+from ..scheduler.server.connection import server_advice
 from .runtime import settings
 
 Given = Event | dict[str, Any]

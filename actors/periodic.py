@@ -9,8 +9,8 @@ import dramatiq
 import redis
 
 from ..configs.logger import Logger
-from ..scheduler.errors import NotLeader, QueueUnavailable
-from ..scheduler.maintenance import Maintenance
+from ..scheduler.engine.maintenance import Maintenance
+from ..scheduler.model.errors import NotLeader, QueueUnavailable
 from .runtime import LIFECYCLE_QUEUE, broker, queue
 from .watch import WATCHER, watch_completions
 

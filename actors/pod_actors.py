@@ -8,9 +8,9 @@ is checked first, so a stale message creates nothing. If the process dies here, 
 import dramatiq
 
 from ..configs.logger import Logger
-from ..scheduler.errors import InvalidRequest
 from ..scheduler.events import ExecutionRequestedEvent
-from ..scheduler.states import State
+from ..scheduler.model.errors import InvalidRequest
+from ..scheduler.model.states import State
 from .event_actor import Given
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
 from .saga import Saga

@@ -9,9 +9,9 @@ import dramatiq
 from ..configs.logger import Logger
 from ..k8s.errors import PodDoubtful
 from ..middleware import current_grant
-from ..middleware.current import leave_grant
-from ..scheduler.errors import InvalidRequest
+from ..middleware.grants.context import leave_grant
 from ..scheduler.keys import DEFAULT_LANE
+from ..scheduler.model.errors import InvalidRequest
 from .event_actor import Given, RequestActor
 from .pod_actors import create_pod
 from .runtime import broker

@@ -12,7 +12,7 @@ from dramatiq import Broker, Worker
 from dramatiq.middleware import Middleware
 
 from ..configs.logger import Logger
-from ..scheduler.errors import QueueUnavailable
+from ..scheduler.model.errors import QueueUnavailable
 from ..scheduler.queue import ExecutionQueueService
 
 log = Logger(__name__)

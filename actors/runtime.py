@@ -23,9 +23,9 @@ from ..k8s.backend import connect as connect_pods
 from ..k8s.errors import BackendNotAvailable
 from ..k8s.pods import Pods
 from ..middleware import BandedRedisBroker
-from ..middleware.pulse import WorkerPulse
-from ..scheduler.connection import client_of, connect, redis_url
-from ..scheduler.errors import QueueUnavailable
+from ..middleware.worker.health_file import WorkerPulse
+from ..scheduler.model.errors import QueueUnavailable
+from ..scheduler.server.connection import client_of, connect, redis_url
 from .rounds import Rounds
 
 log = Logger(__name__)

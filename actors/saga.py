@@ -30,11 +30,11 @@ from ..configs.logger import Logger
 from ..k8s.errors import PodConflict, PodRejected, PodsUnavailable
 from ..k8s.pods import Pods, PodSpec, PodStatus
 from ..middleware import ExecutionCancelled
+from ..scheduler.engine.grants import Code
+from ..scheduler.engine.settlements import Retry
+from ..scheduler.engine.transitions import Transitions
 from ..scheduler.events import ExecutionRequestedEvent
-from ..scheduler.grants import Code
-from ..scheduler.settlements import Retry
-from ..scheduler.states import State
-from ..scheduler.transitions import Transitions
+from ..scheduler.model.states import State
 from .creating import Creator
 from .outcome import rejection_json
 from .pod_spec import pod_spec

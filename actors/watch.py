@@ -17,13 +17,13 @@ from dramatiq.middleware import Shutdown
 from redis.exceptions import LockError
 
 from ..configs.logger import Logger
-from ..scheduler.errors import BandmasterError
 from ..scheduler.events import (
     ExecutionCompletedEvent,
     ExecutionEndedEvent,
     ExecutionFailedEvent,
     ExecutionTimeoutEvent,
 )
+from ..scheduler.model.errors import BandmasterError
 from .ended import execution_completed, execution_failed, execution_timeout
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
 from .watching import Watch

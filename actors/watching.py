@@ -25,11 +25,11 @@ from typing import Final
 
 from ..configs.logger import Logger
 from ..k8s.pods import ChangeKind, PodChange, Pods, PodStatus
-from ..scheduler.errors import BandmasterError
+from ..scheduler.engine.grants import Code, pod_holder
 from ..scheduler.events import ExecutionEndedEvent
-from ..scheduler.grants import Code, pod_holder
+from ..scheduler.model.errors import BandmasterError
+from ..scheduler.model.states import HOLDING, State
 from ..scheduler.queue import ExecutionQueueService
-from ..scheduler.states import HOLDING, State
 from .outcome import absent_event, event_of
 
 log = Logger(__name__)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         actor,
         current_grant,
     )
-    from bandmaster.scheduler.errors import (
+    from bandmaster.scheduler.events import ExecutionRequestedEvent
+    from bandmaster.scheduler.model.errors import (
         BandmasterError,
         DuplicateExecution,
         InvalidRequest,
@@ -30,10 +31,9 @@ if TYPE_CHECKING:
         QueueUnavailable,
         UserLimitExceeded,
     )
-    from bandmaster.scheduler.events import ExecutionRequestedEvent
-    from bandmaster.scheduler.priority import Priority
+    from bandmaster.scheduler.model.priority import Priority
+    from bandmaster.scheduler.model.states import State
     from bandmaster.scheduler.queue import ExecutionQueueService
-    from bandmaster.scheduler.states import State
 
 __all__ = [
     "Actor",

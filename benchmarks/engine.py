@@ -10,13 +10,13 @@ from typing import Final
 import redis
 from dramatiq import Message
 
-from bandmaster.scheduler.controls import Controls
-from bandmaster.scheduler.errors import QueueRejected
-from bandmaster.scheduler.grants import Grant
+from bandmaster.scheduler.engine.controls import Controls
+from bandmaster.scheduler.engine.grants import Grant
+from bandmaster.scheduler.engine.transitions import Candidate, Next, Transitions
 from bandmaster.scheduler.keys import Keys
-from bandmaster.scheduler.scripts import Scripts
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Candidate, Next, Transitions
+from bandmaster.scheduler.model.errors import QueueRejected
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.transport.scripts import Scripts
 
 LANE: Final = "default"
 NORMAL: Final = 2

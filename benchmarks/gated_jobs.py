@@ -9,7 +9,7 @@ from typing import Any
 from dramatiq import Message
 
 from bandmaster import BandedRedisBroker
-from bandmaster.scheduler.controls import Controls
+from bandmaster.scheduler.engine.controls import Controls
 
 from .jobs import Job, Jobs
 

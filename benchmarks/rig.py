@@ -17,7 +17,7 @@ from typing import Final
 
 import redis
 
-from bandmaster.scheduler.valkey import end_with_parent
+from bandmaster.scheduler.server.valkey import end_with_parent
 
 from .bare_jobs import BareJobs
 from .gated_jobs import GatedJobs

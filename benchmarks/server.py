@@ -21,7 +21,9 @@ from redis.retry import Retry
 
 from .records import SERVER_VARIABLE
 
-BECOME_SERVER: Final = "import sys; from bandmaster.scheduler.valkey import become_server; become_server(sys.argv[1:])"
+BECOME_SERVER: Final = (
+    "import sys; from bandmaster.scheduler.server.valkey import become_server; become_server(sys.argv[1:])"
+)
 START_SECONDS: Final = 30.0
 
 

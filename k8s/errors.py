@@ -14,7 +14,7 @@ Creating is the only step of the saga that raises them all. If the process dies 
 nothing is lost: a pod either exists under its name, to be adopted, or it does not.
 """
 
-from ..scheduler.errors import BandmasterError
+from ..scheduler.model.errors import BandmasterError
 
 
 class PodError(BandmasterError):

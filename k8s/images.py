@@ -9,7 +9,7 @@ digest is allowed only by a pattern with one, for a registry serves a digest wha
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from ..scheduler.errors import shown
+from ..scheduler.model.errors import shown
 from .errors import PodRejected
 
 _ANY_PATH = "**"

@@ -5,7 +5,7 @@ list can be named, each by the actions that it allows.
 """
 
 from ..configs.areas import KubernetesSettings
-from ..scheduler.errors import shown
+from ..scheduler.model.errors import shown
 from .errors import PodRejected
 
 

@@ -1,14 +1,14 @@
 """Kubernetes quantities (``500m``, ``1.5``, ``128Mi``, ``1G``) as the numbers that a process is limited by.
 
-The grammar is the events' (``scheduler/quantity.py``), so nothing that was accepted fails to be read here. The
+The grammar is the events' (``scheduler/model/quantity.py``), so nothing that was accepted fails to be read here. The
 ``kubernetes`` package has a parser too, but importing it takes a good part of a second and belongs into one module.
 Read when a specification is made, so a bad quantity is rejected before anything is created.
 """
 
 from decimal import Decimal
 
-from ..scheduler.errors import InvalidRequest, shown
-from ..scheduler.quantity import quantity_value
+from ..scheduler.model.errors import InvalidRequest, shown
+from ..scheduler.model.quantity import quantity_value
 from .errors import PodRejected
 
 

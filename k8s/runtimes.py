@@ -7,7 +7,7 @@ first line counts before the suffix, because ``report.sh`` that begins with ``#!
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from ..scheduler.errors import shown
+from ..scheduler.model.errors import shown
 from .errors import PodRejected
 
 

@@ -9,8 +9,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from ..scheduler.errors import InvalidRequest, shown
-from ..scheduler.identifiers import check_execution_id
+from ..scheduler.model.errors import InvalidRequest, shown
+from ..scheduler.model.identifiers import check_execution_id
 from .errors import PodRejected
 from .quantity import cpu_cores, memory_bytes
 from .runtimes import Runtime, choose_runtime, default_file_name

@@ -3,9 +3,9 @@
 from .actor import Actor, actor
 from .bands import PriorityBands
 from .broker import BandedRedisBroker
-from .current import current_grant
 from .gate import ConcurrencyGate
-from .interrupts import ExecutionCancelled
+from .grants.cancellation import ExecutionCancelled
+from .grants.context import current_grant
 from .options import ActorOptions, MessageOptions
 
 __all__ = [

@@ -19,29 +19,28 @@ from dramatiq.worker import ConsumerThread
 
 from ..configs.logger import Logger
 from ..configs.prefix import NAMESPACE, PREFIX, prefix_of
-from ..scheduler.controls import Controls
-from ..scheduler.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable
-from ..scheduler.identifiers import new_execution_id
+from ..scheduler.engine.engine import Engine
+from ..scheduler.engine.parking import Candidate, Parking
 from ..scheduler.keys import Keys
-from ..scheduler.parking import Candidate, Parking
-from ..scheduler.scripts import DEADLINE_SECONDS, Scripts
-from ..scheduler.transitions import Transitions
-from ..scheduler.views import Views
+from ..scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable
+from ..scheduler.model.identifiers import new_execution_id
+from ..scheduler.transport.scripts import DEADLINE_SECONDS, Scripts
 from .actor import let_await
-from .burying import Burial
-from .current import current_entry, current_origin, is_settling
-from .declaration import Declaration
-from .declared_limits import by_lane, check_agreement, refuse_limits
-from .delivery import HINT, as_sent, is_bare
 from .errors import LostGrant, MiddlewareMissing
-from .execution_ids import delivery_of, derived_id
-from .failing import FailingClosed
-from .gated_actor import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
-from .held import Entry
-from .misspelt import check_options
-from .requests import MAX_MESSAGE_BYTES, has_made_up_id, read_message
-from .resending import is_own, is_retry
-from .unsure import Unsure
+from .grants.context import current_entry, current_origin, is_settling
+from .grants.table import Entry
+from .intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated
+from .intake.burial import Burial
+from .intake.declared_limits import refuse_limits
+from .intake.envelope import HINT, as_sent, is_bare
+from .intake.execution_ids import derived_id
+from .intake.failing_closed import FailingClosed
+from .intake.gated_actors import GatedActors
+from .intake.listed_messages import ListedMessages
+from .intake.message_options import MAX_MESSAGE_BYTES, has_made_up_id, read_message
+from .intake.misspelt_options import check_options
+from .intake.retry_detection import is_own, is_retry
+from .intake.unsure import Unsure
 
 log = Logger(__name__)
 
@@ -54,7 +53,7 @@ class PriorityBands(Middleware):
         redis_client: "redis.Redis | None" = None,
         *,
         prefix: str | None = None,
-        scripts: Scripts | None = None,
+        engine: Engine | None = None,
         deadline_seconds: float = DEADLINE_SECONDS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
@@ -63,49 +62,38 @@ class PriorityBands(Middleware):
         Args:
             redis_client: Of the server that holds the queue.
             prefix: What its keys begin with; without it, it follows the namespace of a `RedisBroker`.
-            scripts: In place of these and the deadline, when they are shared.
+            engine: In place of these and the deadline, when it is shared.
             deadline_seconds: How long a call of the queue may take in all, retries included.
             max_message_bytes: A longer message of a gated actor is refused.
         """
-        if scripts is None:
-            client = redis_client or redis.Redis()
-            scripts = Scripts(client, Keys(prefix or PREFIX), deadline_seconds=deadline_seconds)
-            self._follows = prefix is None
-        else:
-            client, self._follows = scripts.client, False
-        self._client = client
+        self._follows = engine is None and prefix is None
         self._max_message_bytes = max_message_bytes
-        self._use(scripts)
-        self.gated: dict[str, GatedActor] = {}
-        self._declaration = Declaration()
-        self._lanes: frozenset[str] = frozenset()
-        self._left_over: frozenset[str] = frozenset()
+        if engine is None:
+            keys = Keys(prefix or PREFIX)
+            engine = Engine(Scripts(redis_client or redis.Redis(), keys, deadline_seconds=deadline_seconds))
+        self.gated = GatedActors()
+        self._use(engine)
         self._bulk = threading.local()
         self.unsure = Unsure()
         """What may have been accepted while Redis did not answer."""
 
-    def _use(self, scripts: Scripts) -> None:
-        self.transitions = Transitions(scripts)
-        self._burial = Burial(self.transitions, self._max_message_bytes)
-        self._views = Views(scripts)
-        self._controls = Controls(scripts)
+    def _use(self, engine: Engine) -> None:
+        self.engine = engine
+        self._transitions = engine.transitions
+        self._burial = Burial(engine.transitions, self._max_message_bytes)
+        self.listed = ListedMessages(engine, self.gated, self._burial, self._max_message_bytes)
 
     def _follow(self, broker: Broker) -> None:
         # Two namespaces on one server must have no lane in common.
-        scripts = self.transitions.scripts
+        scripts = self.engine.scripts
         keys = Keys(prefix_of(getattr(broker, "namespace", NAMESPACE)))
         if self._follows and keys != scripts.keys:
-            self._use(Scripts(self._client, keys, deadline_seconds=scripts.deadline_seconds))
+            self._use(Engine(Scripts(scripts.client, keys, deadline_seconds=scripts.deadline_seconds)))
 
     @property
     def actor_options(self) -> set[str]:
         """``band``, ``action``, ``gates``, ``limits``, ``keep_unrun``."""
         return set(ACTOR_OPTIONS)
-
-    @property
-    def lanes(self) -> frozenset[str]:
-        """The queues that have a gated actor, and those that had one."""
-        return self._lanes
 
     def takes(self, message: "Message[Any]") -> bool:
         """Whether a message is this middleware's business: its actor is gated, or it runs in this thread under a grant
@@ -118,19 +106,10 @@ class PriorityBands(Middleware):
         let_await(actor)
         if is_gated(actor):
             self._follow(broker)
-            gated = read_actor(actor)
-            check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self.gated.items()})
-            self.gated[actor.actor_name] = gated
-            self._declaration.forget()
+            self.gated.enter(actor)
         else:
             refuse_limits(actor, [each for each in broker.middleware if each is not self])
-            self.gated.pop(actor.actor_name, None)  # declared anew under this name
-        self._lanes = self._left_over.union(gated.lane for gated in self.gated.values())
-
-    def adopt(self, queue_name: str) -> None:
-        """Take a queue for a lane that has no gated actor any more, since it has executions, or ends to be told."""
-        self._left_over |= {queue_name}
-        self._lanes |= {queue_name}
+            self.gated.leave(actor.actor_name)  # declared anew under this name
 
     def after_declare_actor(self, broker: Broker, actor: "Actor[..., Any]") -> None:
         """Actors declared before this middleware was added are checked when it is."""
@@ -145,17 +124,7 @@ class PriorityBands(Middleware):
         """
         if not any(getattr(each, "is_concurrency_gate", False) for each in broker.middleware):
             raise MiddlewareMissing("PriorityBands", "ConcurrencyGate")
-        self._declaration.forget()
-
-    def declare_limits(self, broker: Broker) -> None:
-        """Tell the server the limits that the actors here declare, if it does not know them since the worker's boot.
-
-        Raises:
-            QueueUnavailable: If Redis did not answer.
-        """
-        if not self._declaration.holds(self._controls):
-            actors = [(gated.lane, gated.limits) for gated in self.gated.values()]
-            self._declaration.make(self._controls, by_lane(broker.get_declared_queues(), actors))
+        self.gated.forget_declaration()
 
     def before_enqueue(self, broker: Broker, message: "Message[Any]", delay: int | None) -> None:
         """Park the message, or note it as the retry of what this thread runs.
@@ -196,40 +165,9 @@ class PriorityBands(Middleware):
             candidate = self._park(sent, candidate)
         message.options["execution_id"] = candidate.execution_id
 
-    def park_listed(self, message: "Message[Any]", delay_ms: float | None) -> None:
-        """Park a message that a plain producer put into a Dramatiq list. One that is parked already is none the worse;
-        one that is refused for what it is, is a dead letter.
-
-        Raises:
-            QueueRejected: QueueFull or UserLimitExceeded.
-            QueueUnavailable: If Redis did not answer.
-        """
-        if HINT in message.options:
-            return
-        try:
-            self._park_listed(message, delay_ms)
-        except InvalidRequest as rejection:
-            self._burial.of_listed(self.gated[message.actor_name], message, rejection)
-
-    def _park_listed(self, message: "Message[Any]", delay_ms: float | None) -> None:
-        with FailingClosed(message):
-            candidate = read_message(
-                self.gated[message.actor_name],
-                as_sent(message),
-                delay_ms,
-                self._now_ms(delay_ms),
-                origin=delivery_of(message),
-                is_delivered=True,
-                max_bytes=self._max_message_bytes,
-            )
-            try:
-                self.transitions.park(candidate)
-            except DuplicateExecution as duplicate:
-                self._burial.unless_repeated(message, candidate, duplicate)
-
     def _now_ms(self, delay_ms: float | None) -> int:
         # The server's, not this host's: a caller whose clock is off would be due too early or too late (F18).
-        return self._views.server_time_ms() if delay_ms else 0
+        return self.engine.views.server_time_ms() if delay_ms else 0
 
     def _read(self, broker: Broker, gated: GatedActor, sent: "Message[Any]", delay: float | None) -> Candidate:
         is_hook = is_settling()
@@ -257,7 +195,7 @@ class PriorityBands(Middleware):
 
     def _park(self, sent: "Message[Any]", candidate: Candidate) -> Candidate:
         try:
-            self.transitions.park(candidate)
+            self._transitions.park(candidate)
         except DuplicateExecution as duplicate:
             return self._sent_again(sent, candidate, duplicate)
         except QueueUnavailable:
@@ -278,7 +216,7 @@ class PriorityBands(Middleware):
         if "execution_id" in sent.options or not has_made_up_id(sent) or candidate.execution_id in self.unsure:
             raise duplicate  # it names what was sent before, or may be that
         again = replace(candidate, execution_id=derived_id(sent.message_id, new_execution_id()))
-        self.transitions.park(again)
+        self._transitions.park(again)
         return again
 
     def send_again(
@@ -310,7 +248,7 @@ class PriorityBands(Middleware):
     @contextmanager
     def bulk(self) -> Generator[Parking]:
         """Within it, this thread's messages are checked, and parked together, many a call."""
-        with self.transitions.parking() as parking:
+        with self._transitions.parking() as parking:
             ids: list[str] = []
             self._bulk.parking, self._bulk.ids = parking, ids
             try:

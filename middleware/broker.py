@@ -20,26 +20,26 @@ from dramatiq.middleware import Middleware, MiddlewareError
 from ..configs.logger import Logger
 from ..configs.prefix import prefix_of
 from ..configs.unread import warn_of_unread
-from ..scheduler.errors import DuplicateExecution, QueueRejected
+from ..scheduler.model.errors import DuplicateExecution, QueueRejected
 from ..scheduler.queue import ExecutionQueueService
-from ..scheduler.scripts import DEADLINE_SECONDS
-from ..scheduler.sentinel import is_sentinel_url, sentinel_pool
-from ..scheduler.wire import check_client, readable
+from ..scheduler.server.sentinel import is_sentinel_url, sentinel_pool
+from ..scheduler.transport.direct_connection import check_client, readable
+from ..scheduler.transport.scripts import DEADLINE_SECONDS
 from .bands import PriorityBands
-from .current import current_entry, is_settling
-from .delivery import copied
-from .dramatiq_lists import DramatiqLists
 from .errors import UNAVAILABLE
 from .gate import ConcurrencyGate
+from .grants.context import current_entry, is_settling
 from .groups import Groups
-from .lane import LaneConsumer
-from .lane_bounds import LaneBounds
-from .lists import DelayConsumer
+from .intake.envelope import copied
+from .intake.message_options import MAX_MESSAGE_BYTES
 from .off_loop import off_loop
-from .process import LaneProcess
-from .requests import MAX_MESSAGE_BYTES
 from .seeding import Seeding
-from .wake_list import WakeLists
+from .worker.dramatiq_lists import DramatiqLists
+from .worker.lane_bounds import LaneBounds
+from .worker.lane_consumer import LaneConsumer
+from .worker.list_consumer import DelayConsumer
+from .worker.wake_lists import WakeLists
+from .worker.worker_process import LaneProcess
 
 if TYPE_CHECKING:
     from ..configs.settings import Settings
@@ -113,16 +113,15 @@ class BandedRedisBroker(RedisBroker):
             "stale_timeout_seconds": stale_timeout_seconds,
         }
         self.bounds = LaneBounds(self.queue.controls, lanes or {}, every)
-        scripts = self.queue.scripts
-        self.bands = PriorityBands(scripts=scripts, max_message_bytes=max_message_bytes)
-        self.gate = ConcurrencyGate(scripts=scripts, lease_ttl_ms=lease_ttl_ms)
-        self._wake_lists = WakeLists(scripts)
+        self.bands = PriorityBands(engine=self.queue, max_message_bytes=max_message_bytes)
+        self.gate = ConcurrencyGate(engine=self.queue, lease_ttl_ms=lease_ttl_ms)
+        self._wake_lists = WakeLists(self.queue.scripts)
         self.groups = Groups(self)
         self.lists = DramatiqLists(self.plain_client, self.namespace)
         self.process = LaneProcess(
-            self.queue.transitions,
+            self.queue,
             self,
-            self.bands,
+            self.bands.gated,
             self.gate.held,
             self._wake_lists,
             lease_ttl_ms,
@@ -226,7 +225,7 @@ class BandedRedisBroker(RedisBroker):
     def _enqueue(self, message: "Message[Any]", delay: int | None) -> "Message[Any]":
         if not self.bands.takes(message):
             listed: Message[Any] = cast("Any", super()).enqueue(message, delay=delay)
-            if delay is None and message.queue_name in self.bands.lanes:
+            if delay is None and message.queue_name in self.bands.gated.lanes:
                 self._wake_lists.point_to_list(message.queue_name)
             return listed
         self.bounds.put_down((message.queue_name,))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..configs.logger import Logger
 from ..configs.settings import Settings, load_settings, sections
 from ..configs.unread import warn_of_unknown
-from ..scheduler.connection import client_of, redis_url
+from ..scheduler.server.connection import client_of, redis_url
 
 log = Logger(__name__)
 SERVERS: Final = frozenset({"client", "connection_pool", "host", "unix_socket_path", "url"})

@@ -22,7 +22,7 @@ from dramatiq.errors import ConnectionClosed
 from dramatiq.middleware import MiddlewareError
 from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, TryAgainError
 
-from ..scheduler.errors import BandmasterError, QueueUnavailable, StaleGrant, shown
+from ..scheduler.model.errors import BandmasterError, QueueUnavailable, StaleGrant, shown
 
 UNAVAILABLE: Final = (
     QueueUnavailable,

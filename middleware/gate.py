@@ -14,18 +14,19 @@ from dramatiq.middleware import Middleware
 
 from ..configs.logger import Logger
 from ..configs.prefix import PREFIX
-from ..scheduler.eviction import warn_of_eviction
+from ..scheduler.engine.engine import Engine
 from ..scheduler.keys import Keys
-from ..scheduler.scripts import DEADLINE_SECONDS, Scripts
+from ..scheduler.server.eviction import warn_of_eviction
+from ..scheduler.transport.scripts import DEADLINE_SECONDS, Scripts
 from .bands import PriorityBands
-from .current import current_entry, leave, settle
-from .delivery import plain_message
 from .errors import MiddlewareMissing
-from .held import GrantedMessage, Held
-from .hints import Hints
-from .interrupts import ExecutionCancelled
-from .mute import leave_out_silent_ends, mute, skip_silently
-from .results import keep_results
+from .grants.cancellation import ExecutionCancelled
+from .grants.context import current_entry, leave, settle
+from .grants.results import keep_results
+from .grants.suppress import leave_out_silent_ends, mute, skip_silently
+from .grants.table import GrantedMessage, Held
+from .intake.envelope import plain_message
+from .plain_broker import Hints
 
 log = Logger(__name__)
 
@@ -40,7 +41,7 @@ class ConcurrencyGate(Middleware):
         redis_client: "redis.Redis | None" = None,
         *,
         prefix: str | None = None,
-        scripts: Scripts | None = None,
+        engine: Engine | None = None,
         lease_ttl_ms: int = 30_000,
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
@@ -49,13 +50,15 @@ class ConcurrencyGate(Middleware):
         Args:
             redis_client: Of the server that holds the queue.
             prefix: What its keys begin with; without it, it is that of `PriorityBands`.
-            scripts: In place of these and the deadline, when they are shared.
+            engine: In place of these and the deadline, when it is shared.
             lease_ttl_ms: How long a grant lasts without renewal.
             deadline_seconds: How long a call of the queue may take in all, retries included.
         """
-        self._client = redis_client or (redis.Redis() if scripts is None else scripts.client)
-        self._follows = scripts is None and prefix is None
-        self.scripts = scripts or Scripts(self._client, Keys(prefix or PREFIX), deadline_seconds=deadline_seconds)
+        self._follows = engine is None and prefix is None
+        if engine is None:
+            keys = Keys(prefix or PREFIX)
+            engine = Engine(Scripts(redis_client or redis.Redis(), keys, deadline_seconds=deadline_seconds))
+        self.engine = engine
         self.held = Held()
         self.lease_ttl_ms = lease_ttl_ms
         self._hints: Hints | None = None
@@ -68,12 +71,12 @@ class ConcurrencyGate(Middleware):
         """
         leave_out_silent_ends()
         bands = self._bands_of(broker)
-        keys = bands.transitions.scripts.keys
-        if self._follows and keys != self.scripts.keys:
-            self.scripts = Scripts(self._client, keys, deadline_seconds=self.scripts.deadline_seconds)
+        scripts, keys = self.engine.scripts, bands.engine.scripts.keys
+        if self._follows and keys != scripts.keys:
+            self.engine = Engine(Scripts(scripts.client, keys, deadline_seconds=scripts.deadline_seconds))
         first: list[Middleware] = []
         if not getattr(broker, "pulls_lanes", False):
-            self._hints = Hints(broker, self.scripts, bands, self.held, self.lease_ttl_ms)
+            self._hints = Hints(broker, self.engine, bands, self.held, self.lease_ttl_ms)
             first.append(self._hints)
         # A new list, since Dramatiq walks through the old one in this moment.
         others = [each for each in broker.middleware if each is not self and not isinstance(each, Hints)]
@@ -82,7 +85,7 @@ class ConcurrencyGate(Middleware):
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """Say what an operator has to know about the server."""
-        warn_of_eviction(self.scripts.client)
+        warn_of_eviction(self.engine.scripts.client)
 
     def _bands_of(self, broker: Broker) -> PriorityBands:
         for each in broker.middleware:
@@ -104,7 +107,7 @@ class ConcurrencyGate(Middleware):
             return
         if entry is None:
             # Fetched before its actor was declared as gated, say: it must not run past the gate, nor get lost.
-            self._bands_of(broker).park_listed(plain_message(message), None)
+            self._bands_of(broker).listed.park(plain_message(message), None)
         if entry is None or not self.held.begin(entry):
             skip_silently(message)
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dramatiq import Message, group
 
-from ..scheduler.errors import DuplicateExecution, QueueFull, QueueRejected, QueueUnavailable, UserLimitExceeded
-from ..scheduler.grants import Parked
-from ..scheduler.parking import Candidate
+from ..scheduler.engine.grants import Parked
+from ..scheduler.engine.parking import Candidate
+from ..scheduler.model.errors import DuplicateExecution, QueueFull, QueueRejected, QueueUnavailable, UserLimitExceeded
 from ..scheduler.views import Views
-from .current import is_settling
-from .delivery import copied
+from .grants.context import is_settling
+from .intake.envelope import copied
 
 if TYPE_CHECKING:
     from .broker import BandedRedisBroker

@@ -2,8 +2,8 @@
 
 `bandmaster.actor` and what it declares take these and nothing else, so that a misspelt name or band is found before
 anything runs. The options of an application's own middleware are declared by inheriting from these, or are passed by
-``dramatiq.actor``, which takes everything. Nothing here is looked at when a program runs: `misspelt.py` and
-`requests.py` do that.
+``dramatiq.actor``, which takes everything. Nothing here is looked at when a program runs: `misspelt_options.py` and
+`message_options.py` do that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict
 
 from dramatiq import Actor
 
-from ..scheduler.priority import Priority
+from ..scheduler.model.priority import Priority
 
 Band = Priority | Literal["CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND", 0, 1, 2, 3, 4]
 """0, ``CRITICAL``, starts first."""

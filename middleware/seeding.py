@@ -13,7 +13,7 @@ from dramatiq import Broker
 from dramatiq.middleware import Middleware
 
 from ..configs.logger import Logger
-from ..scheduler.errors import InvalidRequest, QueueUnavailable
+from ..scheduler.model.errors import InvalidRequest, QueueUnavailable
 from ..scheduler.queue import ExecutionQueueService
 
 if TYPE_CHECKING:

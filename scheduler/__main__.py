@@ -15,12 +15,12 @@ from ..configs.errors import SettingsError
 from ..configs.logger import Logger
 from ..configs.logging import configure_logging
 from ..configs.settings import load_settings
-from .connection import connect
-from .errors import QueueUnavailable
 from .keys import Keys
-from .pulse import Pulse
-from .scripts import Scripts
-from .ticking import Ticking
+from .model.errors import QueueUnavailable
+from .process.health_file import Pulse
+from .process.ticking import Ticking
+from .server.connection import connect
+from .transport.scripts import Scripts
 
 log = Logger("bandmaster.scheduler")
 ENDS = {signal.SIGTERM, signal.SIGINT}

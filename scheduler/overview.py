@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from .controls import Controls
-from .limits import EVERYTHING, Limits, is_kind
-from .reading import Reader, repeated
-from .scripts import Scripts
+from .engine.controls import Controls
+from .model.limits import EVERYTHING, Limits, is_kind
+from .transport.reading import Reader, repeated
+from .transport.scripts import Scripts
 from .views import LIVE_CONSUMER_MS
 
 READ_A_TRIP: Final = 500
@@ -85,10 +85,10 @@ class ActionLoad:
 class Overview(Reader):
     """These reads on one server. Each raises QueueUnavailable if the server does not answer."""
 
-    def __init__(self, scripts: Scripts) -> None:
+    def __init__(self, scripts: Scripts, controls: Controls) -> None:
         super().__init__(scripts)
         self._keys = scripts.keys
-        self._controls = Controls(scripts)
+        self._controls = controls
 
     def gates(self) -> list[GateLoad]:
         """Every gate that is limited itself or paused, every kind that is limited, each gate that the limit of its kind

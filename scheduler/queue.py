@@ -7,28 +7,24 @@ be told). Every method is one atomic script; a crash between two of them costs a
 """
 
 from collections.abc import Iterable
-from copy import copy
 from typing import Literal
 
 import redis
 
-from .controls import Controls
-from .errors import InvalidRequest, QueueRejected
+from .engine.engine import Engine
+from .engine.grants import Cancellation, Code, Parked
+from .engine.parking import Candidate
+from .engine.settlements import Retry
 from .events import ExecutionRequestedEvent
-from .grants import Cancellation, Code, Parked
-from .identifiers import check_execution_id, check_lane
 from .keys import DEFAULT_LANE, Keys
-from .limits import check_limit
-from .maintenance import Maintenance
-from .outbox import Outbox
+from .model.errors import InvalidRequest, QueueRejected
+from .model.identifiers import check_execution_id
+from .model.limits import check_limit
+from .model.priority import Priority
+from .model.states import TERMINAL, State
 from .overview import Overview
-from .parking import Candidate
-from .priority import Priority
-from .scripts import DEADLINE_SECONDS, Scripts
-from .settlements import Retry
-from .states import TERMINAL, State
-from .transitions import Transitions
-from .views import ActionStatistics, Explanation, Views
+from .transport.scripts import DEADLINE_SECONDS, Scripts
+from .views import ActionStatistics, Explanation
 
 
 def candidate_of(event: ExecutionRequestedEvent, lane: str = DEFAULT_LANE) -> Candidate:
@@ -47,7 +43,7 @@ def candidate_of(event: ExecutionRequestedEvent, lane: str = DEFAULT_LANE) -> Ca
     )
 
 
-class ExecutionQueueService:
+class ExecutionQueueService(Engine):
     """Executions in strict priority order under hard limits, in Redis. Safe to share between threads."""
 
     def __init__(
@@ -70,23 +66,8 @@ class ExecutionQueueService:
             by: Who asks where an operator's call (`cancel`, `controls` and the like) does not say, for the journal;
                 None: user, host and program of this process.
         """
-        self.lane = check_lane(lane)
-        self.scripts = Scripts(redis_client, Keys(prefix), deadline_seconds=deadline_seconds)
-        self.transitions = Transitions(self.scripts, by=by)
-        self._by = by
-        self.controls = Controls(self.scripts, lane, by=by)
-        self.views = Views(self.scripts, lane)
-        self.overview = Overview(self.scripts)
-        self.maintenance = Maintenance(self.scripts)
-        self.outbox = Outbox(self.scripts)
-
-    def on(self, lane: str) -> "ExecutionQueueService":
-        """The same queue, as it is seen from another lane."""
-        other = copy(self)
-        other.lane = check_lane(lane)
-        other.controls = Controls(self.scripts, lane, by=self._by)
-        other.views = Views(self.scripts, lane)
-        return other
+        super().__init__(Scripts(redis_client, Keys(prefix), deadline_seconds=deadline_seconds), lane=lane, by=by)
+        self.overview = Overview(self.scripts, self.controls)
 
     def enqueue(self, event: ExecutionRequestedEvent | dict[str, object]) -> int:
         """Accept an execution.
@@ -230,7 +211,3 @@ class ExecutionQueueService:
     def action_statistics(self, action: str) -> ActionStatistics:
         """An action's queue length, active count, limit, oldest wait and lifetime counters."""
         return self.views.action_statistics(action)
-
-    def close(self) -> None:
-        """Close the connections that are kept between calls; the client is its owner's. A later call opens new ones."""
-        self.scripts.close()

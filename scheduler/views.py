@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .errors import UnknownExecution
 from .keys import DEFAULT_LANE
-from .priority import Priority
-from .reading import Reader, repeated
-from .scripts import Scripts
-from .states import State
+from .model.errors import UnknownExecution
+from .model.priority import Priority
+from .model.states import State
+from .transport.reading import Reader, repeated
+from .transport.scripts import Scripts
 
 LISTED_A_PAGE: Final = 200
 LIVE_CONSUMER_MS: Final = 6000

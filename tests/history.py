@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bandmaster.scheduler.priority import BAND_WIDTH_MS
-from bandmaster.scheduler.states import HOLDING, TERMINAL, State, may_become
+from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State, may_become
 from bandmaster.scheduler.views import JournalEntry
 
 SPEAKS_OF_NOTHING = ("reject", "drop", "limit", "pause", "resume", "set", "drop_action")

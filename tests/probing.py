@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from dramatiq import Message
 
-from bandmaster.scheduler.errors import QueueRejected
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.errors import QueueRejected
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 from waiting import wait_until
 
 MODULE: Final = "rendezvous"

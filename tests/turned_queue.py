@@ -3,13 +3,9 @@
 import redis
 from model.clock import Clock, turned_includes
 
-from bandmaster.scheduler.controls import Controls
-from bandmaster.scheduler.maintenance import Maintenance
-from bandmaster.scheduler.outbox import Outbox
+from bandmaster.scheduler.engine.engine import Engine
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.scripts import Scripts
-from bandmaster.scheduler.transitions import Transitions
-from bandmaster.scheduler.views import Views
+from bandmaster.scheduler.transport.scripts import Scripts
 
 ROUND_MS = 10_000
 
@@ -19,12 +15,7 @@ class TurnedQueue(ExecutionQueueService):
 
     def __init__(self, client: redis.Redis) -> None:
         super().__init__(client)
-        self.scripts = Scripts(client, replaced_includes=turned_includes())
-        self.transitions = Transitions(self.scripts)
-        self.controls = Controls(self.scripts)
-        self.views = Views(self.scripts)
-        self.maintenance = Maintenance(self.scripts)
-        self.outbox = Outbox(self.scripts)
+        Engine.__init__(self, Scripts(client, replaced_includes=turned_includes()))
         self.clock = Clock(client, self.scripts.keys)
 
     def let_time_pass(self, seconds: int) -> None:

@@ -12,8 +12,8 @@ from bandmaster.cli.completing import complete_action
 from bandmaster.cli.exits import Exit
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
-from bandmaster.scheduler.controls import Dropped
-from bandmaster.scheduler.identifiers import check_action
+from bandmaster.scheduler.engine.controls import Dropped
+from bandmaster.scheduler.model.identifiers import check_action
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 _CODES: Final = {Dropped.DROPPED: Exit.OK, Dropped.IN_USE: Exit.FAILED, Dropped.UNKNOWN: Exit.NOT_FOUND}

@@ -19,12 +19,12 @@ from dramatiq.errors import DecodeError
 from bandmaster.cli.exits import CommandFailed
 from bandmaster.cli.opening import Opened
 from bandmaster.cli.records import read_raised
-from bandmaster.middleware.burying import LEFT_OUT
-from bandmaster.middleware.execution_ids import delivery_of, derived_id
-from bandmaster.scheduler.errors import InvalidRequest
+from bandmaster.middleware.intake.burial import LEFT_OUT
+from bandmaster.middleware.intake.execution_ids import delivery_of, derived_id
+from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 
 _OF_ONE_TRY: Final = frozenset({"retries", "traceback", "eta", "requeue_timestamp", "redis_message_id", "execution_id"})
 """Options in which a message remembers its earlier tries, and its name."""

@@ -17,10 +17,10 @@ from bandmaster.cli.finding import find_id, find_ids
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
-from bandmaster.scheduler.errors import UnknownExecution, shown
-from bandmaster.scheduler.grants import Cancellation, Code
-from bandmaster.scheduler.priority import Priority
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.engine.grants import Cancellation, Code
+from bandmaster.scheduler.model.errors import UnknownExecution, shown
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import TERMINAL, State
 
 # Sent by name, as the scheduler process sends `try_schedule`: the actors' package would connect and log as a worker.
 DELETE_POD: Final = "delete_pod"

@@ -15,11 +15,11 @@ from bandmaster.cli.finding import known_ids
 from bandmaster.cli.naming import used_names
 from bandmaster.cli.opening import Opened, opened_on
 from bandmaster.configs.settings import load_settings
-from bandmaster.scheduler.connection import connect
-from bandmaster.scheduler.limits import EVERYTHING
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.limits import EVERYTHING
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.server.connection import connect
 
 COMPLETED_IDS: Final = 100
 GROUPS: Final = ("running", "waiting", "scheduled", "ended", "dead")

@@ -13,10 +13,10 @@ from bandmaster.cli.naming import unused_name
 from bandmaster.cli.occupancy import NO_LIMIT, named
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import note, say, say_facts, say_json
-from bandmaster.scheduler.controls import BOUNDS, check_bound, check_pausable
-from bandmaster.scheduler.errors import InvalidRequest, shown
-from bandmaster.scheduler.identifiers import check_lane
-from bandmaster.scheduler.limits import EVERYTHING
+from bandmaster.scheduler.engine.controls import BOUNDS, check_bound, check_pausable
+from bandmaster.scheduler.model.errors import InvalidRequest, shown
+from bandmaster.scheduler.model.identifiers import check_lane
+from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 DEFAULT: Final = "default"

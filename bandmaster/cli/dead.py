@@ -19,8 +19,8 @@ from bandmaster.cli.records import Record, read_records, read_result
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
 from bandmaster.cli.times import read_duration, show_duration
-from bandmaster.scheduler.errors import QueueRejected, UnknownExecution
-from bandmaster.scheduler.identifiers import check_execution_id
+from bandmaster.scheduler.model.errors import QueueRejected, UnknownExecution
+from bandmaster.scheduler.model.identifiers import check_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

@@ -14,8 +14,8 @@ import redis
 
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.connection import embedded_folder, embedded_process, embedded_socket
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.server.connection import embedded_folder, embedded_process, embedded_socket
 
 _DISK: Final = "MISCONF"
 """What a server answers that cannot write its log."""

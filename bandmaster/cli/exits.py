@@ -10,7 +10,7 @@ import redis
 
 from bandmaster.configs.errors import SettingsError
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
-from bandmaster.scheduler.errors import (
+from bandmaster.scheduler.model.errors import (
     BandmasterError,
     InvalidRequest,
     QueueRejected,

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.scheduler.errors import UnknownExecution
-from bandmaster.scheduler.identifiers import check_execution_id
+from bandmaster.scheduler.model.errors import UnknownExecution
+from bandmaster.scheduler.model.identifiers import check_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 JOURNAL_TAIL: Final = 5_000

@@ -16,8 +16,14 @@ from typing import Final
 from bandmaster.cli.diagnosis import diagnosis
 from bandmaster.cli.exits import CommandFailed, WrongUsage
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.connection import LOCK_NAME, connect, embedded_folder, embedded_process, embedded_socket
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.server.connection import (
+    LOCK_NAME,
+    connect,
+    embedded_folder,
+    embedded_process,
+    embedded_socket,
+)
 
 ROOM_BYTES: Final = 1 << 20
 """So much has to be free: less is a disk that is full in a moment."""

@@ -15,8 +15,8 @@ from bandmaster.cli.naming import unused_name
 from bandmaster.cli.occupancy import NO_LIMIT, limit_json, limit_of, note_of
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
-from bandmaster.scheduler.errors import InvalidRequest, shown
-from bandmaster.scheduler.limits import check_limit, check_limited
+from bandmaster.scheduler.model.errors import InvalidRequest, shown
+from bandmaster.scheduler.model.limits import check_limit, check_limited
 
 OVER_EVERYTHING: Final = "max_concurrent"
 Limits = dict[str, int | None]

@@ -22,7 +22,7 @@ from bandmaster.cli.screen import escaped_lines, note, say_json
 from bandmaster.configs.errors import SettingsError
 from bandmaster.k8s.errors import PodError
 from bandmaster.k8s.pods import Pods, pod_name
-from bandmaster.scheduler.errors import UnknownExecution
+from bandmaster.scheduler.model.errors import UnknownExecution
 
 POLL_SECONDS: Final = 0.2
 

@@ -10,7 +10,7 @@ import typer
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.times import show_duration
-from bandmaster.scheduler.limits import EVERYTHING
+from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.overview import GateLoad, LaneLoad
 
 NO_LIMIT: Final = "none"

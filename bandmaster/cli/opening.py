@@ -17,11 +17,11 @@ from bandmaster.configs.settings import Settings, load_settings, sections
 from bandmaster.configs.unread import warn_of_unknown
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.pods import Pods
-from bandmaster.scheduler.connection import connect, redis_url
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.eviction import eviction_policy
-from bandmaster.scheduler.operators import user_at_host
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.server.connection import connect, redis_url
+from bandmaster.scheduler.server.eviction import eviction_policy
 from bandmaster.scheduler.views import LIVE_CONSUMER_MS
 
 WAIT_SECONDS: Final = 2.0

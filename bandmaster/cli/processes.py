@@ -49,7 +49,7 @@ ENDING_SIGNALS: Final = tuple(
 def built_in(workers: int, threads: int) -> dict[str, str]:
     """The three processes, run by this Python; none imports from the current folder, as ``--path`` names nothing."""
     modules = {
-        SERVER: ["bandmaster.scheduler.embedded"],
+        SERVER: ["bandmaster.scheduler.server.embedded"],
         "worker": ["dramatiq", "bandmaster.actors", "--path", "--processes", str(workers), "--threads", str(threads)],
         "scheduler": ["bandmaster.scheduler"],
     }

@@ -10,9 +10,9 @@ from typing import Self
 from pydantic import BaseModel, ValidationError
 
 from bandmaster.cli.times import iso_of, show_duration
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import TERMINAL, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from typing import Final
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.k8s.errors import PodRejected
 from bandmaster.k8s.spec import PodScript, PodSpec
-from bandmaster.scheduler.errors import InvalidRequest, shown
 from bandmaster.scheduler.events import EVENT_MAX_BYTES, ExecutionRequestedEvent
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.errors import InvalidRequest, shown
+from bandmaster.scheduler.model.priority import Priority
 
 STDIN: Final = "-"
 FILE_NAME_MAX_CHARS: Final = 128

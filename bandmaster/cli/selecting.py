@@ -18,9 +18,9 @@ from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.finding import EVERYTHING
 from bandmaster.cli.records import Record, read_records
 from bandmaster.cli.screen import escaped
-from bandmaster.scheduler.errors import shown
+from bandmaster.scheduler.model.errors import shown
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import HOLDING, TERMINAL, State
 
 PAGE: Final = 200
 JOURNAL_SEARCHED: Final = 20_000

@@ -16,10 +16,10 @@ from bandmaster.cli.records import Record, Result, read_result
 from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
 from bandmaster.cli.times import iso_of, show_duration, show_time
 from bandmaster.cli.waiting import pod_waits_for
-from bandmaster.scheduler.errors import InvalidRequest, UnknownExecution
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.errors import InvalidRequest, UnknownExecution
+from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import TERMINAL, State
 from bandmaster.scheduler.views import Explanation, JournalEntry
 
 _TOLD_ELSEWHERE: Final = frozenset({"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead"})

@@ -17,11 +17,11 @@ from bandmaster.cli.times import iso_of, show_duration, show_time
 from bandmaster.configs.errors import SettingsError
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
-from bandmaster.scheduler.connection import redis_url
-from bandmaster.scheduler.controls import BOUNDS
-from bandmaster.scheduler.eviction import ADVICE
-from bandmaster.scheduler.limits import EVERYTHING
+from bandmaster.scheduler.engine.controls import BOUNDS
+from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.overview import GateLoad, LaneLoad
+from bandmaster.scheduler.server.connection import redis_url
+from bandmaster.scheduler.server.eviction import ADVICE
 from bandmaster.scheduler.views import QueueStatus
 
 LISTED: Final = 10

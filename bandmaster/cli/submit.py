@@ -19,10 +19,10 @@ from bandmaster.cli.requests import Options, Source, command_source, event_of, r
 from bandmaster.cli.screen import Column, note, say, say_json, say_table
 from bandmaster.cli.times import iso_of, read_duration, read_when, show_duration, show_time
 from bandmaster.cli.waiting import progress_bar, wait_until_ended
-from bandmaster.scheduler.errors import QueueRejected, QueueUnavailable
+from bandmaster.scheduler.engine.grants import Parked
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.grants import Parked
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.errors import QueueRejected, QueueUnavailable
+from bandmaster.scheduler.model.states import State
 
 SENT_A_CALL: Final = 100
 COMMAND_MARK: Final = "--"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.scheduler.errors import shown
+from bandmaster.scheduler.model.errors import shown
 
 _DURATION: Final = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?", re.ASCII)
 _SECONDS: Final = (86_400, 3_600, 60, 1)

@@ -25,8 +25,8 @@ from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.errors import PodError
-from bandmaster.scheduler.connection import connect, redis_url
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.server.connection import connect, redis_url
 
 WORKERS: Final = 2
 THREADS: Final = 4

@@ -17,8 +17,8 @@ from bandmaster.cli.records import Record, read_records
 from bandmaster.cli.screen import note, notes
 from bandmaster.k8s.errors import PodError
 from bandmaster.k8s.pods import Pods
+from bandmaster.scheduler.model.states import HOLDING
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import HOLDING
 
 POLL_SECONDS: Final = 0.2
 SAY_EACH_SECONDS: Final = 3.0

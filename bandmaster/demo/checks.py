@@ -5,7 +5,7 @@ In the flow: after the last execution has ended. A claim is a sentence and the l
 
 from dataclasses import dataclass
 
-from bandmaster.scheduler.states import TERMINAL
+from bandmaster.scheduler.model.states import TERMINAL
 from bandmaster.scheduler.views import QueueStatus
 
 from .observed import Observed

@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from bandmaster.scheduler.priority import Priority
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 
 from .checks import Claim
 from .observed import Observed, Seen

@@ -6,7 +6,7 @@ two independent accounts.
 
 from dataclasses import dataclass, field
 
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.views import JournalEntry
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bandmaster.scheduler.events import ExecutionRequestedEvent, Metadata
-from bandmaster.scheduler.identifiers import new_execution_id
-from bandmaster.scheduler.priority import Priority
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.identifiers import new_execution_id
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 
 USERS: Final = ("ann", "ben", "cleo")
 SEED: Final = 20_260

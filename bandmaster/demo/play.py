@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.live import Live
 
 from bandmaster.configs.children import child_environment
-from bandmaster.scheduler.errors import QueueRejected
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.errors import QueueRejected
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 
 from .checks import Claim, check
 from .display import LiveView, show_claims, show_table

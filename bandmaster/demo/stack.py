@@ -19,13 +19,13 @@ import redis
 from bandmaster.configs.areas import PathSettings
 from bandmaster.configs.children import OURS, Replaced, child_environment
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.connection import connect
-from bandmaster.scheduler.valkey import end_with_parent
+from bandmaster.scheduler.server.connection import connect
+from bandmaster.scheduler.server.valkey import end_with_parent
 
 STOP_SECONDS: Final = 20.0
 START_SECONDS: Final = 30.0
 COMMANDS: Final = {
-    "redis": ("-m", "bandmaster.scheduler.embedded"),
+    "redis": ("-m", "bandmaster.scheduler.server.embedded"),
     "worker": ("-m", "dramatiq", "bandmaster.actors", "--path", "--processes", "1", "--threads", "6"),
     "scheduler": ("-m", "bandmaster.scheduler"),
 }

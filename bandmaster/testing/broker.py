@@ -20,20 +20,20 @@ from dramatiq.middleware import Middleware
 from bandmaster.configs.logger import Logger
 from bandmaster.middleware import ConcurrencyGate, PriorityBands
 from bandmaster.middleware.actor import let_await
-from bandmaster.middleware.current import current_entry, enter, is_settling, settle
-from bandmaster.middleware.declared_limits import by_lane, check_agreement, refuse_limits
-from bandmaster.middleware.delivery import as_sent, copied, decoded
 from bandmaster.middleware.errors import ExecutionFailed
-from bandmaster.middleware.execution_ids import derived_id, execution_id_of
-from bandmaster.middleware.gated_actor import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
-from bandmaster.middleware.misspelt import check_options
+from bandmaster.middleware.grants.context import current_entry, enter, is_settling, settle
+from bandmaster.middleware.intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
+from bandmaster.middleware.intake.declared_limits import by_lane, check_agreement, refuse_limits
+from bandmaster.middleware.intake.envelope import as_sent, copied, decoded
+from bandmaster.middleware.intake.execution_ids import derived_id, execution_id_of
+from bandmaster.middleware.intake.message_options import has_made_up_id, read_message
+from bandmaster.middleware.intake.misspelt_options import check_options
+from bandmaster.middleware.intake.retry_detection import is_own
 from bandmaster.middleware.off_loop import off_loop
-from bandmaster.middleware.requests import has_made_up_id, read_message
-from bandmaster.middleware.resending import is_own
-from bandmaster.middleware.telling import tell_sender
-from bandmaster.scheduler.errors import DuplicateExecution, QueueRejected
-from bandmaster.scheduler.identifiers import new_execution_id
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.middleware.worker.telling import tell_sender
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.model.errors import DuplicateExecution, QueueRejected
+from bandmaster.scheduler.model.identifiers import new_execution_id
 
 from .consumer import AdmittedMessage, KeptMessage, MemoryConsumer
 from .queue import Execution, MemoryQueue

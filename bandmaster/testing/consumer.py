@@ -11,8 +11,8 @@ from typing import Any
 from dramatiq import Message, MessageProxy
 from dramatiq.broker import Consumer
 
-from bandmaster.middleware.delivery import decoded
-from bandmaster.scheduler.states import State
+from bandmaster.middleware.intake.envelope import decoded
+from bandmaster.scheduler.model.states import State
 
 from .queue import Execution, MemoryQueue
 

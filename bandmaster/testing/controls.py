@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from threading import Condition
 from typing import Any, Final
 
-from bandmaster.scheduler.controls import check_bound, check_pausable
-from bandmaster.scheduler.errors import InvalidRequest, shown
-from bandmaster.scheduler.identifiers import check_lane
+from bandmaster.scheduler.engine.controls import check_bound, check_pausable
 from bandmaster.scheduler.keys import DEFAULT_LANE
-from bandmaster.scheduler.limits import EVERYTHING, Limits, check_limit, check_limited
-from bandmaster.scheduler.operators import check_by
+from bandmaster.scheduler.model.errors import InvalidRequest, shown
+from bandmaster.scheduler.model.identifiers import check_lane
+from bandmaster.scheduler.model.limits import EVERYTHING, Limits, check_limit, check_limited
+from bandmaster.scheduler.model.operators import check_by
 
 BOUNDS: Final = ("max_concurrent_executions", "max_executions_per_user", "max_queue_size")
 """The bounds of lanes that mean something in memory."""

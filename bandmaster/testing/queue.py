@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
-from bandmaster.scheduler.errors import DuplicateExecution, QueueFull, UserLimitExceeded
-from bandmaster.scheduler.grants import Grant
-from bandmaster.scheduler.identifiers import check_lane
-from bandmaster.scheduler.limits import EVERYTHING
-from bandmaster.scheduler.parking import Candidate
-from bandmaster.scheduler.priority import Priority
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine.grants import Grant
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.model.errors import DuplicateExecution, QueueFull, UserLimitExceeded
+from bandmaster.scheduler.model.identifiers import check_lane
+from bandmaster.scheduler.model.limits import EVERYTHING
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 
 from .controls import MemoryControls
 

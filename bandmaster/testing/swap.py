@@ -19,8 +19,8 @@ from dramatiq.results import Results
 from dramatiq.results.backends import StubBackend as StubResults
 
 from bandmaster.middleware import BandedRedisBroker
-from bandmaster.middleware.lane_bounds import LaneBounds
-from bandmaster.middleware.results import forget_kept
+from bandmaster.middleware.grants.results import forget_kept
+from bandmaster.middleware.worker.lane_bounds import LaneBounds
 
 from .broker import BandedStubBroker
 from .controls import BOUNDS

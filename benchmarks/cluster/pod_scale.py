@@ -20,8 +20,8 @@ from pathlib import Path
 from bandmaster.actors.watching import Watch
 from bandmaster.k8s.backend import connect
 from bandmaster.k8s.pods import PodScript
-from bandmaster.scheduler.errors import BandmasterError
 from bandmaster.scheduler.events import ExecutionEndedEvent
+from bandmaster.scheduler.model.errors import BandmasterError
 
 from ..order import percentile
 from ..question import BANDMASTER, Figure, Measured, Question, Target

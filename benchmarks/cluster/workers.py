@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from bandmaster.configs.children import child_environment
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.valkey import end_with_parent
+from bandmaster.scheduler.server.valkey import end_with_parent
 
 from ..rig import ROOT, Rig
 from .place import Place

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, NoReturn, Self, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import InvalidRequest, shown
+from ..model.errors import InvalidRequest, shown
 from .fields import ExecutionId, Version
 
 EVENT_MAX_BYTES: Final = 1_048_576

@@ -10,10 +10,10 @@ from typing import Annotated, Final, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
-from ..errors import InvalidRequest, shown
-from ..identifiers import check_action, check_execution_id, check_gate_key, check_user_id
-from ..priority import Priority
-from ..quantity import quantity_value
+from ..model.errors import InvalidRequest, shown
+from ..model.identifiers import check_action, check_execution_id, check_gate_key, check_user_id
+from ..model.priority import Priority
+from ..model.quantity import quantity_value
 
 GATES_MAX: Final = 8
 LABELS_MAX: Final = 32

@@ -10,10 +10,10 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..errors import InvalidRequest
-from ..identifiers import new_execution_id
-from ..priority import Priority
-from ..quantity import quantity_value
+from ..model.errors import InvalidRequest
+from ..model.identifiers import new_execution_id
+from ..model.priority import Priority
+from ..model.quantity import quantity_value
 from .event import EVENT_MAX_BYTES, Event, Part, check_size
 from .fields import (
     TIMEOUT_MAX_SECONDS,

@@ -15,7 +15,7 @@ from probing import probe_threads
 
 from acceptance.workers import LANE, TESTS, Workers, signal_all
 from bandmaster import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.scheduler.engine.transitions import Candidate
 from waiting import wait_until
 
 LEASE_TTL_MS = 1_500

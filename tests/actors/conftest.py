@@ -14,7 +14,7 @@ from lifecycle import Lifecycle
 from bandmaster.actors import runtime, watch
 from bandmaster.k8s.local.launching import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 

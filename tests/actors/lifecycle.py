@@ -12,8 +12,8 @@ from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import PodSpec, PodStatus
 from bandmaster.scheduler.events import ExecutionEndedEvent, ExecutionRequestedEvent
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 DEFAULTS = KubernetesSettings()

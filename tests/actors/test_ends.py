@@ -11,7 +11,7 @@ from bandmaster.actors import execution_cancelled, execution_completed, executio
 from bandmaster.actors.watching import Watch
 from bandmaster.k8s.pods import PodStatus
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionTimeoutEvent
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL, State
 from waiting import wait_until
 
 

@@ -15,7 +15,7 @@ from bandmaster.actors.watching import Watch
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.middleware import ExecutionCancelled
-from bandmaster.scheduler.states import HOLDING, State
+from bandmaster.scheduler.model.states import HOLDING, State
 from waiting import wait_until
 
 

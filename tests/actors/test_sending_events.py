@@ -18,9 +18,9 @@ from bandmaster.actors import (
     execution_requested,
     execution_timeout,
 )
-from bandmaster.scheduler.errors import DuplicateExecution, InvalidRequest, QueueFull, UserLimitExceeded
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionRequestedEvent
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueFull, UserLimitExceeded
+from bandmaster.scheduler.model.states import State
 
 DOORS: dict[str, Any] = {
     "requested": execution_requested,

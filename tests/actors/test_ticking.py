@@ -13,10 +13,10 @@ from lifecycle import Lifecycle
 from proxy import proxy_before
 
 from bandmaster.configs.areas import SchedulerSettings
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.pulse import Pulse
-from bandmaster.scheduler.scripts import Scripts
-from bandmaster.scheduler.ticking import Ticking
+from bandmaster.scheduler.process.health_file import Pulse
+from bandmaster.scheduler.process.ticking import Ticking
+from bandmaster.scheduler.server.connection import client_of
+from bandmaster.scheduler.transport.scripts import Scripts
 from waiting import wait_until
 
 

@@ -9,8 +9,8 @@ from lifecycle import Lifecycle, requested
 
 from bandmaster.actors import runtime, try_schedule, watch, watch_completions
 from bandmaster.actors.rounds import Rounds
-from bandmaster.scheduler.leadership import Leadership
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.process.leadership import Leadership
 from waiting import wait_until
 
 

@@ -7,7 +7,7 @@ from lifecycle import FOR_EVER, Lifecycle, Reports, requested
 from bandmaster.actors.watching import Watch
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionTimeoutEvent
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 

@@ -18,8 +18,8 @@ import redis
 from bandmaster.configs.areas import PathSettings
 from bandmaster.configs.settings import Settings
 from bandmaster.k8s.local.pods import LocalPods
-from bandmaster.scheduler.connection import connect
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.server.connection import connect
 from waiting import wait_until
 
 COMMAND = [sys.executable, "-m", "bandmaster"]

@@ -7,9 +7,9 @@ from defects.contrast import event
 from bandmaster.cli.again import accept_again
 from bandmaster.cli.opening import Opened
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.errors import DuplicateExecution
+from bandmaster.scheduler.model.errors import DuplicateExecution
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 
 
 def test_a_letter_that_two_try_again_at_once_is_accepted_once(redis_client: redis.Redis) -> None:

@@ -8,8 +8,8 @@ from cli.driving import COMMAND, Driver
 from cli.terminal import terminal
 
 from bandmaster.cli.failures import read_failure, shown_arguments, without_secrets
+from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 
 TRACEBACK = (
     "Traceback (most recent call last):\n" + "  frame\n" * 200 + "ValueError: no such month at redis://u:hunter2@h"

@@ -5,9 +5,9 @@ import sys
 
 from cli.driving import Driver
 
-from bandmaster.scheduler.operators import user_at_host
+from bandmaster.scheduler.model.operators import user_at_host
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 
@@ -205,7 +205,7 @@ def test_thousands_of_limits_are_shown_in_part(driver: Driver) -> None:
 
 
 def test_lanes_are_listed_with_their_workers_and_only_one_without_is_missed(idle: Driver) -> None:
-    command = [sys.executable, "-m", "bandmaster.scheduler.embedded"]
+    command = [sys.executable, "-m", "bandmaster.scheduler.server.embedded"]
     server = subprocess.Popen(command, cwd=idle.folder, env=idle.environment, stderr=subprocess.DEVNULL)
     try:
         with idle.connect() as client:

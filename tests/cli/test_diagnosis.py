@@ -12,7 +12,7 @@ import pytest
 from cli.driving import COMMAND, Driver
 
 from bandmaster.cli.diagnosis import diagnosis
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
 
 NOBODY = 65_534
 
@@ -20,7 +20,7 @@ NOBODY = 65_534
 @pytest.fixture
 def server(idle: Driver) -> Iterator[subprocess.Popen[bytes]]:
     """Only the server, which answers."""
-    command = [sys.executable, "-m", "bandmaster.scheduler.embedded"]
+    command = [sys.executable, "-m", "bandmaster.scheduler.server.embedded"]
     process = subprocess.Popen(command, cwd=idle.folder, env=idle.environment, stderr=subprocess.DEVNULL)
     try:
         idle.connect().close()
@@ -99,13 +99,13 @@ def test_one_whose_disk_is_full_says_so(idle: Driver) -> None:
     var.mkdir()
     command = shlex.join(COMMAND)
     fill = "from bandmaster.configs.settings import load_settings as s; " + (
-        "from bandmaster.scheduler.connection import connect; c = connect(s(), wait_seconds=20)\n"
+        "from bandmaster.scheduler.server.connection import connect; c = connect(s(), wait_seconds=20)\n"
         "try:\n  [c.set(f'k{i}', 'x' * 100_000) for i in range(1000)]\n"
         "except Exception: pass\n"
     )
     script = f"""
         mount -t tmpfs -o size=2m none {var} || exit 77
-        {shlex.quote(sys.executable)} -m bandmaster.scheduler.embedded > {idle.folder}/log 2>&1 &
+        {shlex.quote(sys.executable)} -m bandmaster.scheduler.server.embedded > {idle.folder}/log 2>&1 &
         {shlex.quote(sys.executable)} -c {shlex.quote(fill)}
         {command} status
         code=$?

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from cli.driving import COMMAND, Driver
 
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 
 COLOURED = r"""
 import sys

@@ -11,8 +11,8 @@ from dramatiq.brokers.stub import StubBroker
 from middleware.working import running
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.burying import LEFT_OUT
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.middleware.intake.burial import LEFT_OUT
+from bandmaster.scheduler.engine.parking import Candidate
 from waiting import wait_until
 
 QUEUE = "orders"

@@ -11,9 +11,9 @@ from cli.driving import COMMAND, Driver
 from cli.terminal import terminal
 from rich.cells import cell_len
 
-from bandmaster.scheduler.identifiers import new_execution_id
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.identifiers import new_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

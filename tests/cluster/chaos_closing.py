@@ -14,7 +14,7 @@ from installation import Installation
 from model.dump import Dump, read_dump
 from model.invariants import Invariants, left_behind
 
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL, State
 from waiting import wait_until
 
 SETTLING_SECONDS: Final = 240.0

@@ -22,7 +22,7 @@ from installation import LONG_LEASES, Installation
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
 
 POD_TTL_SECONDS: Final = 15
 """Of pods whose end was told; a dump is never older, or their ends would have gone with them."""

@@ -16,7 +16,7 @@ from chaos_rules import Attempt, Rules
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 LOOK_EACH_SECONDS: Final = 0.1

@@ -12,7 +12,7 @@ from installation import LIMIT, Installation
 from kubernetes.client.exceptions import ApiException
 from making import BUSYBOX
 
-from bandmaster.scheduler.states import TERMINAL
+from bandmaster.scheduler.model.states import TERMINAL
 
 PLANTED: Final = ("program", "pod", "end", "execution")
 POD: Final = "planted"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Set
 from typing import Final, NamedTuple
 
-from bandmaster.scheduler.states import HOLDING, TERMINAL, State
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
 from bandmaster.scheduler.views import JournalEntry
 
 Meta = Mapping[str, str]

@@ -27,7 +27,7 @@ from faults_server.restoring import restoring_server
 from installation import LIMIT, Installation
 from making import pod_settings
 
-from bandmaster.scheduler.states import TERMINAL
+from bandmaster.scheduler.model.states import TERMINAL
 from waiting import wait_until
 
 WORKERS: Final = 2

@@ -7,8 +7,8 @@ from typing import Final
 
 from installation import Installation
 
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.views import JournalEntry
 
 BACKLOG: Final = 12

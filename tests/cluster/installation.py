@@ -12,8 +12,8 @@ from making import BUSYBOX
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.configs.children import Replaced
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import TERMINAL, State
 from waiting import wait_until
 
 LIMIT = 5

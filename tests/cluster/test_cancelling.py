@@ -7,7 +7,7 @@ from api_proxy import ApiProxy, Fault
 from installation import FOREVER, LONG_LEASES, MINUTES, Installation
 from observing import Observer
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 CREATING = r"^POST .*/pods"

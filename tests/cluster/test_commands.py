@@ -12,7 +12,7 @@ from admin import Admin
 from installation import MINUTES, Installation
 
 from bandmaster.configs.children import child_environment
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 COMMAND = [sys.executable, "-W", "ignore", "-m", "bandmaster"]

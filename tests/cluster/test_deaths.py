@@ -8,7 +8,7 @@ from installation import FOREVER, LIMIT, LONG_LEASES, MINUTES, Installation
 from making import SEEN_RUNNING_SECONDS
 from observing import Observer
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 CREATING = r"^POST .*/pods"

@@ -16,8 +16,8 @@ from deploy_release import WORKER, Release
 from deploy_services import services
 
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import TERMINAL, State
 from waiting import wait_until
 
 pytestmark = pytest.mark.cluster

@@ -11,7 +11,7 @@ from programs import Programs
 from watcher import Watcher
 
 from bandmaster.k8s.pods import Pods, Reason
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 ENDED_BECAUSE = "bandmaster.dev/ended-because"

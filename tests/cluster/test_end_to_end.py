@@ -8,7 +8,7 @@ from installation import FOREVER, LIMIT, MINUTES, Installation
 from making import PYTHON
 from observing import Observer
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 
 
 def test_forty_executions_run_as_forty_pods_and_never_more_than_the_limit_at_once(

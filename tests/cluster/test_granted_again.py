@@ -9,8 +9,8 @@ from making import MakeSpec
 from bandmaster.actors.watching import Watch
 from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.events import ExecutionEndedEvent, ExecutionRequestedEvent
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 NAME = "granted-again"

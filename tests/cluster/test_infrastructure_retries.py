@@ -6,7 +6,7 @@ import pytest
 from admin import Admin
 from installation import Installation
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 
 BOUND = 2
 

@@ -15,7 +15,7 @@ from watcher import Watcher
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.errors import PodConflict
 from bandmaster.k8s.pods import Pods
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL, State
 from waiting import wait_until
 
 LABEL = "bandmaster.dev/installation"

@@ -12,7 +12,7 @@ from making import SEEN_RUNNING_SECONDS
 from observing import Observer
 
 from bandmaster.configs.areas import KubernetesSettings
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 AT_LIMIT = 4

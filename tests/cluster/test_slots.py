@@ -15,7 +15,7 @@ from components import components_or_skip
 from installation import FOREVER, LONG_LEASES, MINUTES, Installation
 from programs import Programs
 
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL, State
 from waiting import wait_until
 
 CREATING = r"^POST .*/pods"

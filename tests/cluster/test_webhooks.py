@@ -16,7 +16,7 @@ from observing import Observer
 
 from bandmaster.k8s.errors import PodsUnavailable
 from bandmaster.k8s.pods import Pods
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 CREATING = r"^POST .*/pods"

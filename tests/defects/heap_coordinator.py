@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.priority import Priority
 
 
 class QueueRejectError(Exception):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import redis
 
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.priority import Priority
 
 EVENT_TTL_SECONDS: Final = 86_400
 _TRY_SCHEDULE: Final = (Path(__file__).parent / "simple_try_schedule.lua").read_text(encoding="utf-8")

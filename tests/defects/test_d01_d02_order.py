@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
 from defects.contrast import contrast, event
 from defects.simple_queue import SimpleQueue

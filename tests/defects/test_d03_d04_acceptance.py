@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import redis
 
-from bandmaster.scheduler.errors import DuplicateExecution
+from bandmaster.scheduler.model.errors import DuplicateExecution
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from defects.contrast import Died, contrast, event, mortal
 from defects.simple_queue import SimpleQueue
 

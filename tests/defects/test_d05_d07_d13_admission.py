@@ -6,11 +6,11 @@ from typing import Any
 import redis
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import DuplicateExecution
-from bandmaster.scheduler.grants import read_exchange
+from bandmaster.scheduler.engine.grants import read_exchange
+from bandmaster.scheduler.engine.transitions import Next
+from bandmaster.scheduler.model.errors import DuplicateExecution
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Next
 from defects.contrast import Died, contrast, event, mortal
 from defects.simple_queue import SimpleQueue
 

@@ -9,7 +9,7 @@ from bandmaster.actors.saga import Saga
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import pod_name
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from defects.contrast import Died, event
 from defects.simple_queue import SimpleSagas
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import redis
 
-from bandmaster.scheduler.grants import Code
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from defects.contrast import Died, contrast, event, mortal
 from defects.simple_queue import SimpleQueue
 

@@ -5,9 +5,9 @@ from typing import Any
 from bandmaster.actors.saga import Saga
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
-from bandmaster.scheduler.grants import Code
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from defects.contrast import contrast, event
 from defects.simple_queue import SimpleQueue
 from waiting import wait_until

@@ -8,8 +8,8 @@ from typing import Any
 
 import redis
 
-from bandmaster.scheduler.errors import DuplicateExecution
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.errors import DuplicateExecution
+from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
 from defects.contrast import contrast, event
 from defects.simple_queue import SimpleQueue

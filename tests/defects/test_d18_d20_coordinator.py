@@ -6,10 +6,10 @@ from typing import Any
 import redis
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.engine.transitions import Next
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Next
 from defects.contrast import contrast, event
 from defects.heap_coordinator import HeapCoordinator
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import redis
 
-from bandmaster.scheduler.errors import QueueFull, QueueRejected, UserLimitExceeded
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.errors import QueueFull, QueueRejected, UserLimitExceeded
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from defects.contrast import contrast, event
 from defects.heap_coordinator import HeapCoordinator, QueueRejectError
 

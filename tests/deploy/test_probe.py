@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from bandmaster.configs.sources import variable_of
-from bandmaster.scheduler.pulse import Pulse
+from bandmaster.scheduler.process.health_file import Pulse
 from waiting import wait_until
 
 PROBE: Final = Path(__file__).parents[2] / "configs" / "deploy" / "probe.py"
@@ -65,7 +65,7 @@ def test_a_process_that_stands_still_is_not_alive(probe: Probe, tmp_path: Path) 
 
 
 def test_the_pulse_of_a_process_that_is_gone_says_nothing(probe: Probe, tmp_path: Path) -> None:
-    beat = "import sys; from pathlib import Path; from bandmaster.scheduler.pulse import Pulse; "
+    beat = "import sys; from pathlib import Path; from bandmaster.scheduler.process.health_file import Pulse; "
     beat += "Pulse(Path(sys.argv[1])).beat(answered=True)"
     subprocess.run([sys.executable, "-c", beat, str(tmp_path)], check=True, timeout=60)
     assert len(list(tmp_path.glob("*.pulse"))) == 1

@@ -11,7 +11,7 @@ import pytest
 import redis
 import yaml
 
-from bandmaster.scheduler.valkey import server_binary
+from bandmaster.scheduler.server.valkey import server_binary
 from waiting import wait_until
 
 MANIFEST: Final = Path(__file__).parents[2] / "configs" / "deploy" / "kustomize" / "redis" / "redis.yaml"

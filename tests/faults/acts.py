@@ -7,12 +7,12 @@ from typing import Any, Final
 from model.clock import START_MS
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import QueueFull
-from bandmaster.scheduler.leadership import Leadership
-from bandmaster.scheduler.outbox import UntoldEnd
-from bandmaster.scheduler.settlements import Release, Retry
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Candidate, Next
+from bandmaster.scheduler.engine.outbox import UntoldEnd
+from bandmaster.scheduler.engine.settlements import Release, Retry
+from bandmaster.scheduler.engine.transitions import Candidate, Next
+from bandmaster.scheduler.model.errors import QueueFull
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.process.leadership import Leadership
 
 LANE: Final = "executions"
 LEADER: Final = "a-leader"

@@ -7,9 +7,9 @@ import redis
 from defects.contrast import event
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import NotLeader
-from bandmaster.scheduler.leadership import Leadership
-from bandmaster.scheduler.maintenance import Maintenance
+from bandmaster.scheduler.engine.maintenance import Maintenance
+from bandmaster.scheduler.model.errors import NotLeader
+from bandmaster.scheduler.process.leadership import Leadership
 from waiting import wait_until
 
 TTL_MS = 50

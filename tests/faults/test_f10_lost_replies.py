@@ -14,9 +14,9 @@ from model.invariants import Invariants
 from proxy import Loss, Proxy
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.grants import Parked
-from bandmaster.scheduler.library import assemble, script_names
-from bandmaster.scheduler.parking import PARKED_A_CALL
+from bandmaster.scheduler.engine.grants import Parked
+from bandmaster.scheduler.engine.parking import PARKED_A_CALL
+from bandmaster.scheduler.transport.library import assemble, script_names
 from faults.acts import ACTS, ARRANGEMENTS, candidate, prepare
 
 HARMLESSLY_REPEATED = {"elect": ("epoch", "leader"), "wake": ("wake:executions",)}

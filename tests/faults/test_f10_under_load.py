@@ -14,9 +14,9 @@ from model.invariants import Invariants, left_behind
 from proxy import Command, Proxy
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware.budget import LANES
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.middleware.worker.permits import LANES
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 THREADS = 8

@@ -15,10 +15,10 @@ from defects.contrast import event
 from history import History
 from proxy import Loss, Proxy
 
-from bandmaster.scheduler.errors import DuplicateExecution, QueueUnavailable
+from bandmaster.scheduler.model.errors import DuplicateExecution, QueueUnavailable
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.scripts import REPEAT_PAUSES_SECONDS
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.transport.scripts import REPEAT_PAUSES_SECONDS
 from faults.conftest import SOCKET_TIMEOUT_SECONDS
 
 TRIES = len(REPEAT_PAUSES_SECONDS) + 1

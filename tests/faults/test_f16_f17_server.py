@@ -10,12 +10,12 @@ from model.dump import read_dump
 from model.invariants import Invariants
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code, HandOver, Renewal
-from bandmaster.scheduler.leadership import Leadership
+from bandmaster.scheduler.engine.grants import Code, HandOver, Renewal
+from bandmaster.scheduler.engine.transitions import Next
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.process.leadership import Leadership
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Next
 from faults.acts import ACTS, ARRANGEMENTS, prepare
 
 

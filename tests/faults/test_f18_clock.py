@@ -7,9 +7,9 @@ from model.dump import read_dump
 from model.invariants import Invariants
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.grants import Renewal
-from bandmaster.scheduler.priority import Priority
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine.grants import Renewal
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
 
 TEN_MINUTES_MS = 600_000
 LEAPS = pytest.mark.parametrize("leap_ms", [TEN_MINUTES_MS, -TEN_MINUTES_MS], ids=["forth", "back"])

@@ -5,8 +5,8 @@ from typing import Any
 import redis
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.grants import Renewal
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.scheduler.engine.grants import Renewal
+from bandmaster.scheduler.engine.transitions import Candidate
 
 FEW, MANY = 50, 50_000
 LEAPS = 5

@@ -16,10 +16,10 @@ from history import History
 from model.dump import read_dump
 from model.invariants import Invariants, left_behind
 
-from bandmaster.scheduler.grants import Code
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import TERMINAL, State
 
 RACES = 40
 LIMITS = {"action:pod": 3}

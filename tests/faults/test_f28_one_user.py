@@ -3,11 +3,11 @@
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.errors import UserLimitExceeded
-from bandmaster.scheduler.grants import Parked
+from bandmaster.scheduler.engine.grants import Parked
+from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.keys import DEFAULT_LANE
+from bandmaster.scheduler.model.errors import UserLimitExceeded
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 
 MANY = 10_000
 QUEUED_BY_DEFAULT = 100

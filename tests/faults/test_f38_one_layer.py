@@ -11,9 +11,9 @@ from proxy import Loss, Proxy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.scripts import REPEAT_PAUSES_SECONDS
+from bandmaster.scheduler.transport.scripts import REPEAT_PAUSES_SECONDS
 
 TRIES: Final = len(REPEAT_PAUSES_SECONDS) + 1
 DEADLINE_SECONDS: Final = 1.0

@@ -7,7 +7,7 @@ import dramatiq
 import redis
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.current import current_entry
+from bandmaster.middleware.grants.context import current_entry
 
 BODY_SECONDS = 0.02
 """Long enough for several to end while a call is under way."""

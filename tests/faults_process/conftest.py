@@ -11,8 +11,8 @@ from proxy import Proxy, proxy_before
 
 from bandmaster.k8s.local.launching import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
-from bandmaster.scheduler.library import assemble
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.transport.library import assemble
 from faults_process.installation import Installation
 from faults_process.members import Members
 from waiting import wait_until

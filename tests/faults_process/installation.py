@@ -16,9 +16,9 @@ from proxy import Proxy
 
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.identifiers import new_execution_id
+from bandmaster.scheduler.model.identifiers import new_execution_id
+from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import TERMINAL, State
 from faults_process.members import LANE, Members
 from waiting import wait_until
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from proxy import Command, Loss, Proxy
 
-from bandmaster.scheduler.library import assemble
+from bandmaster.scheduler.transport.library import assemble
 from faults_process.members import Member
 from waiting import wait_until
 

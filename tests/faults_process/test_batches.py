@@ -14,8 +14,8 @@ from model.dump import read_dump
 from model.invariants import Invariants
 from proxy import Command, Proxy
 
-from bandmaster.scheduler.states import TERMINAL, State
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.states import TERMINAL, State
 from faults_process.installation import Installation
 from faults_process.members import Member
 from faults_process.moments import Moment, script

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from faults_process.members import LEASE_MS, Member
 from waiting import wait_until

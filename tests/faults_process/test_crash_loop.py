@@ -7,8 +7,8 @@ import pytest
 from model.dump import read_dump
 from model.invariants import Invariants
 
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from faults_process.members import Member
 from waiting import wait_until

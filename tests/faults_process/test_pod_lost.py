@@ -3,7 +3,7 @@
 from leftovers import processes_under
 
 from bandmaster.k8s.phases import Reason
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from waiting import wait_until
 

@@ -1,6 +1,6 @@
 """F29: workers are replaced one by one under load, by SIGTERM: nothing is lost, and nothing runs twice."""
 
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL, State
 from faults_process.installation import Installation
 from waiting import wait_until
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from proxy import Loss, Proxy
 
-from bandmaster.scheduler.errors import NotLeader
+from bandmaster.scheduler.model.errors import NotLeader
 from faults_process.installation import Installation
 from faults_process.members import LEADER_TTL_MS, TICK_SECONDS, Member
 from waiting import wait_until

@@ -7,7 +7,7 @@ import pytest
 import redis
 from faults_server.restoring import RestoringServer, restoring_server
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from faults_process.conftest import installed
 from faults_process.installation import Installation
 from waiting import wait_until

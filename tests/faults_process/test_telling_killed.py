@@ -14,7 +14,7 @@ from dramatiq.results import ResultFailure
 from dramatiq.results.backends import RedisBackend
 from proxy import Command, Proxy
 
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.parking import Candidate
 from faults_process.installation import Installation
 from faults_process.members import Member
 from faults_process.moments import Matches, Moment, script

@@ -7,7 +7,7 @@ import pytest
 from proxy import Proxy
 
 from bandmaster.configs.children import Replaced
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from faults_process.moments import Moment, reads_meta, script
 from waiting import wait_until

@@ -2,7 +2,7 @@
 
 from proxy import Proxy
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from faults_process.moments import Moment, reads_meta
 from waiting import wait_until

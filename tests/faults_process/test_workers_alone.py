@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from faults_process.installation import LIFECYCLE, Installation
 from waiting import wait_until
 

@@ -18,9 +18,9 @@ from history import History
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from bandmaster.scheduler.errors import DuplicateExecution, QueueUnavailable
+from bandmaster.scheduler.model.errors import DuplicateExecution, QueueUnavailable
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from faults_server.own_server import OwnServer
 from waiting import wait_until
 

@@ -13,8 +13,8 @@ from dramatiq import Message
 from history import History
 from proxy import proxy_before
 
+from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 from faults_server.own_server import OwnServer
 from waiting import wait_until
 

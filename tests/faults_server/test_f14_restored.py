@@ -7,11 +7,11 @@ import pytest
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.grants import Code, Grant, Renewal, pod_holder
+from bandmaster.scheduler.engine.grants import Code, Grant, Renewal, pod_holder
+from bandmaster.scheduler.engine.settlements import Retry
+from bandmaster.scheduler.engine.transitions import Transitions
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.settlements import Retry
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Transitions
 from faults_server.restoring import RestoringServer, restoring_server
 
 NAME = "the-one"

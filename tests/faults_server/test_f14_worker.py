@@ -13,8 +13,8 @@ from dramatiq import Worker
 from history import History
 
 from bandmaster import BandedRedisBroker
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from faults_server.restoring import RestoringServer, restoring_server
 from waiting import wait_until
 

@@ -17,10 +17,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from bandmaster import BandedRedisBroker
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.errors import DuplicateExecution, QueueUnavailable
+from bandmaster.scheduler.engine.transitions import Candidate, Next
+from bandmaster.scheduler.model.errors import DuplicateExecution, QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate, Next
+from bandmaster.scheduler.server.connection import client_of
 from faults_server.own_server import OwnServer
 
 DEADLINE_SECONDS: Final = 0.5

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.own_server import OwnServer
 

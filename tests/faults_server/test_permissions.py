@@ -7,8 +7,8 @@ import pytest
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.own_server import OwnServer
 

@@ -11,9 +11,9 @@ from dramatiq.results import ResultMissing, Results
 from dramatiq.results.backends import RedisBackend
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware import results as results_module
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.states import State
+from bandmaster.middleware.grants import results as results_module
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from faults_server.own_server import OwnServer
 from waiting import wait_until
 

@@ -14,8 +14,8 @@ from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.configs.areas import RedisSettings
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.connection import client_of, connect
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.server.connection import client_of, connect
 from waiting import wait_until
 
 from .sentinel_group import SentinelGroup

@@ -12,7 +12,7 @@ from bandmaster.k8s.errors import BackendNotAvailable, PodError, PodRejected
 from bandmaster.k8s.pods import PodScript, PodSpec, pod_name
 from bandmaster.k8s.quantity import cpu_cores, memory_bytes
 from bandmaster.k8s.runtimes import Runtime
-from bandmaster.scheduler.errors import BandmasterError
+from bandmaster.scheduler.model.errors import BandmasterError
 
 DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 IDS = st.text("ABCabc019._-", min_size=1, max_size=128)

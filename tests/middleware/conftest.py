@@ -11,7 +11,7 @@ from dramatiq.results import Results
 from dramatiq.results.backends import RedisBackend
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 
 SWITCH_SECONDS = 0.000_05
 """Between looks whether another thread wants to run: short, so that an exception strikes between any two steps."""

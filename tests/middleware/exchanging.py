@@ -17,18 +17,18 @@ from dramatiq import threading as dramatiq_threading
 from dramatiq.middleware import Interrupt
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.asked import Asking, Settling
-from bandmaster.middleware.budget import LANES, Budget
-from bandmaster.middleware.exchange import Exchange
-from bandmaster.middleware.held import GrantedMessage, Held
-from bandmaster.middleware.interrupts import forget_interrupt
-from bandmaster.middleware.work_queue import WorkQueue
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code
-from bandmaster.scheduler.scripts import DEADLINE_SECONDS, Scripts
-from bandmaster.scheduler.settlements import Release
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Transitions
+from bandmaster.middleware.grants.asked import Asking, Settling
+from bandmaster.middleware.grants.cancellation import forget_interrupt
+from bandmaster.middleware.grants.exchange import Exchange
+from bandmaster.middleware.grants.table import GrantedMessage, Held
+from bandmaster.middleware.worker.permits import LANES, Budget
+from bandmaster.middleware.worker.work_queue import WorkQueue
+from bandmaster.scheduler.engine.engine import Engine
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.transport.scripts import DEADLINE_SECONDS, Scripts
 
 LEASE_MS = 60_000
 ASK_SECONDS = 0.02
@@ -55,9 +55,9 @@ class Exchanged:
         self.budget.open(threads)
         self.scripts = Scripts(client, deadline_seconds=deadline_seconds)
         self.exchange = Exchange(
-            Transitions(self.scripts),
+            Engine(self.scripts),
             broker,
-            broker.bands,
+            broker.bands.gated,
             self.held,
             self.budget,
             lanes=lambda: self.lanes,

@@ -12,7 +12,7 @@ from dramatiq import Worker
 from dramatiq.middleware import Pipelines
 
 from bandmaster import BandedRedisBroker, QueueRejected
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 
 SECRET = "hunter2"
 

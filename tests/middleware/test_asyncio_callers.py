@@ -25,7 +25,7 @@ from bandmaster import (
     actor,
     current_grant,
 )
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from bandmaster.testing import BandedStubBroker
 from waiting import wait_until
 
@@ -147,7 +147,7 @@ PROGRAM = """
 import asyncio, os, sys
 import dramatiq
 from bandmaster import BandedRedisBroker, actor
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 
 broker = BandedRedisBroker(client=client_of(sys.argv[1]))
 

@@ -7,7 +7,7 @@ from working import running
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.cli.failures import read_failure
 from bandmaster.cli.records import read_result
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 

@@ -12,8 +12,8 @@ from middleware.working import plain_redis_broker, running, stub_broker
 from proxy import proxy_before
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService, InvalidRequest
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.scripts import REPEAT_PAUSES_SECONDS
+from bandmaster.scheduler.server.connection import client_of
+from bandmaster.scheduler.transport.scripts import REPEAT_PAUSES_SECONDS
 from bandmaster.testing import BandedStubBroker
 from waiting import wait_until
 

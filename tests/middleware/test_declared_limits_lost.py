@@ -7,7 +7,7 @@ from counting import calls
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware import declaration
+from bandmaster.middleware.intake import declaration
 from waiting import wait_until
 
 

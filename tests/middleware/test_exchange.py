@@ -13,13 +13,13 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware.asked import Asking, Settling, fitting
-from bandmaster.middleware.budget import LANES
-from bandmaster.middleware.held import GrantedMessage
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code
-from bandmaster.scheduler.settlements import MOST_SETTLEMENTS, Release
-from bandmaster.scheduler.states import State
+from bandmaster.middleware.grants.asked import Asking, Settling, fitting
+from bandmaster.middleware.grants.table import GrantedMessage
+from bandmaster.middleware.worker.permits import LANES
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.engine.settlements import MOST_SETTLEMENTS, Release
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 GATE = "disk"

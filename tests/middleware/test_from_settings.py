@@ -10,7 +10,7 @@ from logged import context_of, events
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.configs.errors import SettingsError
 from bandmaster.configs.settings import load_settings
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ import redis
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 SLOTS = 10

@@ -16,9 +16,9 @@ from dramatiq import Message
 from history import History
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.parking import Candidate
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 GREENLETS = 16
@@ -31,8 +31,8 @@ import dramatiq
 import redis
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.current import current_entry
-from bandmaster.scheduler.connection import client_of
+from bandmaster.middleware.grants.context import current_entry
+from bandmaster.scheduler.server.connection import client_of
 
 client = client_of(os.environ["APPLICATION_REDIS_URL"])
 dramatiq.set_broker(BandedRedisBroker(client=client, lease_ttl_ms=600))

@@ -8,7 +8,7 @@ from logged import events
 from proxy import proxy_before
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 LEASE_TTL_MS = 300_000

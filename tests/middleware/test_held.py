@@ -4,10 +4,10 @@ import sys
 import threading
 import time
 
-from bandmaster.middleware.current import current_grant, enter, leave
-from bandmaster.middleware.held import Entry, Held
-from bandmaster.middleware.interrupts import ExecutionCancelled, interrupt
-from bandmaster.scheduler.grants import Grant
+from bandmaster.middleware.grants.cancellation import ExecutionCancelled, interrupt
+from bandmaster.middleware.grants.context import current_grant, enter, leave
+from bandmaster.middleware.grants.table import Entry, Held
+from bandmaster.scheduler.engine.grants import Grant
 from waiting import wait_until
 
 

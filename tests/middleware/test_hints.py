@@ -16,12 +16,12 @@ from working import running, stub_broker
 
 import bandmaster
 from bandmaster import ExecutionQueueService
-from bandmaster.middleware.current import enter, leave, settle
-from bandmaster.middleware.delivery import HINT
 from bandmaster.middleware.errors import LostGrant
-from bandmaster.middleware.held import entry_of
-from bandmaster.middleware.hints import HintKind
-from bandmaster.scheduler.grants import Grant
+from bandmaster.middleware.grants.context import enter, leave, settle
+from bandmaster.middleware.grants.table import entry_of
+from bandmaster.middleware.intake.envelope import HINT
+from bandmaster.middleware.plain_broker import HintKind
+from bandmaster.scheduler.engine.grants import Grant
 from waiting import wait_until
 
 LANES = 10

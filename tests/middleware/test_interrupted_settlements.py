@@ -13,12 +13,12 @@ from model.dump import read_dump
 from model.invariants import Invariants, left_behind
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware.asked import Asking
-from bandmaster.middleware.budget import LANES
-from bandmaster.middleware.held import GrantedMessage
-from bandmaster.scheduler.grants import Code
-from bandmaster.scheduler.priority import Priority
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.middleware.grants.asked import Asking
+from bandmaster.middleware.grants.table import GrantedMessage
+from bandmaster.middleware.worker.permits import LANES
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.priority import Priority
 from waiting import wait_until
 
 # A connection that a thread had in its hand when the exception struck is closed with it.

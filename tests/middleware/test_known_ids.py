@@ -12,10 +12,10 @@ from logged import events
 from working import plain_redis_broker, running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware.current import current_grant
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.errors import DuplicateExecution
-from bandmaster.scheduler.states import State
+from bandmaster.middleware.grants.context import current_grant
+from bandmaster.scheduler.model.errors import DuplicateExecution
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 MINUTES = range(1, 601)

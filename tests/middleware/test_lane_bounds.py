@@ -10,9 +10,9 @@ from dramatiq.results.backends import RedisBackend
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.errors import InvalidRequest, QueueFull, UserLimitExceeded
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.errors import InvalidRequest, QueueFull, UserLimitExceeded
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 
@@ -77,7 +77,7 @@ def test_what_an_operator_has_set_stays(redis_url: str, queue: ExecutionQueueSer
 def test_a_server_that_came_back_without_them_gets_them_anew(
     redis_url: str, queue: ExecutionQueueService, redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandmaster.middleware.lane_bounds.AGAIN_SECONDS", 0.5)
+    monkeypatch.setattr("bandmaster.middleware.worker.lane_bounds.AGAIN_SECONDS", 0.5)
     broker = made(redis_url, lanes={"mail": {"max_queue_size": 7}})
     declared(broker, "mail")
     with running(broker, threads=1):

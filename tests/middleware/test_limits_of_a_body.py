@@ -25,8 +25,8 @@ from dramatiq.results.backends import RedisBackend
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionCancelled, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 SHORT_LEASE_MS = 600

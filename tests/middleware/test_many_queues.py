@@ -10,7 +10,7 @@ from dramatiq import Actor
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware.dramatiq_lists import MOST_WAITED_FOR
+from bandmaster.middleware.worker.dramatiq_lists import MOST_WAITED_FOR
 from waiting import wait_until
 
 QUEUES = 100

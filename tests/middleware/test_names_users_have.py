@@ -8,8 +8,8 @@ from dramatiq import Message
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 TENANTS = ("Acme Corp", "Acme", "Corp", "a\tb", "a%09b", "50% off", "{x}", "*", "Müller & Söhne", "a\u2028b")

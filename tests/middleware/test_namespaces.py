@@ -10,7 +10,7 @@ from dramatiq.brokers.redis import RedisBroker
 from working import running
 
 from bandmaster import BandedRedisBroker, ConcurrencyGate, PriorityBands
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 MakeBroker = Callable[[str], Broker]

@@ -12,13 +12,13 @@ from dramatiq import MessageProxy
 from working import running
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.lane import LaneConsumer
-from bandmaster.middleware.liveness import Progress
-from bandmaster.middleware.pulse import WorkerPulse
-from bandmaster.middleware.pump import Pump
-from bandmaster.middleware.upkeep import Upkeep
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.pulse import READY, WAITS
+from bandmaster.middleware.worker.health_file import WorkerPulse
+from bandmaster.middleware.worker.lane_consumer import LaneConsumer
+from bandmaster.middleware.worker.pump import Pump
+from bandmaster.middleware.worker.repairs import Upkeep
+from bandmaster.middleware.worker.thread_supervision import Progress
+from bandmaster.scheduler.process.health_file import READY, WAITS
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 STUCK_SECONDS: Final = 2.0

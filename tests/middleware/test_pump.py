@@ -11,11 +11,11 @@ from counting import calls
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware.budget import LANES
-from bandmaster.middleware.held import GrantedMessage
-from bandmaster.middleware.pump import Pump
-from bandmaster.middleware.wake_list import LIST_TOKEN
-from bandmaster.scheduler.states import State
+from bandmaster.middleware.grants.table import GrantedMessage
+from bandmaster.middleware.worker.permits import LANES
+from bandmaster.middleware.worker.pump import Pump
+from bandmaster.middleware.worker.wake_lists import LIST_TOKEN
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 TOKEN = b"1"

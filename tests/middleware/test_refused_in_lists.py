@@ -17,8 +17,8 @@ from working import plain_redis_broker, running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.cli.failures import read_failure
-from bandmaster.middleware.requests import MAX_MESSAGE_BYTES
-from bandmaster.scheduler.connection import client_of
+from bandmaster.middleware.intake.message_options import MAX_MESSAGE_BYTES
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 TOO_LONG = "x" * (MAX_MESSAGE_BYTES + 1)

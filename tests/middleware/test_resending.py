@@ -9,8 +9,8 @@ from dramatiq.middleware import CurrentMessage
 from working import running
 
 from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
-from bandmaster.scheduler.settlements import Retry
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine.settlements import Retry
+from bandmaster.scheduler.model.states import State
 
 EXECUTION = "order-7"
 

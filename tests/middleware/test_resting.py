@@ -6,7 +6,7 @@ import redis
 from counting import calls
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.wake_list import LIST_TOKEN
+from bandmaster.middleware.worker.wake_lists import LIST_TOKEN
 
 RESTS_MS = 300
 

@@ -11,7 +11,7 @@ from dramatiq.middleware import CurrentMessage, Retries
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService, current_grant
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 

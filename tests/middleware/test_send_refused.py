@@ -20,8 +20,8 @@ from bandmaster import (
     QueueRejected,
     UserLimitExceeded,
 )
-from bandmaster.middleware.misspelt import meant_by
-from bandmaster.scheduler.connection import client_of
+from bandmaster.middleware.intake.misspelt_options import meant_by
+from bandmaster.scheduler.server.connection import client_of
 
 
 @pytest.fixture(params=["banded", "redis", "stub"])

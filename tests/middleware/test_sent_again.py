@@ -14,11 +14,11 @@ from proxy import proxy_before
 from working import plain_redis_broker, running
 
 from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
-from bandmaster.middleware.lists import ListConsumer
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.settlements import Retry
-from bandmaster.scheduler.states import State
+from bandmaster.middleware.worker.list_consumer import ListConsumer
+from bandmaster.scheduler.engine.settlements import Retry
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 
@@ -168,7 +168,7 @@ def test_a_listed_message_that_was_parked_and_not_acknowledged_is_one(
     dying = broker.consume("default")
     assert isinstance(dying, ListConsumer)
     for message in dying.fetch(2):
-        broker.bands.park_listed(message, None)
+        broker.bands.listed.park(message, None)
         dying.requeue([dramatiq.MessageProxy(message)])
     ran_all(broker, ran, 2)
     assert sorted(ran) == ["named", "unnamed"]

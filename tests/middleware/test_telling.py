@@ -18,8 +18,8 @@ from told import is_told, raised
 from working import plain_redis_broker, running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.errors import InvalidRequest
-from bandmaster.scheduler.outbox import UntoldEnd
+from bandmaster.scheduler.engine.outbox import UntoldEnd
+from bandmaster.scheduler.model.errors import InvalidRequest
 from waiting import wait_until
 
 

@@ -15,7 +15,7 @@ from dramatiq.brokers.redis import RedisBroker
 from working import plain_redis_broker, running, stub_broker
 
 from bandmaster import BandedRedisBroker
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 OPTIONS: dict[str, Any] = {

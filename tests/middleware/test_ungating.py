@@ -13,7 +13,7 @@ from dramatiq.results.backends import RedisBackend
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 MakeBroker = Callable[[], BandedRedisBroker]
@@ -105,7 +105,7 @@ def test_limits_hold_for_what_was_parked(make_broker: MakeBroker, queue: Executi
 
 
 def test_what_an_older_producer_parks_later_runs_too(make_broker: MakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bandmaster.middleware.left_over.LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("bandmaster.middleware.worker.left_over.LOOK_SECONDS", 0.1)
     ran: list[int] = []
     before = work_of(make_broker(), ran.append, band="NORMAL")
     now = make_broker()

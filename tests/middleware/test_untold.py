@@ -15,8 +15,8 @@ from told import is_told, raised
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.outbox import UntoldEnd
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.outbox import UntoldEnd
+from bandmaster.scheduler.engine.parking import Candidate
 from waiting import wait_until
 
 MANY = 300

@@ -11,8 +11,8 @@ from dramatiq.middleware import Interrupt
 from working import running
 
 from bandmaster import BandedRedisBroker
-from bandmaster.middleware.interrupts import forget_interrupt
-from bandmaster.middleware.work_queue import WorkQueue
+from bandmaster.middleware.grants.cancellation import forget_interrupt
+from bandmaster.middleware.worker.work_queue import WorkQueue
 
 STRIKES = 1_000
 

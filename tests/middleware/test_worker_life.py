@@ -12,8 +12,8 @@ from dramatiq.threading import raise_thread_exception  # pyright: ignore[reportU
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.scheduler.connection import client_of
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 

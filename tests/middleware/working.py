@@ -10,7 +10,7 @@ from dramatiq.brokers.stub import StubBroker
 from dramatiq.middleware import Middleware
 
 from bandmaster import ConcurrencyGate, PriorityBands
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 
 WORKER_TIMEOUT_MS = 100
 """How long the threads of a test's worker sit idle, and so how long it takes to stop."""

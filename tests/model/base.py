@@ -7,7 +7,7 @@ import redis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from model.clock import START_MS
 from model.dump import Dump
 from model.engine import Engine

@@ -6,8 +6,8 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from bandmaster.scheduler.settlements import Release, Retry, RetryKind, Settlement
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine.settlements import Release, Retry, RetryKind, Settlement
+from bandmaster.scheduler.model.states import State
 from model.base import ENDS, LANES, deliveries, holders, picks
 from model.exchanging import LEASE_MS, Exchanging, Wanted
 

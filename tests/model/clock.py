@@ -8,7 +8,7 @@ from typing import Final
 import redis
 
 from bandmaster.scheduler.keys import Keys
-from bandmaster.scheduler.library import read_lua
+from bandmaster.scheduler.transport.library import read_lua
 
 START_MS: Final = 1_800_000_000_000
 _OWN_LINES: Final = (

@@ -5,7 +5,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from model.base import ACTIONS, BY, GATES, KINDS, LANES, PAUSABLE, ModelBase, deliveries, lanes
 from model.waiting_oracle import DEFAULT_BOUNDS, DEFAULT_LANE
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import redis
 
-from bandmaster.scheduler.grants import read_exchange
-from bandmaster.scheduler.library import Script, assemble
-from bandmaster.scheduler.scripts import Argument, Call, Scripts, StaleCall
+from bandmaster.scheduler.engine.grants import read_exchange
+from bandmaster.scheduler.transport.library import Script, assemble
+from bandmaster.scheduler.transport.scripts import Argument, Call, Scripts, StaleCall
 from model.clock import Clock, slow_includes
 from model.dump import Dump, read_dump
 

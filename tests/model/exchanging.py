@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bandmaster.scheduler.grants import Admission, read_exchange
-from bandmaster.scheduler.settlements import Settlement
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine.grants import Admission, read_exchange
+from bandmaster.scheduler.engine.settlements import Settlement
+from bandmaster.scheduler.model.states import State
 from model.base import LANES, Grants, ModelBase
 from model.execution import Execution
 

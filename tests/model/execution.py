@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from bandmaster.scheduler.priority import BAND_WIDTH_MS
-from bandmaster.scheduler.states import HOLDING, TERMINAL, WAITING, State
+from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 
 EVENTS_LANE = "executions"
 

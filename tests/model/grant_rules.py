@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from bandmaster.scheduler.settlements import Release, Retry
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine.settlements import Release, Retry
+from bandmaster.scheduler.model.states import State
 from model.base import BY, LANES, deliveries, holders, picks
 from model.batch_rules import BatchRules, releases, retries
 from model.exchanging import Wanted

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from bandmaster.scheduler.priority import BAND_WIDTH_MS
-from bandmaster.scheduler.states import HOLDING, TERMINAL, WAITING, State, may_become
+from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, WAITING, State, may_become
 from model.dump import Dump
 from model.execution import EVENTS_LANE
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from bandmaster.scheduler.settlements import Retry, Settlement
-from bandmaster.scheduler.states import HOLDING, State
+from bandmaster.scheduler.engine.settlements import Retry, Settlement
+from bandmaster.scheduler.model.states import HOLDING, State
 from model.execution import Execution
 from model.lease_clock import NOTED_EACH_MS, REPAIRED_EACH_MS
 from model.waiting_oracle import WaitingOracle

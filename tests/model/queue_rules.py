@@ -5,7 +5,7 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from model.base import (
     ACTIONS,
     BY,

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from model.execution import Execution
 from model.lease_clock import LeaseClock
 

@@ -8,8 +8,8 @@ import redis
 from model.dump import read_dump
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.grants import Grant
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.grants import Grant
+from bandmaster.scheduler.engine.parking import Candidate
 
 LEASE_MS: Final = 30_000
 WRONG_TYPE: Final = "wrong kind of value"

@@ -7,12 +7,12 @@ from typing import Any
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code, read_exchange
-from bandmaster.scheduler.joining import Ask, Batch, Joining
+from bandmaster.scheduler.engine.grants import Code, read_exchange
+from bandmaster.scheduler.engine.joining import Ask, Batch, Joining
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.settlements import Release
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 MOST = 5

@@ -2,8 +2,8 @@
 
 import redis
 
-from bandmaster.scheduler.outbox import UntoldEnd
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.outbox import UntoldEnd
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 

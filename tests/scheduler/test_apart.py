@@ -10,11 +10,11 @@ from model.dump import read_dump
 from model.invariants import Invariants
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.grants import Code, Exchange, Grant, Renewal, pod_holder, read_exchange
-from bandmaster.scheduler.parking import Candidate
-from bandmaster.scheduler.settlements import Release, Retry, Settlement
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import NOTHING_NEXT, Next
+from bandmaster.scheduler.engine.grants import Code, Exchange, Grant, Renewal, pod_holder, read_exchange
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.engine.settlements import Release, Retry, Settlement
+from bandmaster.scheduler.engine.transitions import NOTHING_NEXT, Next
+from bandmaster.scheduler.model.states import State
 
 KINDS: Final = ("completed", "failed", "retried", "handed-back", "cancelled", "stale", "poisoned", "pod", "last")
 POISONS: Final = ("gate:gpu:held", "lane:broken:active", "meta:poisoned")

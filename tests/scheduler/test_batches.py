@@ -3,12 +3,12 @@
 import pytest
 import redis
 
-from bandmaster.scheduler.grants import Admission, Code, read_exchange
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.grants import Admission, Code, read_exchange
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.engine.settlements import MOST_SETTLEMENTS, Release, Settlement
+from bandmaster.scheduler.engine.transitions import Next
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.settlements import MOST_SETTLEMENTS, Release, Settlement
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Next
 
 MEBIBYTE = 1024 * 1024
 MOST_BYTES = 4 * MEBIBYTE

@@ -4,8 +4,8 @@ import time
 
 import redis
 
-from bandmaster.scheduler.bounded import Until
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.transport.deadline import Until
 
 
 def test_a_deadline_that_an_interrupt_left_behind_bounds_nothing_once_it_is_over(redis_client: redis.Redis) -> None:

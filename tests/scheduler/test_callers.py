@@ -7,10 +7,10 @@ import pytest
 import redis
 from defects.contrast import event
 
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.scripts import StaleCall
-from bandmaster.scheduler.settlements import Release
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.transport.scripts import StaleCall
 
 THREADS = 4
 

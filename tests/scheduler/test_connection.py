@@ -18,8 +18,8 @@ from proxy import Loss, proxy_before
 
 from bandmaster.configs.areas import PathSettings, RedisSettings
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.connection import client_of, connect, redis_url
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.server.connection import client_of, connect, redis_url
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_it_says_once_what_it_waits_for_and_gives_up_in_time(folder: Path, caplo
     assert events(caplog) == ["redis_awaited"]
     said = context_of(caplog, "redis_awaited")
     assert said["url"] == f"unix://{folder}/redis/redis.sock"
-    assert "python -m bandmaster.scheduler.embedded" in said["advice"]
+    assert "python -m bandmaster.scheduler.server.embedded" in said["advice"]
     message = str(caught.value)
     assert "the server did not answer within 2.2 s" in message
     assert f"(server unix://{folder}/redis/redis.sock)" in message

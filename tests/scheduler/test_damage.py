@@ -10,10 +10,10 @@ from model.dump import read_dump
 from model.invariants import Invariants
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code, Renewal
+from bandmaster.scheduler.engine.grants import Code, Renewal
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 LEASE_SECONDS = 100

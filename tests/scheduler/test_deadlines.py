@@ -5,10 +5,10 @@ import redis
 from defects.contrast import event
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import QueueFull
-from bandmaster.scheduler.settlements import Retry
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Candidate
+from bandmaster.scheduler.engine.settlements import Retry
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.errors import QueueFull
+from bandmaster.scheduler.model.states import State
 
 PAGES = 3
 

@@ -3,8 +3,8 @@
 import redis
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.grants import Parked
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.grants import Parked
+from bandmaster.scheduler.engine.parking import Candidate
 
 COUNT = 5_000
 

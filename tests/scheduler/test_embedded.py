@@ -18,12 +18,12 @@ from redis.retry import Retry
 
 from bandmaster.configs.areas import PathSettings
 from bandmaster.configs.settings import Settings
-from bandmaster.scheduler.connection import SOCKET_PATH_MAX_BYTES, connect, embedded_socket, redis_url
-from bandmaster.scheduler.embedded import EXIT_ALREADY_RUNNING, EXIT_FAILED
-from bandmaster.scheduler.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.server.connection import SOCKET_PATH_MAX_BYTES, connect, embedded_socket, redis_url
+from bandmaster.scheduler.server.embedded import EXIT_ALREADY_RUNNING, EXIT_FAILED
 from waiting import wait_until
 
-COMMAND = [sys.executable, "-m", "bandmaster.scheduler.embedded"]
+COMMAND = [sys.executable, "-m", "bandmaster.scheduler.server.embedded"]
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -204,7 +204,7 @@ def test_it_never_forgets_for_want_of_memory_and_logs_every_write(start: Start, 
 def test_a_client_that_may_not_wait_is_told_how_to_start_it(settings: Settings) -> None:
     with pytest.raises(
         QueueUnavailable,
-        match=r"`bandmaster up`, or only .* `python -m bandmaster.scheduler.embedded`",
+        match=r"`bandmaster up`, or only .* `python -m bandmaster.scheduler.server.embedded`",
     ):
         connect(settings, wait_seconds=0)
     with (

@@ -5,7 +5,7 @@ import pickle
 import pytest
 from dramatiq.middleware import MiddlewareError
 
-from bandmaster.scheduler.errors import (
+from bandmaster.scheduler.model.errors import (
     BandmasterError,
     DuplicateExecution,
     InvalidRequest,
@@ -19,7 +19,7 @@ from bandmaster.scheduler.errors import (
     UserLimitExceeded,
     shown,
 )
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 
 ERRORS: list[BandmasterError] = [
     QueueRejected("no", execution_id="a"),

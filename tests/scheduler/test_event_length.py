@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bandmaster.scheduler.errors import InvalidRequest
 from bandmaster.scheduler.events import EVENT_MAX_BYTES, ExecutionRequestedEvent
+from bandmaster.scheduler.model.errors import InvalidRequest
 
 
 @pytest.mark.parametrize("unit", ["x", "\x1b", "é", '"', "😀"])

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from bandmaster.scheduler.errors import InvalidRequest
 from bandmaster.scheduler.events import (
     ExecutionAcceptedEvent,
     ExecutionRequestedEvent,
     Metadata,
 )
-from bandmaster.scheduler.priority import Priority
+from bandmaster.scheduler.model.errors import InvalidRequest
+from bandmaster.scheduler.model.priority import Priority
 
 SCRIPT = "print('SECRET')"
 FULL: dict[str, Any] = {

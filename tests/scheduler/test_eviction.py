@@ -13,8 +13,8 @@ import redis
 from acceptance.workers import Workers
 from faults_server.own_server import OwnServer
 
-from bandmaster.scheduler.eviction import eviction_policy
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.server.eviction import eviction_policy
 from waiting import wait_until
 
 EVENT = "eviction_possible"

@@ -10,11 +10,11 @@ import pytest
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.grants import Code, Grant, Renewal, pod_holder, read_exchange
+from bandmaster.scheduler.engine.grants import Code, Grant, Renewal, pod_holder, read_exchange
+from bandmaster.scheduler.engine.settlements import Retry
+from bandmaster.scheduler.engine.transitions import Next, Transitions
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.settlements import Retry
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Next, Transitions
 
 LEASE_MS = 30_000
 

@@ -10,9 +10,9 @@ from faults.acts import ACTS, prepare
 from model.dump import read_dump
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import UnknownFormat
-from bandmaster.scheduler.library import read_lua, script_names
+from bandmaster.scheduler.model.errors import UnknownFormat
 from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.transport.library import read_lua, script_names
 
 
 def test_what_is_written_first_says_its_format(redis_client: redis.Redis) -> None:

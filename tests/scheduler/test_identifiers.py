@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandmaster.scheduler.errors import InvalidRequest, shown
-from bandmaster.scheduler.identifiers import (
+from bandmaster.scheduler.model.errors import InvalidRequest, shown
+from bandmaster.scheduler.model.identifiers import (
     check_action,
     check_execution_id,
     check_gate_key,

@@ -14,10 +14,10 @@ from proxy import proxy_before
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from bandmaster.scheduler import joining
-from bandmaster.scheduler.errors import QueueUnavailable
-from bandmaster.scheduler.grants import Code
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.engine import joining
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.states import State
 
 DEADLINE_SECONDS = 0.5
 LONG_SECONDS = 120.0

@@ -9,9 +9,9 @@ from model.dump import read_dump
 from model.invariants import Invariants
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import InvalidRequest, QueueFull, UserLimitExceeded
+from bandmaster.scheduler.model.errors import InvalidRequest, QueueFull, UserLimitExceeded
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 
 MANY = 150
 DEFAULT_LIMIT = 10

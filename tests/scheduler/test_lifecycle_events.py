@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from bandmaster.scheduler.errors import InvalidRequest
 from bandmaster.scheduler.events import (
     EVENT_TYPES,
     OUTPUT_TAIL_MAX_CHARS,
@@ -17,6 +16,7 @@ from bandmaster.scheduler.events import (
     ExecutionScheduledEvent,
     ExecutionStartedEvent,
 )
+from bandmaster.scheduler.model.errors import InvalidRequest
 
 
 def test_every_lifecycle_event_is_read_back_from_its_json() -> None:

@@ -10,7 +10,7 @@ import pytest
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.errors import InvalidRequest
+from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 LANE = "executions"

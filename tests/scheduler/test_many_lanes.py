@@ -6,9 +6,9 @@ import pytest
 import redis
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import QueueFull
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Candidate, Next
+from bandmaster.scheduler.engine.transitions import Candidate, Next
+from bandmaster.scheduler.model.errors import QueueFull
+from bandmaster.scheduler.model.states import State
 
 SWEPT_A_SECOND = 50
 MADE_ROOM_FOR = 100

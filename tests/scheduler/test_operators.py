@@ -7,11 +7,11 @@ import pytest
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.controls import Dropped
-from bandmaster.scheduler.errors import InvalidRequest
-from bandmaster.scheduler.operators import NO_OPERATOR, this_process, user_at_host
+from bandmaster.scheduler.engine.controls import Dropped
+from bandmaster.scheduler.model.errors import InvalidRequest
+from bandmaster.scheduler.model.operators import NO_OPERATOR, this_process, user_at_host
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService, candidate_of
-from bandmaster.scheduler.states import State
 from bandmaster.scheduler.views import JournalEntry
 
 ANN = "ann@laptop"

@@ -11,9 +11,9 @@ import redis
 from defects.contrast import event
 from posting import LANE, collect, is_said, let_a_millisecond_pass, lose_each_lease, park, start
 
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 

@@ -19,9 +19,9 @@ from posting import (
 )
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 

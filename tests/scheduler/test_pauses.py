@@ -10,7 +10,7 @@ import redis
 from defects.contrast import event
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 
 TIMEOUT_SECONDS = 3_600
 

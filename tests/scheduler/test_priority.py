@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandmaster.scheduler.errors import InvalidRequest
-from bandmaster.scheduler.priority import BAND_WIDTH_MS, Priority, band_of, band_window, score_of
+from bandmaster.scheduler.model.errors import InvalidRequest
+from bandmaster.scheduler.model.priority import BAND_WIDTH_MS, Priority, band_of, band_window, score_of
 
 NOW_MS = datetime(2026, 6, 1, tzinfo=UTC).timestamp() * 1000
 FIVE_YEARS_MS = 5 * 365 * 86_400_000

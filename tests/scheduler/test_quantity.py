@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from bandmaster.scheduler.errors import InvalidRequest
-from bandmaster.scheduler.quantity import quantity_value
+from bandmaster.scheduler.model.errors import InvalidRequest
+from bandmaster.scheduler.model.quantity import quantity_value
 
 
 @pytest.mark.parametrize(

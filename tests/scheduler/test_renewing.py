@@ -3,7 +3,7 @@
 import redis
 from defects.contrast import event
 
-from bandmaster.scheduler.grants import Renewal
+from bandmaster.scheduler.engine.grants import Renewal
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 MANY = 10_000

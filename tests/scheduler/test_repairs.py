@@ -7,7 +7,7 @@ from middleware.working import running
 from turned_queue import TurnedQueue
 
 from bandmaster import BandedRedisBroker
-from bandmaster.scheduler.states import State
+from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 LEASE_MS = 30_000

@@ -3,8 +3,8 @@
 import redis
 from defects.contrast import event
 
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 from waiting import wait_until
 
 KEPT_SECONDS = 3600

@@ -8,8 +8,8 @@ from defects.contrast import event
 from pydantic import BaseModel, ValidationError
 
 from bandmaster.configs.areas import LeaseSettings, LimitSettings, RetentionSettings, least_of
-from bandmaster.scheduler.controls import SETTING_MAX
-from bandmaster.scheduler.errors import InvalidRequest
+from bandmaster.scheduler.engine.controls import SETTING_MAX
+from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 

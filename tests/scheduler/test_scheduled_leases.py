@@ -6,8 +6,8 @@ from defects.contrast import event
 from turned_queue import ROUND_MS, TurnedQueue
 
 from bandmaster.configs.areas import KubernetesSettings, LeaseSettings
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 
 TIMEOUT_SECONDS = 600
 PULL_SECONDS = KubernetesSettings().pending_deadline_seconds

@@ -13,17 +13,17 @@ import pytest
 import redis
 
 from bandmaster.configs.areas import LeaseSettings, LimitSettings, RetentionSettings
-from bandmaster.scheduler.controls import BOUNDS, Controls
+from bandmaster.scheduler.engine.controls import BOUNDS, Controls
+from bandmaster.scheduler.engine.maintenance import Maintenance
+from bandmaster.scheduler.engine.outbox import Outbox
+from bandmaster.scheduler.engine.settlements import Release, Retry
+from bandmaster.scheduler.engine.transitions import Transitions
 from bandmaster.scheduler.keys import DEFAULT_LANE, FIXED, Keys
-from bandmaster.scheduler.leadership import Leadership
-from bandmaster.scheduler.library import INCLUDES, TOKEN_ARGUMENTS, assemble, read_lua, script_names
-from bandmaster.scheduler.maintenance import Maintenance
-from bandmaster.scheduler.outbox import Outbox
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.process.leadership import Leadership
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.scripts import Scripts
-from bandmaster.scheduler.settlements import Release, Retry
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Transitions
+from bandmaster.scheduler.transport.library import INCLUDES, TOKEN_ARGUMENTS, assemble, read_lua, script_names
+from bandmaster.scheduler.transport.scripts import Scripts
 from bandmaster.scheduler.views import LIVE_CONSUMER_MS, Views
 
 MAX_LINES = 90

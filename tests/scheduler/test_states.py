@@ -2,8 +2,8 @@
 
 import re
 
-from bandmaster.scheduler.library import read_lua
-from bandmaster.scheduler.states import HOLDING, TERMINAL, TRANSITIONS, WAITING, State, may_become
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, TRANSITIONS, WAITING, State, may_become
+from bandmaster.scheduler.transport.library import read_lua
 
 
 def test_every_state_either_waits_or_holds_a_slot_or_has_ended() -> None:

@@ -8,12 +8,12 @@ import redis
 from defects.contrast import event
 from turned_queue import TurnedQueue
 
-from bandmaster.scheduler.errors import DuplicateExecution, UnknownExecution
-from bandmaster.scheduler.grants import Code, Parked, Renewal
+from bandmaster.scheduler.engine.grants import Code, Parked, Renewal
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.keys import DEFAULT_LANE
-from bandmaster.scheduler.parking import Candidate
+from bandmaster.scheduler.model.errors import DuplicateExecution, UnknownExecution
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import State
 
 LANE = "mail"
 MANY = 500

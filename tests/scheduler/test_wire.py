@@ -12,8 +12,8 @@ from defects.contrast import event
 
 from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.scripts import Scripts
-from bandmaster.scheduler.wire import Wire, packed
+from bandmaster.scheduler.transport.direct_connection import Wire, packed
+from bandmaster.scheduler.transport.scripts import Scripts
 from waiting import wait_until
 
 QUEUES = 150

@@ -15,8 +15,8 @@ from acceptance.workers import Workers
 from dramatiq import Message
 from history import History
 
+from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 from waiting import wait_until
 
 # Not imported: the module is an application that needs its server's URL.

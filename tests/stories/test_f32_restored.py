@@ -15,8 +15,8 @@ from acceptance.workers import Workers
 from faults_server.restoring import RestoringServer, restoring_server
 from history import History
 
+from bandmaster.scheduler.model.states import TERMINAL
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.states import TERMINAL
 from stories.conftest import APPLICATION
 from stories.work import Work
 from waiting import wait_until

@@ -6,7 +6,7 @@ from collections import Counter
 from acceptance.workers import Workers, signal_all
 from defects.contrast import event
 
-from bandmaster.scheduler.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL, State
 from stories.work import CRITICAL, LANE, Work
 from waiting import wait_until
 

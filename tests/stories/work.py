@@ -7,9 +7,9 @@ from typing import Any, Final
 import redis
 from dramatiq import Message
 
-from bandmaster.scheduler.errors import QueueRejected
+from bandmaster.scheduler.engine.transitions import Candidate
+from bandmaster.scheduler.model.errors import QueueRejected
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transitions import Candidate
 
 LANE: Final = "default"
 CRITICAL: Final = 0

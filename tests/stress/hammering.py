@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import redis
 
-from bandmaster.scheduler.errors import DuplicateExecution
-from bandmaster.scheduler.grants import Grant, Settled, read_settled
+from bandmaster.scheduler.engine.grants import Grant, Settled, read_settled
+from bandmaster.scheduler.engine.settlements import Retry
+from bandmaster.scheduler.engine.transitions import Candidate, Next, Transitions
 from bandmaster.scheduler.keys import Keys
-from bandmaster.scheduler.scripts import Scripts
-from bandmaster.scheduler.settlements import Retry
-from bandmaster.scheduler.states import State
-from bandmaster.scheduler.transitions import Candidate, Next, Transitions
+from bandmaster.scheduler.model.errors import DuplicateExecution
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.transport.scripts import Scripts
 
 THREADS = 8
 LANES = ("executions", "mail")

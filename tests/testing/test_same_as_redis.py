@@ -10,7 +10,7 @@ import redis
 from dramatiq import Broker
 
 from bandmaster import BandedRedisBroker, QueueRejected
-from bandmaster.scheduler.connection import client_of
+from bandmaster.scheduler.server.connection import client_of
 from bandmaster.testing import BandedStubBroker, working
 
 BAD_MESSAGES: dict[str, dict[str, Any]] = {

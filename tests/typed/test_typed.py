@@ -16,8 +16,8 @@ from dramatiq.middleware import Middleware
 from dramatiq.results import Results
 from dramatiq.results.backends.stub import StubBackend
 
-from bandmaster.middleware.gated_actor import ACTOR_OPTIONS
-from bandmaster.middleware.misspelt import MESSAGE_OPTIONS
+from bandmaster.middleware.intake.actor_options import ACTOR_OPTIONS
+from bandmaster.middleware.intake.misspelt_options import MESSAGE_OPTIONS
 from bandmaster.middleware.options import ActorOptions, MessageOptions
 
 HERE: Final = Path(__file__).parent

@@ -1,0 +1,1 @@
+"""What belongs to a grant, from its admission to its settlement: table, lease, context, cancellation."""

@@ -1,0 +1,74 @@
+"""From a grant to the message whose actor runs it: the stored message, with its event put back in, or one made for it.
+
+In the flow: after admission, in the process that will run it. A grant whose message cannot be read or whose actor is
+not known here is ended: it holds a slot and would otherwise come again and again.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from dramatiq import Broker, Message
+from dramatiq.errors import ActorNotFound, DecodeError
+
+from ...configs.logger import Logger
+from ...scheduler.engine.grants import Grant
+from ...scheduler.engine.settlements import Release
+from ...scheduler.model.errors import InvalidRequest
+from ...scheduler.model.states import State
+from ..intake.actor_options import GatedActor
+from ..intake.envelope import as_sent, decoded
+
+log = Logger(__name__)
+
+
+def message_of(grant: Grant, gated: Mapping[str, GatedActor], broker: Broker) -> "Message[Any]":
+    """The message of a grant.
+
+    Args:
+        grant: As admitted.
+        gated: The gated actors by name.
+        broker: Whose actors are known here.
+
+    Raises:
+        InvalidRequest: If the message or the event cannot be read, or an event was enqueued without a message and no
+            actor of the lane runs events.
+        ActorNotFound: If its actor is not declared here.
+    """
+    message = _stored(grant) or _made(grant, gated)
+    broker.get_actor(message.actor_name)
+    if grant.event is not None:
+        try:
+            message = as_sent(message, args=(json.loads(grant.event),))
+        except ValueError:
+            raise InvalidRequest("event", "it cannot be read") from None
+    message.options["execution_id"] = grant.execution_id  # of a copy, whose options are its own
+    return message
+
+
+def refusal_of(grant: Grant, error: Exception) -> Release:
+    """How a grant that has no message here ends: as a dead letter."""
+    reason = "actor_unknown" if isinstance(error, ActorNotFound) else "message_unreadable"
+    # Of another kind, its text may be a part of the payload.
+    said = str(error) if isinstance(error, ActorNotFound | InvalidRequest) else type(error).__name__
+    log.error("grant_refused", execution_id=grant.execution_id, reason=reason, error=said)
+    return Release(grant.execution_id, grant.attempt, State.FAILED, grant.nonce, reason, dead=True)
+
+
+def _stored(grant: Grant) -> "Message[Any] | None":
+    if grant.message is None:
+        return None
+    try:
+        # A broker's stamp, such as a due time, would send it to a delay queue instead of a thread.
+        return as_sent(decoded(grant.message))
+    except (DecodeError, TypeError, AttributeError):
+        raise InvalidRequest("message", "it cannot be read") from None
+
+
+def _made(grant: Grant, gated: Mapping[str, GatedActor]) -> "Message[Any]":
+    runner = next((actor for actor in gated.values() if actor.runs_events and actor.lane == grant.lane), None)
+    if runner is None:
+        raise InvalidRequest("lane", f"no actor of lane {grant.lane} runs events here")
+    return Message(
+        queue_name=grant.lane, actor_name=runner.name, args=(), kwargs={}, options={}, message_id=grant.execution_id
+    )

@@ -1,0 +1,94 @@
+"""What one worker holds, from grant to end: settled with what is admitted next, handed back or let go.
+
+In the flow: ack and nack settle here, and what has not begun is handed back at a pause or at shutdown. Who takes an
+entry out of the held table owns its permit, and gives it back or passes it on. If the process dies, its leases run out.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from dramatiq import Broker, Message, MessageProxy
+
+from ...configs.logger import Logger
+from ...scheduler.engine.grants import Code
+from ...scheduler.model.errors import QueueRejected
+from ..intake.gated_actors import GatedActors
+from .asked import Settling
+from .exchange import Exchange
+from .results import store_unstored
+from .settlement import settlement_of
+from .table import Entry, GrantedMessage, Held
+
+log = Logger(__name__)
+Enqueue = Callable[["Message[Any]", "int | None"], object]
+
+
+class Holding:
+    """The grants of one worker. Safe to share between threads."""
+
+    def __init__(self, held: Held, gated: GatedActors, exchange: Exchange, enqueue: Enqueue) -> None:
+        """Nothing is held yet.
+
+        Args:
+            held: The table.
+            gated: Whose options say how their ends are settled.
+            exchange: Gives slots back and takes others.
+            enqueue: Sends what hooks could not send.
+        """
+        self._held = held
+        self._gated = gated
+        self._exchange = exchange
+        self._enqueue = enqueue
+
+    def settle(self, broker: Broker, message: GrantedMessage) -> None:
+        """Give the slot of a message that ended back; what is admitted next has been started when this returns.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer, or what it has is damaged; call again, it takes effect once.
+        """
+        entry = message.entry
+        if not self._held.has(entry):
+            return  # handed back before it began
+        if entry.stale and entry.settling is None:
+            self._exchange.let_go(entry)
+            return
+        # One that was sent may have taken effect, so that its grant is stale: its answer brings what it admitted.
+        store_unstored(entry)
+        self._send_unsent(entry)
+        if entry.settling is None:
+            gated = self._gated.get(message.actor_name)
+            entry.settling = Settling(settlement_of(broker, gated, message, entry), entry)
+        outcome = self._exchange.settle(entry.settling)
+        # A grant whose execution is not known any more was overtaken like any stale one.
+        if outcome.code in (Code.STALE, Code.UNKNOWN):
+            log.warning("settlement_refused", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
+
+    def _send_unsent(self, entry: Entry) -> None:
+        while entry.unsent:
+            with suppress(QueueRejected):  # logged and buried where it was refused
+                self._enqueue(*entry.unsent[0])
+            entry.unsent.pop(0)
+
+    def let_go(self, entry: Entry) -> None:
+        """No thread stands behind a grant any more, and its lease may run out."""
+        self._exchange.let_go(entry)
+
+    def forget_permits(self) -> None:
+        """What an earlier worker of this process still runs holds no thread of the next one."""
+        for entry in self._held.all():
+            entry.has_permit = False
+
+    def let_go_of_thread(self, thread_id: int) -> None:
+        """Let go of what a thread that died worked on."""
+        for entry in self._held.of_thread(thread_id):
+            self._exchange.let_go(entry)
+
+    def hand_back_unbegun(self, lane: str | None = None) -> None:
+        """Give back all that has not begun, of one lane or of all."""
+        self._exchange.hand_back(lambda: self._held.take_unbegun(lane))
+
+    def hand_back(self, messages: Iterable[MessageProxy]) -> None:
+        """Give back the granted ones among messages that were not begun."""
+        entries = [message.entry for message in messages if isinstance(message, GrantedMessage)]
+        self._exchange.hand_back(lambda: [entry for entry in entries if self._held.drop(entry)])

@@ -1,0 +1,72 @@
+"""The heartbeat of one worker process: renews the leases of all that it holds, in one call.
+
+In the flow: runs from worker boot to shutdown, also while the worker drains. A renewal counts from the moment before it
+was sent; what Redis calls stale is marked lost, and a body whose execution was cancelled is interrupted. If the process
+dies or stops, the leases run out (F1, F4); if Redis is away, entries run out on the monotonic clock.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ...configs.logger import Logger
+from ...scheduler.engine.grants import Renewal
+from ...scheduler.engine.transitions import Transitions
+from ..worker.round_thread import RoundThread, done
+from .table import Entry, Held
+
+log = Logger(__name__)
+NAME: Final = "bandmaster-heartbeat"
+ROUND_SECONDS: Final = 1.0
+
+
+class Heartbeat:
+    """Renews until it is stopped."""
+
+    def __init__(self, transitions: Transitions, held: Held, lease_ttl_ms: int, also: Callable[[], None]) -> None:
+        """Nothing is started yet.
+
+        Args:
+            transitions: Of the server.
+            held: What is renewed.
+            lease_ttl_ms: For how long.
+            also: What else to do each round, a second or less long.
+        """
+        self._transitions = transitions
+        self._held = held
+        self._lease_ttl_ms = lease_ttl_ms
+        self._also = also
+        self._due = 0.0
+        self.rounds = RoundThread(NAME, self._round, pause_seconds=min(self.interval_seconds, ROUND_SECONDS))
+
+    @property
+    def interval_seconds(self) -> float:
+        """A third of the lease, so that a lost renewal costs nothing."""
+        return self._lease_ttl_ms / 3000
+
+    def _round(self) -> None:
+        began = time.monotonic()
+        # One that failed is made up for in the next round: after an outage the leases have not much left.
+        if began >= self._due and done(self.beat, NAME):
+            self._due = began + self.interval_seconds
+        self._also()
+
+    def beat(self) -> None:
+        """Renew everything that is held, once."""
+        entries = [entry for entry in self._held.all() if not entry.lost]
+        sent = time.monotonic()
+        renewals = self._transitions.renew([entry.grant for entry in entries], lease_ms=self._lease_ttl_ms)
+        for entry, renewal in zip(entries, renewals, strict=True):
+            self._note(entry, renewal, sent)
+
+    def _note(self, entry: Entry, renewal: Renewal, sent: float) -> None:
+        if renewal is Renewal.ERROR:
+            log.warning("lease_not_renewed", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
+            return
+        if renewal is Renewal.STALE:
+            # Settled in this very moment, or lost: only the second is still in the table.
+            entry.stale = entry.lost = True
+            return
+        entry.deadline = max(entry.deadline, sent + self._lease_ttl_ms / 1000)
+        if renewal is Renewal.CANCEL:
+            self._held.cancel(entry)

@@ -1,0 +1,98 @@
+"""The end of a granted message: how its slot is given back.
+
+In the flow: ack and nack come here, after every `after_*` hook, so results, pipelines and callbacks are out before the
+slot is given back; if the process dies in between, the execution is reaped and runs again with a higher attempt.
+"""
+
+import json
+import traceback
+from typing import Any, Final
+
+from dramatiq import Broker, Message, MessageProxy
+from dramatiq.common import compute_backoff
+from dramatiq.middleware import Retries
+
+from ...configs.logger import Logger
+from ...scheduler.engine.settlements import Release, Retry, RetryKind, Settlement
+from ...scheduler.model.states import State
+from ..intake.actor_options import GatedActor
+from ..intake.envelope import as_sent, copied, plain_message
+from .table import Entry
+
+log = Logger(__name__)
+EXCEPTION_CHARS: Final = 400
+TRACEBACK_CHARS: Final = 4_000
+"""The end of it, which says what was raised where."""
+TRACEBACK_FRAMES: Final = 30
+
+
+def stored_form(gated: GatedActor | None, message: "Message[Any]", **options: Any) -> bytes:
+    """A message's bytes as Redis keeps them: without the event, which has its own key; some options replaced."""
+    replaced: dict[str, Any] = {"args": ()} if gated is not None and gated.runs_events else {}
+    return as_sent(copied(message, **options), **replaced).encode()
+
+
+def settlement_of(broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry) -> Settlement:
+    """How a message's grant is given up; only from RUNNING, so after the hand-over to a pod it changes nothing.
+
+    Args:
+        broker: For its middleware: without `Retries` a body that raised is not tried again.
+        gated: The actor's options; None if the actor is not known here.
+        message: As it was processed; if it is marked failed, Dramatiq rejects it.
+        entry: Its grant.
+    """
+    raised = entry.raised
+    if entry.lost:
+        # Nothing was published, so it has to run again; if it is this process's after all, at once.
+        return _retry(entry, "retry", reason="lease_lost")
+    if message.failed:
+        return _release(entry, State.FAILED, _reason(raised, "rejected"), dead=True)
+    if entry.retry is not None:
+        replacement, delay_ms = entry.retry
+        # As on any broker, what a body asks for comes after what waits already, or it would starve its band.
+        return _retry(entry, "requeue", delay_ms, _reason(raised, "requeued"), stored_form(gated, replacement))
+    if raised is None:
+        return _release(entry, State.COMPLETED, "" if entry.begun else "skipped")
+    return _settlement_of_raised(broker, gated, message, entry)
+
+
+def _settlement_of_raised(broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry) -> Settlement:
+    # The body raised, the message is not marked failed, and no re-enqueue was noted: either nothing retries here,
+    # or Dramatiq swallowed a failed retry, and acknowledging it would lose the message.
+    reason = _reason(entry.raised, "raised")
+    retries = next((each for each in broker.middleware if isinstance(each, Retries)), None)
+    if retries is None:
+        return _release(entry, State.FAILED, reason)
+    actor_options: dict[str, Any] = broker.get_actor(message.actor_name).options
+    options: dict[str, Any] = actor_options | message.options
+    most: int | None = options.get("max_retries", retries.max_retries)
+    if most is not None and entry.retries >= most:
+        return _release(entry, State.FAILED, reason, dead=True)
+    longest = min(options.get("max_backoff", retries.max_backoff), retries.max_backoff)
+    shortest = options.get("min_backoff", retries.min_backoff)
+    _, delay_ms = compute_backoff(entry.retries, factor=shortest, max_backoff=longest)
+    log.warning("retry_made_up_for", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
+    again = stored_form(gated, plain_message(message), retries=entry.retries + 1)
+    return _retry(entry, "requeue", delay_ms, reason, again)
+
+
+def _retry(entry: Entry, kind: RetryKind, delay_ms: int = 0, reason: str = "", message: bytes = b"") -> Retry:
+    grant = entry.grant
+    return Retry(grant.execution_id, grant.attempt, kind, grant.nonce, delay_ms, reason, message)
+
+
+def _release(entry: Entry, state: State, reason: str, *, dead: bool = False) -> Release:
+    grant = entry.grant
+    result = failure_of(entry.raised) if dead and entry.raised is not None else b""
+    return Release(grant.execution_id, grant.attempt, state, grant.nonce, reason, result, State.RUNNING, dead)
+
+
+def failure_of(raised: BaseException) -> bytes:
+    """What a dead letter keeps of the exception that made it one, as JSON: bounded, for it may hold a payload."""
+    said = next((line for line in traceback.format_exception_only(raised) if not line.startswith(" ")), "")
+    told = "".join(traceback.format_exception(raised, limit=TRACEBACK_FRAMES))
+    return json.dumps({"exception": said.strip()[:EXCEPTION_CHARS], "traceback": told[-TRACEBACK_CHARS:]}).encode()
+
+
+def _reason(raised: BaseException | None, otherwise: str) -> str:
+    return otherwise if raised is None else type(raised).__name__

@@ -1,0 +1,184 @@
+"""What this process holds: one entry a grant, from its admission to its settlement.
+
+In the flow: consumers and settlements add entries, the gate begins them, the heartbeat renews them, settlement takes
+them out. Who takes an entry out owns its permit, so a permit is given back exactly once. The table is memory only: if
+the process dies, the leases run out and the executions are reaped.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dramatiq import Message, MessageProxy
+
+from ...scheduler.engine.grants import Grant
+from ...scheduler.transport.forks import anew_in_child
+from .cancellation import ExecutionCancelled, forget_interrupt, interrupt, running_greenlet
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One grant held here."""
+
+    grant: Grant
+    deadline: float
+    """On this process's monotonic clock, counted from before the call that gave or renewed the lease was sent: when it
+    is over, the execution may be another's, whatever Redis is believed to say."""
+    retries: int = 0
+    """How often the message had been tried again when it was admitted."""
+    has_permit: bool = False
+    """Whether a thread of this worker stands behind it: who takes the entry out gives the permit back."""
+    begun: bool = False
+    ended: bool = False
+    """The body is over: what comes now is hooks and settling, which nothing may interrupt."""
+    lost: bool = False
+    """Its lease ran out, or Redis said that it is stale: nothing done under it counts any more."""
+    stale: bool = False
+    """Redis said so: there is nothing left to settle."""
+    cancelled: bool = False
+    """Its body was told that its execution was cancelled."""
+    thread_id: int = 0
+    greenlet: Any = None
+    """What its body runs in under gevent."""
+    raised: BaseException | None = None
+    message: "Message[Any] | None" = None
+    """As it was admitted."""
+    retry: "tuple[Message[Any], int] | None" = None
+    """The message that replaces this one, and its delay in ms: a re-enqueue noted, applied at ack in one transition."""
+    unsent: "list[tuple[Message[Any], int | None]]" = field(default_factory=list["tuple[Message[Any], int | None]"])
+    """What the hooks sent on (a pipeline's next step, a callback) while Redis was away: sent before it is settled."""
+    unstored: "list[Callable[[], None]]" = field(default_factory=list["Callable[[], None]"])
+    """What stores its result, while the store of results is away: done before it is settled."""
+    ended_at: float = 0.0
+    """When its body ended, on the monotonic clock."""
+    settling: Any = None
+    """What settles it, kept while its reply is lost, so that it takes effect once."""
+    hint: "Message[Any] | None" = None
+    """On a plain broker, the message that was delivered, in whose place this execution's message runs."""
+    ran: "Message[Any] | None" = None
+    """That message, while the broker is given its own back to acknowledge."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names it: a server that came back with older data gives the same attempt twice, but no nonce."""
+        return self.grant.execution_id, self.grant.nonce
+
+    @property
+    def lane(self) -> str:
+        """Where it was admitted from."""
+        return self.grant.lane
+
+    def is_valid(self) -> bool:
+        """Whether the grant is this process's still, as far as its own clock can tell."""
+        return not self.lost and time.monotonic() < self.deadline
+
+
+class GrantedMessage(MessageProxy):
+    """A message that holds a grant."""
+
+    def __init__(self, message: "Message[Any]", entry: Entry) -> None:
+        super().__init__(message)
+        self.entry = entry
+        entry.message = message
+
+
+def entry_of(grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = False) -> Entry:
+    """The entry of a grant; `sent` is the monotonic time before the call that gave it."""
+    return Entry(grant, sent + grant.lease_ms / 1000, retries, has_permit)
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class Held:
+    """The table of one process. Safe to share between threads."""
+
+    _entries: dict[tuple[str, str], Entry] = field(default_factory=dict[tuple[str, str], Entry])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        anew_in_child(self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = False) -> Entry:
+        """Enter a grant, with its permit if it has one; see `entry_of`."""
+        entry = entry_of(grant, sent, retries=retries, has_permit=has_permit)
+        self.enter(entry)
+        return entry
+
+    def enter(self, entry: Entry) -> None:
+        """Put an entry in."""
+        with self._lock:
+            self._entries[entry.key] = entry
+
+    def drop(self, entry: Entry) -> bool:
+        """Take an entry out; False if it was out already, so that only one settles it."""
+        with self._lock:
+            if self._entries.get(entry.key) is not entry:
+                return False
+            del self._entries[entry.key]
+            return True
+
+    def drop_unbegun(self, entry: Entry) -> bool:
+        """Take an entry out, unless its body has begun; False if it was out already, or has."""
+        with self._lock:
+            if entry.begun or self._entries.get(entry.key) is not entry:
+                return False
+            del self._entries[entry.key]
+            return True
+
+    def has(self, entry: Entry) -> bool:
+        """Whether an entry is in the table still."""
+        return self._entries.get(entry.key) is entry
+
+    def begin(self, entry: Entry) -> bool:
+        """Mark that the body begins, if the grant is still this process's; if it ran out, mark it lost."""
+        with self._lock:
+            if self._entries.get(entry.key) is not entry:
+                return False
+            if not entry.is_valid():
+                entry.lost = True
+                return False
+            entry.begun, entry.thread_id, entry.greenlet = True, threading.get_ident(), running_greenlet()
+            return True
+
+    def cancel(self, entry: Entry) -> None:
+        """Tell a body that its execution was cancelled, once, and only while it runs."""
+        with self._lock:
+            if entry.begun and not entry.ended and not entry.cancelled:
+                entry.cancelled = True
+                interrupt(entry.thread_id, entry.greenlet, lambda: entry.ended)
+
+    def end(self, entry: Entry) -> None:
+        """Mark that the body is over, in its own thread: from here on it is not interrupted."""
+        try:
+            with self._lock:
+                entry.ended = True
+            if entry.cancelled:
+                # It may be on its way still, and would kill the thread in the middle of a hook.
+                forget_interrupt()
+        except ExecutionCancelled:
+            entry.ended = True
+
+    def take_unbegun(self, lane: str | None = None) -> list[Entry]:
+        """Take out all that has not begun, of one lane or of all, to hand it back."""
+        with self._lock:
+            taken = [e for e in self._entries.values() if not e.begun and (lane is None or e.lane == lane)]
+            for entry in taken:
+                del self._entries[entry.key]
+            return taken
+
+    def of_thread(self, thread_id: int) -> list[Entry]:
+        """Entries whose bodies began in a thread."""
+        with self._lock:
+            return [entry for entry in self._entries.values() if entry.begun and entry.thread_id == thread_id]
+
+    def all(self) -> list[Entry]:
+        """Every entry, for the heartbeat."""
+        with self._lock:
+            return list(self._entries.values())

@@ -1,0 +1,107 @@
+"""The limits that actors declare: ``limits={"tenant:{tenant}": 2}``. They hold where no operator set one.
+
+In the flow: checked when the actor is declared. A worker tells them to the server before it first asks for anything, in
+place of what its queues declared before; if it dies before that, it has admitted nothing. Pure.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from dramatiq import Actor
+from dramatiq.middleware import Middleware
+
+from ...scheduler.model.errors import InvalidRequest, shown
+from ...scheduler.model.identifiers import RESERVED_LANES
+from ...scheduler.model.limits import check_limit, check_limited, kind_of
+
+OPTION: Final = "limits"
+
+
+def read_limits(value: object, action: str, gates: tuple[str, ...]) -> dict[str, int]:
+    """The limits by gate or kind that an actor's option means; `tenant:{tenant}` is the kind `tenant:*`.
+
+    Args:
+        value: The option.
+        action: The actor's.
+        gates: The actor's, as they are declared.
+
+    Raises:
+        InvalidRequest: If it is not allowed, or limits what the actor does not pass.
+    """
+    if not isinstance(value, dict):
+        raise InvalidRequest(OPTION, f"{shown(value)} is no dict", allowed='a dict like {"tenant:{tenant}": 2}')
+    passed = {*gates, f"action:{action}", "action:*", "user:*", *filter(None, map(kind_of, gates))}
+    limits: dict[str, int] = {}
+    for gate, limit in cast("dict[object, object]", value).items():
+        if gate not in passed:
+            raise InvalidRequest(OPTION, f"{shown(gate)} is no gate of this actor", allowed=", ".join(sorted(passed)))
+        check_limit(OPTION, limit)
+        name = _name_of(str(gate))
+        if limits.setdefault(name, cast("int", limit)) != limit:
+            raise InvalidRequest(OPTION, f"{limits[name]} and {limit} for {name}", allowed="one limit for each kind")
+    return limits
+
+
+def _name_of(gate: str) -> str:
+    literal, field, rest = gate.partition("{")
+    if not field:
+        return check_limited(gate)
+    tail = rest.partition("}")[2]
+    if kind_of(literal) != f"{literal}*" or tail:
+        # The kind is what precedes the first colon: the limit would hold for gates that it does not name.
+        raise InvalidRequest(
+            OPTION,
+            f"{shown(gate)} is not a whole kind of gates",
+            allowed="the limit of a gate without {…}, or of one like tenant:{tenant} or tenant-export:{tenant}",
+        )
+    return check_limited(f"{literal}*")
+
+
+def refuse_limits(actor: "Actor[..., Any]", others: Iterable[Middleware]) -> None:
+    """Refuse limits of an actor that passes no gate: they would do nothing.
+
+    Args:
+        actor: One without a band, an action or gates.
+        others: The broker's other middleware; if one of them takes an option of this name, it is not ours.
+
+    Raises:
+        InvalidRequest: If it has such limits.
+    """
+    if OPTION in actor.options and not any(OPTION in each.actor_options for each in others):
+        raise InvalidRequest(
+            OPTION, f"actor {actor.actor_name} is not gated", allowed="on actors declared with band=, action= or gates="
+        )
+
+
+def check_agreement(actor_name: str, limits: Mapping[str, int], others: Mapping[str, Mapping[str, int]]) -> None:
+    """Refuse that two actors declare different limits for the same.
+
+    Args:
+        actor_name: Of the one that is declared.
+        limits: Its limits.
+        others: Those of each other actor, by its name.
+
+    Raises:
+        InvalidRequest: If they do not agree.
+    """
+    for other, theirs in others.items():
+        for name in limits.keys() & theirs.keys() if other != actor_name else ():
+            if limits[name] != theirs[name]:
+                raise InvalidRequest(
+                    OPTION,
+                    f"{limits[name]} for {name} by actor {actor_name}, but {theirs[name]} by actor {other}",
+                    allowed="the same limit wherever it is declared",
+                )
+
+
+def by_lane(queues: Iterable[str], actors: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
+    """All that is declared, by lane; with nothing for queues whose actors declare nothing.
+
+    Args:
+        queues: All there are.
+        actors: The lane and the limits of each gated one.
+    """
+    declared: dict[str, dict[str, int]] = {queue: {} for queue in queues if queue not in RESERVED_LANES}
+    for lane, limits in actors:
+        declared.setdefault(lane, {}).update(limits)
+    return declared

@@ -1,0 +1,78 @@
+"""The table of a process's gated actors, and of the lanes that follow from them.
+
+In the flow: `PriorityBands` enters each actor when it is declared; everything else reads. A worker tells the server the
+limits that they declare before it asks for anything. If the process dies, the next one declares them anew.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dramatiq import Actor, Broker
+
+from ...scheduler.engine.controls import Controls
+from .actor_options import GatedActor, read_actor
+from .declaration import Declaration
+from .declared_limits import by_lane, check_agreement
+
+
+class GatedActors(Mapping[str, GatedActor]):
+    """Gated actors by name. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._actors: dict[str, GatedActor] = {}
+        self._left_over: frozenset[str] = frozenset()
+        self._declaration = Declaration()
+        self.lanes: frozenset[str] = frozenset()
+        """The queues that have a gated actor, and those that had one."""
+
+    def __getitem__(self, name: str) -> GatedActor:
+        return self._actors[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._actors)
+
+    def __len__(self) -> int:
+        return len(self._actors)
+
+    def enter(self, actor: "Actor[..., Any]") -> None:
+        """Check the options of an actor, and take it in.
+
+        Raises:
+            InvalidRequest: If one is not allowed, or its limits are not those that another actor declares.
+        """
+        gated = read_actor(actor)
+        check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self._actors.items()})
+        self._actors = {**self._actors, actor.actor_name: gated}
+        self._declaration.forget()
+        self._find_lanes()
+
+    def leave(self, actor_name: str) -> None:
+        """Take out an actor that was declared anew without an option that gates it."""
+        self._actors = {name: each for name, each in self._actors.items() if name != actor_name}
+        self._find_lanes()
+
+    def adopt(self, queue_name: str) -> None:
+        """Take a queue for a lane that has no gated actor any more, since it has executions, or ends to be told."""
+        self._left_over |= {queue_name}
+        self._find_lanes()
+
+    def _find_lanes(self) -> None:
+        self.lanes = self._left_over.union(gated.lane for gated in self._actors.values())
+
+    def declare_limits(self, controls: Controls, broker: Broker) -> None:
+        """Tell the server the limits that these actors declare, if it does not know them since the worker's boot.
+
+        Args:
+            controls: Of the server.
+            broker: Whose queues: one whose actors declare nothing any more has no limits of theirs.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+        """
+        if not self._declaration.holds(controls):
+            actors = [(gated.lane, gated.limits) for gated in self._actors.values()]
+            self._declaration.make(controls, by_lane(broker.get_declared_queues(), actors))
+
+    def forget_declaration(self) -> None:
+        """Have the limits declared again before anything else is asked for."""
+        self._declaration.forget()

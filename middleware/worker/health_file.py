@@ -1,0 +1,91 @@
+"""The pulse of a worker process, for a probe from outside: its threads go round, and whether the server answers.
+
+In the flow: a thread of each worker process looks every few seconds, from boot until the drain is over. If a consumer
+or the heartbeat hangs, or the whole process does, the pulse stops, and whoever probes it starts the process anew; what
+it held comes back within a lease. A body that takes long is no standstill: it has limits of its own. Whether the server
+answers is readiness alone: a server that is away makes no process worth a restart.
+"""
+
+import threading
+from pathlib import Path
+from typing import Final
+
+import redis
+from dramatiq import Broker, Worker
+from dramatiq.middleware import Middleware
+
+from ...configs.logger import Logger
+from ...scheduler.process.health_file import Pulse
+from .worker_process import LaneProcess
+
+log = Logger(__name__)
+EVERY_SECONDS: Final = 5.0
+JOIN_SECONDS: Final = 5.0
+STUCK_SECONDS: Final = 30.0
+"""Longer than a thread takes to give up a server that does not answer, retries included, and to begin anew."""
+
+
+class WorkerPulse(Middleware):
+    """Keeps the pulse of this process."""
+
+    def __init__(
+        self,
+        process: LaneProcess,
+        client: redis.Redis,
+        folder: Path | None,
+        *,
+        every_seconds: float = EVERY_SECONDS,
+        stuck_seconds: float = STUCK_SECONDS,
+    ) -> None:
+        """Nothing is started or written before the worker boots.
+
+        Args:
+            process: Knows the threads.
+            client: Without retries, and with a socket timeout well below what a probe takes for a standstill.
+            folder: Where the pulse is kept; None: nowhere, and nothing is done.
+            every_seconds: The length of a round.
+            stuck_seconds: A thread that has not gone round for so long stops the pulse.
+        """
+        self._process = process
+        self._client = client
+        self._folder = folder
+        self._every_seconds = every_seconds
+        self._stuck_seconds = stuck_seconds
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """Begin: in the process that works, not in the one that forked it."""
+        if self._folder is not None:
+            self._stopped.clear()
+            self._thread = threading.Thread(target=self._run, name="bandmaster-pulse", daemon=True)
+            self._thread.start()
+
+    def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
+        """Drained; a last question that hangs is not waited for."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(JOIN_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            pulse = Pulse(self._folder)
+            while True:
+                stuck = self._process.stuck(self._stuck_seconds)
+                if stuck:
+                    log.error("threads_stuck", threads=stuck)
+                else:
+                    pulse.beat(answered=self._answered())
+                if self._stopped.wait(self._every_seconds):
+                    return
+        except OSError as error:
+            # Without a pulse the probe fails, which is what it is for.
+            log.error("pulse_failed", error=str(error))
+        finally:
+            self._client.close()
+
+    def _answered(self) -> bool:
+        try:
+            return bool(self._client.ping())
+        except redis.RedisError:
+            return False

@@ -1,0 +1,75 @@
+"""The bounds that an application gives its lanes: ``BandedRedisBroker(lanes={"emails": {"max_queue_size": 5_000}})``.
+
+In the flow: they are put down in Redis by whoever declares them first, before the first message is sent to the lane and
+when a worker boots, and now and then anew: a server may come back without them. There, every process reads them, and
+what an operator has changed stays. No bound holds on a lane that asks for none. If the process dies here, the next one
+puts them down.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ...configs.logger import Logger
+from ...scheduler.engine.controls import BOUNDS, Controls, check_bound, check_setting
+from ...scheduler.keys import DEFAULT_LANE
+from ...scheduler.model.errors import InvalidRequest, shown
+from ...scheduler.model.identifiers import check_lane
+
+log = Logger(__name__)
+AGAIN_SECONDS: Final = 30.0
+"""After so long they are put down again."""
+
+
+class LaneBounds:
+    """What one broker declares. Safe to share between threads."""
+
+    def __init__(
+        self, controls: Controls, lanes: Mapping[str, Mapping[str, int]], every: Mapping[str, int | None]
+    ) -> None:
+        """Nothing is written yet.
+
+        Args:
+            controls: Of the queue.
+            lanes: Lane → bound → its value.
+            every: Bound → its value, for each lane but `executions` that names none of its own; None: none.
+
+        Raises:
+            InvalidRequest: If a lane, a bound or a value is not allowed.
+        """
+        self._controls = controls
+        self._lanes = {check_lane(lane): _checked(lane, bounds) for lane, bounds in lanes.items()}
+        self._every = _checked("every lane", {name: value for name, value in every.items() if value is not None})
+        self._due: dict[str, float] = {}
+        """Lane → when its bounds are put down again, on the monotonic clock."""
+
+    def put_down(self, lanes: Iterable[str]) -> None:
+        """Set the bounds of some lanes, where nobody has; once in `AGAIN_SECONDS` for each.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; the next call tries again.
+        """
+        for lane in lanes:
+            if time.monotonic() < self._due.get(lane, 0.0):
+                continue
+            for name, value in self.of(lane).items():
+                in_force = self._controls.change_setting(name, value, lane=lane, only_if_unset=True)
+                if in_force != value and lane not in self._due:
+                    log.info("lane_bound_differs", lane=lane, name=name, declared=value, in_force=in_force)
+            self._due[lane] = time.monotonic() + AGAIN_SECONDS
+
+    def of(self, lane: str) -> dict[str, int]:
+        """Bound → its value."""
+        every = {} if lane == DEFAULT_LANE else self._every
+        return every | self._lanes.get(lane, {})
+
+
+def _checked(lane: str, bounds: Mapping[str, Any]) -> dict[str, int]:
+    if not isinstance(bounds, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # an application may be untyped
+        raise InvalidRequest("lanes", f"{shown(bounds)} of {lane} is no mapping", allowed=", ".join(sorted(BOUNDS)))
+    for name, value in bounds.items():
+        check_bound(name)
+        if value is None:
+            raise InvalidRequest(f"{name} of {lane}", "None is no bound", allowed="leave it out for none")
+        check_setting(name, value)
+    return dict(bounds)

@@ -1,0 +1,51 @@
+"""Lanes whose queue has no gated actor any more: what was parked while it had one still runs, under its limits, and
+whoever sent what ended with no body there is told.
+
+In the flow: consumers look whether executions wait in the lane of their queue, or ends in its outbox, when they start
+and every few seconds, since older producers may still park; if so the queue is a lane of this process from then on.
+Moving them into the list instead would play ping-pong with workers of the older release. Nothing is written here, so
+nothing is lost if the process dies.
+"""
+
+import threading
+import time
+from typing import Final
+
+from ...configs.logger import Logger
+from ...scheduler.model.errors import QueueUnavailable
+from ...scheduler.views import Views
+from ..intake.gated_actors import GatedActors
+
+log = Logger(__name__)
+LOOK_SECONDS: Final = 10.0
+
+
+class LeftOver:
+    """Looks for them. Safe to share between threads."""
+
+    def __init__(self, views: Views, gated: GatedActors) -> None:
+        self._views = views
+        self._gated = gated
+        self._due: dict[str, float] = {}
+        self._turn = threading.Lock()
+
+    def look(self, queue_name: str) -> bool:
+        """Whether a queue that was no lane has executions, or ends to be told; looked for every few seconds at most."""
+        if queue_name in self._gated.lanes or time.monotonic() < self._due.get(queue_name, 0.0):
+            return False
+        # One at a time: a hundred queues would take a hundred connections; who has no turn looks in its next round.
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            self._due[queue_name] = time.monotonic() + LOOK_SECONDS
+            executions, untold = self._views.lane_size(queue_name), self._views.untold(queue_name)
+        except QueueUnavailable as error:
+            # A queue of ungated actors needs nothing of ours, not even leave to read our keys.
+            log.debug("left_over_unknown", queue=queue_name, error=str(error))
+            return False
+        finally:
+            self._turn.release()
+        if executions or untold:
+            self._gated.adopt(queue_name)
+            log.warning("lane_left_over", lane=queue_name, executions=executions, untold=untold)
+        return executions + untold > 0

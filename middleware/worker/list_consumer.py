@@ -1,0 +1,134 @@
+"""The consumers of Dramatiq's lists in a worker that has lanes.
+
+In the flow: a lane's queue, or any other of the same worker, may be filled by plain producers. What is gated begins to
+wait as if it had been sent here, also what lies in a delay queue; what is not is run. If the process dies, Dramatiq's
+own heartbeat requeues what it had fetched.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dramatiq import Message, MessageProxy
+from dramatiq.brokers.redis import _RedisConsumer  # pyright: ignore[reportPrivateUsage]  # `consumer_class` is public
+from dramatiq.errors import ConnectionClosed, DecodeError
+
+from ...configs.logger import Logger
+from ..errors import UNAVAILABLE
+from ..intake.envelope import decoded, plain_message
+from .unparked import Unparked
+
+if TYPE_CHECKING:
+    from ..broker import BandedRedisBroker
+
+log = Logger(__name__)
+
+
+class ListConsumer(_RedisConsumer):
+    """Dramatiq's own, but every failure to reach Redis is one after which Dramatiq tries again.
+
+    redis-py's TimeoutError is no ConnectionError, and `requeue` let both through: a consumer thread that closed while
+    Redis was away died of it.
+    """
+
+    broker: "BandedRedisBroker"
+    queue_name: str
+    prefetch: int
+    message_cache: list[bytes]
+
+    def __init__(self, broker: "BandedRedisBroker", queue_name: str, prefetch: int, timeout_ms: int) -> None:
+        super().__init__(broker, queue_name, prefetch, timeout_ms)
+
+    def __next__(self) -> MessageProxy | None:
+        try:
+            return super().__next__()
+        except UNAVAILABLE as error:
+            raise ConnectionClosed(error) from None
+
+    def ack(self, message: MessageProxy) -> None:
+        """Take the message off."""
+        try:
+            super().ack(message)
+        except UNAVAILABLE as error:
+            raise ConnectionClosed(error) from None
+
+    def nack(self, message: MessageProxy) -> None:
+        """Move the message to the dead-letter queue."""
+        try:
+            super().nack(message)
+        except UNAVAILABLE as error:
+            raise ConnectionClosed(error) from None
+
+    def requeue(self, messages: Iterable[MessageProxy]) -> None:
+        """Put messages back."""
+        try:
+            super().requeue(messages)
+        except UNAVAILABLE as error:
+            raise ConnectionClosed(error) from None
+
+    def fetch(self, count: int) -> "list[Message[Any]]":
+        """Up to so many messages; one that cannot be read stays fetched, and is looked at by the next process."""
+        messages: list[Message[Any]] = []
+        fetched: list[bytes | None] = self.broker.command("fetch", self.queue_name, count)
+        for data in fetched:
+            try:
+                messages += [] if data is None else [decoded(data)]
+            except DecodeError:
+                log.error("message_unreadable", queue=self.queue_name)
+        return messages
+
+    def park(self, unparked: Unparked) -> None:
+        """Park what is gated, and take it off the list.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; what was not parked is kept for the next time.
+            ConnectionClosed: Likewise.
+        """
+        if unparked:
+            unparked.park(self, self.broker.bands.gated, self.broker.bands.listed, self.broker.queue.views)
+
+    def recover(self, known: Iterable[MessageProxy]) -> bool:
+        """Put back what this process fetched and does not know: the reply was lost, or it was dropped with an error.
+
+        Returns:
+            Whether it was looked for; else it is not its turn yet.
+        """
+        with self.broker.lists.turn() as has_turn:
+            if has_turn:
+                acks = f"{self.broker.namespace}:__acks__.{self.broker.broker_id}.{self.queue_name}"
+                fetched: set[bytes] = self.broker.plain_client.smembers(acks)
+                orphans = {each.decode() for each in fetched} - {m.options.get("redis_message_id") for m in known}
+                if orphans:
+                    log.warning("messages_recovered", queue=self.queue_name, count=len(orphans))
+                    self.broker.command("requeue", self.queue_name, *orphans)
+            return has_turn
+
+
+class DelayConsumer(ListConsumer):
+    """Consumes a delay queue: what is gated goes to the scheduled set, the rest waits in memory as Dramatiq has it."""
+
+    def __init__(
+        self, broker: "BandedRedisBroker", queue_name: str, prefetch: int, timeout_ms: int, *, is_new: bool
+    ) -> None:
+        super().__init__(broker, queue_name, prefetch, timeout_ms)
+        self._backlog = broker.process.backlog(queue_name)
+        self._recovers = not is_new
+
+    def __next__(self) -> MessageProxy | None:
+        self.broker.process.progress.note()
+        try:
+            self._recovers = self._recovers and not self.recover(self._backlog.known)
+            self.park(self._backlog.unparked)
+            message = super().__next__()
+            if message is None or message.actor_name not in self.broker.bands.gated:
+                return message
+            self._backlog.unparked.add(plain_message(message))
+            self.park(self._backlog.unparked)
+            return None
+        except UNAVAILABLE as error:
+            raise ConnectionClosed(error) from None
+
+    def close(self) -> None:
+        """What was to be parked goes back; but a consumer that takes this one's place after an error has it."""
+        if not self.broker.process.has_worker or self.broker.process.is_halted(self.queue_name):
+            self._backlog.put_back(self)
+        super().close()

@@ -1,0 +1,126 @@
+"""The pump of one worker process: asks for all of its lanes at once, as many executions as there are free threads.
+
+In the flow: one thread a process waits on the wake lists of all lanes while a thread is free, asks when it is woken,
+and what it is granted goes straight to the worker's threads (`exchange.py`). Saturated, those that end bring the next
+executions, and the pump only says each second that its lanes are live. So the calls of an idle worker follow its
+processes, not its lanes. If the process dies here, its leases run out.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ..grants.asked import Asking
+from ..grants.exchange import Exchange
+from .permits import LANES, Budget
+from .wake_lists import WakeLists, WakeToken
+
+LONGEST_WAIT_SECONDS: Final = 1.0
+HALTED_PAUSE_SECONDS: Final = 0.1
+"""Between looks whether there is a lane again that may be admitted."""
+SHORTEST_REST_SECONDS: Final = 0.005
+SHARED_REST_SECONDS: Final = 0.1
+"""How long it rests while other parties hold the threads: theirs come free without bringing an execution along."""
+
+
+class Pump:
+    """Asks, or rests until it is to ask again. For one thread."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        budget: Budget,
+        wake_lists: WakeLists,
+        *,
+        lanes: Callable[[], tuple[str, ...]],
+        point_to_list: Callable[[str], None],
+        tell: Callable[[tuple[str, ...]], None],
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            exchange: Where grants come from.
+            budget: The threads.
+            wake_lists: Of the server.
+            lanes: Those that may be admitted now.
+            point_to_list: Told a lane in whose Dramatiq list something lies.
+            tell: Called when an outbox of these lanes has something.
+        """
+        self._exchange = exchange
+        self._budget = budget
+        self._wake_lists = wake_lists
+        self._lanes = lanes
+        self._point_to_list = point_to_list
+        self._tell = tell
+        self._asking: Asking | None = None
+        """What was not answered yet: it is asked again, before anything new."""
+        self._asked_for: tuple[str, ...] = ()
+        self._rests_until = 0.0
+        self._knows_more = True
+        """Something could be admitted, as far as is known: worth waiting for a thread beside the other parties."""
+
+    def round(self, longest_seconds: float) -> None:
+        """Rest a while, or ask; what is granted is started.
+
+        Args:
+            longest_seconds: No wait is longer.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+            redis.RedisError: Likewise.
+        """
+        self._exchange.tend()
+        lanes = self._lanes()
+        if not lanes:
+            time.sleep(min(longest_seconds, HALTED_PAUSE_SECONDS))
+            return
+        if lanes != self._asked_for:
+            self._ask_soon()
+        rest_seconds = self._rests_until - time.monotonic()
+        if rest_seconds > 0:
+            self._rest(lanes, max(SHORTEST_REST_SECONDS, min(rest_seconds, longest_seconds)))
+            return
+        self._ask(lanes, longest_seconds)
+
+    def _ask_soon(self) -> None:
+        self._rests_until, self._knows_more = 0.0, True
+
+    def _rest(self, lanes: tuple[str, ...], seconds: float) -> None:
+        if self._budget.free == 0:
+            # Not on the wake lists: another process that has a free thread shall get the token.
+            is_shared = self._budget.held(LANES) < self._budget.total
+            if not self._budget.wait_until_free(min(seconds, SHARED_REST_SECONDS) if is_shared else seconds):
+                self._rests_until = 0.0
+            return
+        token = self._wake_lists.wait(lanes, seconds)
+        if token is not None:
+            self._follow(token)
+
+    def _follow(self, token: WakeToken) -> None:
+        # Tokens of both kinds share a list of bounded length, so one that points to messages may stand in the place of
+        # one that was not pushed: whatever it says, it is asked.
+        self._ask_soon()
+        if self._budget.free == 0 or token.lane not in self._lanes():
+            # The last thread was taken, or the queue paused, in this very moment.
+            self._wake_lists.push_back(token)
+        elif token.points_to_list:
+            self._point_to_list(token.lane)
+
+    def _ask(self, lanes: tuple[str, ...], longest_seconds: float) -> None:
+        if self._asking is None:
+            # Only what is known to be there competes with other parties for a thread.
+            permits = self._budget.take(
+                LANES, self._budget.total, longest_seconds if self._knows_more else 0.0, in_hand=True
+            )
+            self._asking = Asking(lanes, permits)
+        asking, admitted = self._asking, self._exchange.ask(self._asking)
+        self._asking, self._asked_for = None, asking.lanes
+        if admitted.untold:
+            self._tell(lanes)
+        self._knows_more = admitted.more or 0 < asking.permits <= admitted.started
+        if not self._knows_more:
+            # Whatever becomes eligible pushes a token.
+            known_seconds = longest_seconds if admitted.wait_ms is None else admitted.wait_ms / 1000
+            self._rests_until = time.monotonic() + min(longest_seconds, known_seconds)
+        elif asking.permits and not admitted.started:
+            self._rests_until = time.monotonic() + SHORTEST_REST_SECONDS

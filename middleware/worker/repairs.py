@@ -1,0 +1,40 @@
+"""What keeps an application of workers alone going for days: what has waited for too long expires.
+
+In the flow: the heartbeat comes here each round; every ten minutes one worker of all does it. What is due and what was
+lost needs no upkeep, since every call promotes and reaps. If the process dies here, another is next.
+"""
+
+import time
+from typing import Final
+
+from ...scheduler.engine.engine import Engine
+
+FIRST_AFTER_SECONDS: Final = 60.0
+INTERVAL_SECONDS: Final = 600
+LOCK: Final = "upkeep"
+
+
+class Upkeep:
+    """The slow repairs, shared among workers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._due = time.monotonic() + FIRST_AFTER_SECONDS
+
+    def round(self) -> bool:
+        """Do it, if it is due and nobody else did.
+
+        Returns:
+            Whether it was done.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+        """
+        if time.monotonic() < self._due:
+            return False
+        self._due = time.monotonic() + INTERVAL_SECONDS
+        scripts = self._engine.scripts
+        if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, ex=INTERVAL_SECONDS * 9 // 10):
+            return False
+        self._engine.maintenance.sweep()
+        return True

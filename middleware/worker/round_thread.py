@@ -1,0 +1,84 @@
+"""A daemon thread that goes round until it is stopped: the heartbeat and the pump of a worker process.
+
+In the flow: whoever notices that it is dead starts it again. No failure of one round ends it: leases depend on it, and
+every lane. If the process dies, so does it.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import redis
+
+from ...configs.logger import Logger
+from ...scheduler.model.errors import BandmasterError
+
+log = Logger(__name__)
+JOIN_SECONDS: Final = 5.0
+"""How long a stop waits for a round that hangs in Redis."""
+FAILED_PAUSE_SECONDS: Final = 1.0
+"""After a round that failed; a server that is away is not asked without a pause."""
+
+
+class RoundThread:
+    """Goes round until it is stopped. Safe to share between threads."""
+
+    def __init__(self, name: str, work: Callable[[], None], *, pause_seconds: float = 0.0) -> None:
+        """Nothing is started yet.
+
+        Args:
+            name: Of the thread.
+            work: One round.
+            pause_seconds: Before each.
+        """
+        self.thread: threading.Thread | None = None
+        """While there is one."""
+        self._name = name
+        self._work = work
+        self._pause_seconds = pause_seconds
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread is alive."""
+        thread = self.thread
+        return thread is not None and thread.is_alive()
+
+    def start(self) -> None:
+        """Start the thread, unless it runs."""
+        if self.is_running:
+            return
+        with self._lock:
+            if self.is_running:
+                return
+            # Each thread has its own: one that was stopped while it hung must not come back to life.
+            self._stopped = threading.Event()
+            self.thread = threading.Thread(target=self._run, args=(self._stopped,), name=self._name, daemon=True)
+            self.thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread, and wait for it a while."""
+        self._stopped.set()
+        thread, self.thread = self.thread, None
+        if thread is not None:
+            thread.join(JOIN_SECONDS)
+
+    def _run(self, stopped: threading.Event) -> None:
+        pause_seconds = self._pause_seconds
+        while not stopped.wait(pause_seconds):
+            has_failed = not done(self._work, self._name)
+            pause_seconds = max(self._pause_seconds, FAILED_PAUSE_SECONDS if has_failed else 0.0)
+
+
+def done(work: Callable[[], None], thread: str) -> bool:
+    """Do something; False, and a line in the log, if it failed."""
+    try:
+        work()
+    except (BandmasterError, redis.RedisError) as error:
+        log.warning("round_failed", thread=thread, error=str(error))
+        return False
+    except Exception:  # the thread must outlive any one round
+        log.exception("round_failed", thread=thread)
+        return False
+    return True

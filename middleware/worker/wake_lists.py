@@ -1,0 +1,79 @@
+"""The wake lists of a worker's lanes: waiting on all of them at once, on one connection.
+
+In the flow: scripts push a token to the list of a lane that something may be admitted from, and our producers one that
+points to its Dramatiq list. Whoever pops it looks there at once. A token that is lost costs a second, never more, since
+no wait is longer; if the process dies with one in its hand, that is all that is lost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import redis
+
+from ...configs.logger import Logger
+from ...scheduler.transport.scripts import Scripts
+
+log = Logger(__name__)
+LIST_TOKEN: Final = b"list"
+"""On a lane's wake list, points to its Dramatiq list; the scripts' tokens point to the lane alone."""
+MAX_LIST_TOKENS: Final = 64
+SOCKET_TIMEOUT_SECONDS: Final = 5.0
+"""Where the client has none of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class WakeToken:
+    """What was popped."""
+
+    lane: str
+    value: bytes
+
+    @property
+    def points_to_list(self) -> bool:
+        """Whether to look at the lane's Dramatiq list; else, to ask for grants."""
+        return self.value == LIST_TOKEN
+
+
+def blocking_seconds(client: "redis.Redis", seconds: float) -> float:
+    """How long a blocking command may wait at most, so that its connection is not taken for dead."""
+    timeout: float | None = client.connection_pool.connection_kwargs.get("socket_timeout")
+    return min(seconds, (timeout or SOCKET_TIMEOUT_SECONDS) / 2)
+
+
+class WakeLists:
+    """The wake lists on one server. Safe to share between threads."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+        self._keys = scripts.keys
+
+    def wait(self, lanes: Sequence[str], seconds: float) -> WakeToken | None:
+        """Sit on the lists of these lanes until a token comes, for so long at most; None if none came.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+        """
+        lists = {self._keys.wake(lane): lane for lane in lanes}
+        client = self._scripts.client
+        bounded_seconds = blocking_seconds(client, seconds)
+        popped = self._scripts.repeat(lambda: client.blpop(list(lists), timeout=bounded_seconds))
+        return WakeToken(lists[popped[0].decode()], popped[1]) if popped else None
+
+    def push_back(self, token: WakeToken) -> None:
+        """Leave a token to whoever can use it.
+
+        Raises:
+            redis.RedisError: If Redis did not answer.
+        """
+        self._scripts.client.lpush(self._keys.wake(token.lane), token.value)
+
+    def point_to_list(self, lane: str) -> None:
+        """Wake whoever consumes a lane, for something lies in its Dramatiq list."""
+        wake = self._keys.wake(lane)
+        try:
+            # No script pops tokens that nobody waits for, so their number is bounded here.
+            pipeline = self._scripts.client.pipeline(transaction=False)
+            pipeline.rpush(wake, LIST_TOKEN).ltrim(wake, 0, MAX_LIST_TOKENS - 1).execute()
+        except redis.RedisError as error:
+            log.debug("list_token_lost", lane=lane, error=str(error))  # it costs a second; the message is sent

@@ -1,0 +1,286 @@
+"""What one worker process does for its lanes: boot, heartbeat, pump, threads that live, shutdown.
+
+In the flow: consumers look after its threads in each of their rounds. From `before_worker_shutdown` on, and while
+paused, nothing is admitted, not by a release either, and what has not begun is handed back at once, since Dramatiq
+stops its threads before its consumers. If the process dies, its leases run out.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Final
+
+from dramatiq import Broker, MessageProxy, Worker
+from dramatiq.brokers.redis import DEFAULT_DEAD_MESSAGE_TTL
+from dramatiq.middleware import Middleware
+from dramatiq.worker import ConsumerThread
+
+from ...scheduler.engine.engine import Engine
+from ..grants.context import enter
+from ..grants.exchange import Exchange
+from ..grants.holding import Enqueue, Holding
+from ..grants.lease_renewal import Heartbeat
+from ..grants.table import GrantedMessage, Held
+from ..intake.gated_actors import GatedActors
+from .backlog import Backlog, Backlogs, ListedMessage
+from .lane_bounds import LaneBounds
+from .left_over import LeftOver
+from .permits import LISTS, Budget
+from .pump import LONGEST_WAIT_SECONDS, Pump
+from .repairs import Upkeep
+from .round_thread import RoundThread, done
+from .telling import Telling
+from .thread_supervision import Progress, revive
+from .wake_lists import WakeLists
+from .work_queue import give_work_queue
+
+DEFAULT_LEASE_TTL_MS: Final = 30_000
+BOOTING_WAIT_SECONDS: Final = 0.02
+"""The longest wait of the pump while a lane's consumer has not begun yet."""
+
+
+class LaneProcess(Middleware):
+    """The process's side of its lanes."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        broker: Broker,
+        gated: GatedActors,
+        held: Held,
+        wake_lists: WakeLists,
+        lease_ttl_ms: int,
+        enqueue: Enqueue,
+        bounds: LaneBounds,
+    ) -> None:
+        self.budget = Budget()
+        self.progress = Progress()
+        self._gated = gated
+        self._wake_lists = wake_lists
+        self._lease_ttl_ms = lease_ttl_ms
+        self._controls = engine.controls
+        self._bounds = bounds
+        self._exchange = Exchange(
+            engine,
+            broker,
+            gated,
+            held,
+            self.budget,
+            lanes=self.lanes,
+            start=self._start,
+            lease_ttl_ms=lease_ttl_ms,
+        )
+        self.holding = Holding(held, gated, self._exchange, enqueue)
+        self._upkeep = Upkeep(engine)
+        self._telling = Telling(engine.outbox, gated, lease_ttl_ms)
+        self._heartbeat = Heartbeat(engine.transitions, held, lease_ttl_ms, self._round)
+        self._pump = self.pump_for(self.lanes)
+        self._pumping = RoundThread("bandmaster-pump", self._pump_once)
+        self._backlogs = Backlogs()
+        self._left_over = LeftOver(engine.views, gated)
+        self._consumed_by: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+        self._worker: Worker | None = None
+        self._stopping = False
+
+    def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """The threads of this worker are the budget."""
+        # What an answer brought that came when an earlier worker was gone.
+        self.holding.hand_back_unbegun()
+        self._worker, self._stopping = worker, False
+        give_work_queue(worker)
+        self._backlogs.clear()
+        self._exchange.begin_worker()
+        self.holding.forget_permits()
+        self.budget.open(worker.worker_threads)
+
+    def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
+        """Leases are renewed from now on; the pump starts with the first consumer."""
+        if self._gated.lanes:
+            done(lambda: self._say_lengths(broker), "boot")
+            done(lambda: self._bounds.put_down(self._gated.lanes), "boot")
+            self._heartbeat.rounds.start()
+
+    def _say_lengths(self, broker: Broker) -> None:
+        # The scripts measure by it how long nobody may have called before they take it for an outage.
+        if self._lease_ttl_ms != DEFAULT_LEASE_TTL_MS:
+            self._controls.change_setting("lease_ttl_ms", self._lease_ttl_ms, only_if_unset=True)
+        kept_ms: int = getattr(broker, "dead_message_ttl", DEFAULT_DEAD_MESSAGE_TTL)
+        if kept_ms != DEFAULT_DEAD_MESSAGE_TTL:
+            self._controls.change_setting("dead_message_ttl_seconds", max(1, kept_ms // 1000), only_if_unset=True)
+
+    def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
+        """Admit nothing more, and hand back what has not begun."""
+        self._stopping = True
+        self.holding.hand_back_unbegun()
+
+    def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
+        """Everything has been settled or handed back; what has not is when another worker begins, or its lease ends."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._pumping.stop()
+        self._telling.stop()
+        self._heartbeat.rounds.stop()
+        self.budget.open(0)
+        self._worker, self._stopping = None, False
+
+    @property
+    def has_worker(self) -> bool:
+        """Whether a worker runs here."""
+        return self._worker is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the worker was told to end: its bodies should come to theirs."""
+        return self._stopping
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the threads are paused: what is given to one now would only wait there."""
+        return self._worker is not None and any(thread.paused for thread in self._worker.workers)
+
+    def is_halted(self, queue_name: str) -> bool:
+        """Whether nothing may be admitted from this queue now: the worker stops, or is paused."""
+        consumer = self._worker.consumers.get(queue_name) if self._worker else None
+        return self._stopping or (consumer is not None and consumer.paused)
+
+    def _consumer_of(self, lane: str) -> ConsumerThread | None:
+        return None if self._worker is None or self.is_halted(lane) else self._worker.consumers.get(lane)
+
+    def _start(self, message: GrantedMessage) -> bool:
+        """Pass what was granted to this worker's threads; where no worker runs, to who iterates over its lane."""
+        if self._worker is None:
+            self.backlog(message.entry.lane).ready.append(message)
+            return True
+        consumer = self._consumer_of(message.entry.lane)
+        if consumer is not None:
+            consumer.handle_message(message)
+        return consumer is not None
+
+    def lanes(self) -> tuple[str, ...]:
+        """The lanes that may be admitted now: those whose consumer has begun, and that are not halted."""
+        if self._worker is None or self._stopping:
+            return ()
+        consumers = self._worker.consumers
+        return tuple(
+            lane
+            for lane in self._gated.lanes
+            if (each := consumers.get(lane)) is not None and each.consumer is not None and not each.paused
+        )
+
+    def pump_for(self, lanes: Callable[[], tuple[str, ...]]) -> Pump:
+        """A pump of some lanes; a worker has one for all of its lanes."""
+        return Pump(
+            self._exchange,
+            self.budget,
+            self._wake_lists,
+            lanes=lanes,
+            point_to_list=lambda lane: self.backlog(lane).pointed_to.set(),
+            tell=self._tell,
+        )
+
+    def backlog(self, queue_name: str) -> Backlog:
+        """What was fetched from a queue's list; it outlives the consumer."""
+        return self._backlogs.of(queue_name)
+
+    def next_listed(self, queue_name: str) -> ListedMessage | None:
+        """The most urgent message that was fetched from the lists of this worker; where none runs, from this list."""
+        if not self.has_worker:
+            return self._backlogs.pop(lambda name: name == queue_name)
+        return self._backlogs.pop(lambda name: self._consumer_of(name) is not None)
+
+    def start_listed(self, message: ListedMessage) -> None:
+        """Pass a message with a permit to this worker's threads, through the consumer of its own list."""
+        consumer = self._consumer_of(message.list_name)
+        if consumer is None:
+            self.backlog(message.list_name).ready.append(message)  # halted in this very moment: it is put back
+        else:
+            consumer.handle_message(message)
+
+    def look_for_left_over(self, queue_name: str) -> None:
+        """Take a queue for a lane if it has executions, or ends to be told, though it has no gated actor any more."""
+        worker = self._worker
+        if worker is not None and self._left_over.look(queue_name):
+            done(lambda: self._say_lengths(worker.broker), "left over")
+
+    def is_first_consumer(self) -> bool:
+        """Whether the calling thread consumes for the first time; after an error it does so again."""
+        thread = threading.current_thread()
+        is_first = thread not in self._consumed_by
+        self._consumed_by.add(thread)
+        return is_first
+
+    def look_after(self, prefetch: int) -> None:
+        """What a consumer sees to in each of its rounds, for the other threads may have died too.
+
+        Args:
+            prefetch: Whose number is the budget where no worker runs.
+        """
+        if not self._stopping:
+            self._heartbeat.rounds.start()
+            if self._worker is not None:
+                self._pumping.start()
+        if not self.budget.total:
+            self.budget.open(prefetch)
+
+    def _round(self) -> None:
+        worker = None if self._stopping else self._worker
+        if worker is not None:
+            for consumer in revive(worker, self._abandon_thread):
+                self._consumed_by.add(consumer)
+        self.progress.note()
+        if worker is None:
+            return
+        self._bounds.put_down(self._gated.lanes)
+        if self._upkeep.round():
+            # What nobody says is there any more, as after a loss of the settings.
+            self._tell(self.lanes())
+
+    def _tell(self, lanes: tuple[str, ...]) -> None:
+        if self._worker is not None:
+            self._telling.begin(self._worker.broker, lanes)
+
+    def _pump_once(self) -> None:
+        self.progress.note()
+        worker = self._worker
+        if worker is None:
+            return
+        longest_seconds = min(LONGEST_WAIT_SECONDS, worker.worker_timeout / 1000)
+        for lane in self._gated.lanes:
+            consumer = worker.consumers.get(lane)
+            if consumer is not None and self.is_halted(lane):
+                # What was started in the very moment of the pause, when the consumer had handed back what there was.
+                self.holding.hand_back_unbegun(lane)
+            elif consumer is not None and consumer.consumer is None:
+                longest_seconds = BOOTING_WAIT_SECONDS
+        self._pump.round(longest_seconds)
+
+    def stuck(self, seconds: float) -> list[str]:
+        """The names of the threads that have not gone round for so long, unless told not to."""
+        consumers = list(self._worker.consumers.values()) if self._worker else []
+        threads: list[threading.Thread] = [each for each in consumers if each.running and not each.paused]
+        own = filter(None, [self._heartbeat.rounds.thread, self._pumping.thread])
+        return self.progress.stuck([*threads, *own], seconds)
+
+    def enter(self, message: MessageProxy) -> None:
+        """This thread begins to work on a message: hooks first, then its body."""
+        enter(message.entry if isinstance(message, GrantedMessage) else None, message)
+        if isinstance(message, ListedMessage):
+            message.thread_id = threading.get_ident()
+
+    def abandon(self, message: MessageProxy) -> None:
+        """No thread stands behind a message any more, and its lease, if it has one, may run out."""
+        if isinstance(message, GrantedMessage):
+            self.holding.let_go(message.entry)
+        elif isinstance(message, ListedMessage):
+            backlog = self.backlog(message.list_name)
+            if backlog.outstanding.pop(id(message), None) is not None and message.has_permit:
+                self.budget.give(LISTS)
+
+    def _abandon_thread(self, thread_id: int) -> None:
+        self.holding.let_go_of_thread(thread_id)
+        for backlog in self._backlogs.all():
+            for message in list(backlog.outstanding.values()):
+                if message.thread_id == thread_id:
+                    self.abandon(message)

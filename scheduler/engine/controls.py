@@ -1,0 +1,213 @@
+"""What an operator turns: limits of gates, pauses, runtime settings. All take effect at once, on every process.
+
+In the flow: the command line and applications call these; admission reads what they write, in Redis, in the script
+that admits (D14), and the journal has who changed what. Repeating a call does no harm, and is one change.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from ...configs.areas import least_of
+from ..keys import DEFAULT_LANE
+from ..model.errors import InvalidRequest, shown
+from ..model.identifiers import check_action, check_lane
+from ..model.limits import EVERYTHING, Limits, check_gate, check_limit, check_limited
+from ..model.operators import check_by
+from ..transport.reading import Reader, repeated
+from ..transport.scripts import Scripts
+
+SETTING_MAX = 10**10
+BOUNDS = frozenset({"max_concurrent_executions", "max_executions_per_user", "max_queue_size", "stale_timeout_seconds"})
+"""The settings that each lane has for itself."""
+
+
+class Dropped(StrEnum):
+    """What became of an action's statistics."""
+
+    DROPPED = "DROPPED"
+    IN_USE = "IN_USE"
+    """One of the action waits or holds a slot: nothing was changed."""
+    UNKNOWN = "UNKNOWN"
+    """There are none."""
+
+
+def check_pausable(name: object) -> str:
+    """The value, if it names what can be paused: a gate, `lane:NAME` or `*`; else InvalidRequest."""
+    if name == EVERYTHING:
+        return EVERYTHING
+    if isinstance(name, str) and name.startswith("lane:"):
+        return f"lane:{check_lane(name.removeprefix('lane:'))}"
+    return check_gate(name)
+
+
+def check_bound(name: object) -> None:
+    """Raise InvalidRequest unless this setting is one that each lane has for itself."""
+    if name not in BOUNDS:
+        raise InvalidRequest("setting", f"{shown(name)} is not a bound of a lane", allowed=", ".join(sorted(BOUNDS)))
+
+
+def check_setting(name: str, value: object) -> None:
+    """Raise InvalidRequest unless the value may be this setting's; None is its default."""
+    # A time to live among them: Redis refuses to expire a key in 0 s, and a script would fail in its middle.
+    least = least_of(name)
+    if value is not None and (isinstance(value, bool) or not least <= _whole(value) <= SETTING_MAX):
+        allowed = f"a whole number, {least} to {SETTING_MAX}"
+        raise InvalidRequest(name, f"{shown(value)} is not a setting's value", allowed=allowed)
+
+
+def _whole(value: object) -> int:
+    """The value, if it is a whole number, else one that no setting may have."""
+    return value if isinstance(value, int) else -1
+
+
+class Controls(Reader):
+    """Limits, pauses and runtime settings on one server."""
+
+    def __init__(self, scripts: Scripts, lane: str = DEFAULT_LANE, *, by: str | None = None) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            scripts: Of the server.
+            lane: Whose bounds are changed where none is named.
+            by: Who asks where a call does not say; None: user, host and program of this process.
+        """
+        super().__init__(scripts)
+        self._lane = lane
+        self._by = None if by is None else check_by(by)
+        self._limit = scripts.script("limit", "gate limit by")
+        self._declare = scripts.script("declare", "lanes lane name limit")
+        self._set = scripts.script("set", "lane name value only_if_unset by")
+        self._pause = scripts.script("pause", "gate by")
+        self._resume = scripts.script("resume", "gate by")
+        self._drop_action = scripts.script("drop_action", "action by")
+
+    def _asker(self, by: str | None) -> str:
+        return check_by(self._by if by is None else by)
+
+    def set_limit(self, gate: str, limit: int | None, *, by: str | None = None) -> int:
+        """Let at most `limit` executions hold a gate at once, or each gate of a kind; None lifts the limit.
+
+        Args:
+            gate: `action:X`, `user:Y` or any gate key; `tenant:*` for every gate `tenant:…` without a limit of its own.
+            limit: 0 or more; a lowered one takes effect as running executions end.
+            by: Who asks, for the journal.
+
+        Returns:
+            How many hold the gate now; 0 for a kind.
+
+        Raises:
+            InvalidRequest: If the gate or the limit is not allowed.
+        """
+        check_limited(gate)
+        if limit is not None:
+            check_limit("limit", limit)
+        return int(self._scripts.call(self._limit, gate, "" if limit is None else limit, self._asker(by)))
+
+    def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> int:
+        """Replace what some lanes declared: limits of gates and kinds for which no operator set one.
+
+        Args:
+            declared: Lane → gate or kind → limit; a lane without any takes back what it declared before. Where
+                several lanes declare a limit for the same, the lowest holds.
+
+        Returns:
+            The number of this declaration: while `last_declaration` is no lower, it was not lost.
+
+        Raises:
+            InvalidRequest: If a lane, a gate or a limit is not allowed; nothing was changed.
+        """
+        given: list[str | int] = []
+        for lane, limits in declared.items():
+            check_lane(lane)
+            for name, limit in limits.items():
+                check_limit("limit", limit)
+                given += [lane, check_limited(name), limit]
+        return self._scripts.call(self._declare, " ".join(declared), *given)
+
+    @repeated
+    def last_declaration(self) -> int:
+        """The number of the last declaration of limits that Redis knows of; 0 for none."""
+        return int(self._scripts.client.hget(self._scripts.keys.named("rounds"), "declared") or 0)
+
+    def limits(self) -> dict[str, int]:
+        """Every limit of a gate or kind that an operator set."""
+        return dict(sorted(self.all_limits().by_operators.items()))
+
+    @repeated
+    def all_limits(self) -> Limits:
+        """Every limit, declared ones too."""
+        keys, found = self._scripts.keys, Limits()
+        found.by_operators |= {
+            gate.decode(): int(limit) for gate, limit in self._client.hgetall(keys.named("limits")).items()
+        }
+        for raw, limit in self._client.hgetall(keys.default_limits()).items():
+            name, _, lane = raw.decode().partition("\n")
+            limits = found.declared.setdefault(lane, {}) if lane else found.by_operators
+            limits[name] = int(limit)
+        return found
+
+    def pause(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:
+        """Let nothing pass a gate, a lane (`lane:NAME`) or, with `*`, anything. What runs goes on.
+
+        Returns:
+            Whether it was not paused before.
+        """
+        return self._scripts.call(self._pause, check_pausable(name), self._asker(by)) == 1
+
+    def resume(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:
+        """End a pause. The time paused does not count as waiting; where pauses overlap, it is left out once.
+
+        Returns:
+            Whether it was paused.
+        """
+        return self._scripts.call(self._resume, check_pausable(name), self._asker(by)) == 1
+
+    @repeated
+    def paused(self) -> dict[str, int]:
+        """What is paused, and since when in unix milliseconds."""
+        raw = self._client.hgetall(self._scripts.keys.named("paused"))
+        return {name.decode(): int(since) for name, since in sorted(raw.items())}
+
+    def drop_action(self, action: str, *, by: str | None = None) -> Dropped:
+        """Forget the statistics of an action that nobody uses: they stay for ever else.
+
+        Args:
+            action: Its name. What comes of it later is counted anew.
+            by: Who asks, for the journal.
+        """
+        return Dropped(self._scripts.call(self._drop_action, check_action(action), self._asker(by)).decode())
+
+    def change_setting(
+        self,
+        name: str,
+        value: int | None,
+        *,
+        lane: str | None = None,
+        only_if_unset: bool = False,
+        by: str | None = None,
+    ) -> float | None:
+        """Change a runtime setting for every process at once.
+
+        Args:
+            name: One of those that `status` lists, such as max_concurrent_executions.
+            value: What the configuration may have, too (`configs/areas.py`); None for the default.
+            lane: Whose bound it is, of one of the `BOUNDS`; None: of this queue's own lane.
+            only_if_unset: Leave what somebody has set already. It is no operator's change.
+            by: Who asks, for the journal.
+
+        Returns:
+            The value in force; None if nothing is bounded.
+
+        Raises:
+            InvalidRequest: If there is no such setting, it is no lane's, or the value is not allowed.
+        """
+        if lane is not None:
+            check_lane(lane)
+            check_bound(name)
+        check_setting(name, value)
+        of_lane = (lane or self._lane) if name in BOUNDS else ""
+        given = "" if value is None else value
+        code, in_force = self._scripts.call(self._set, of_lane, name, given, int(only_if_unset), self._asker(by))
+        if code == b"UNKNOWN":
+            raise InvalidRequest("setting", f"{shown(name)} is not a setting", allowed="those that `status` lists")
+        return float(in_force) if in_force else None

@@ -1,0 +1,54 @@
+"""``Engine``: one queue on one server, built once and handed to all who work with it.
+
+In the flow: the broker and its middleware, the scheduler process, the actors and the command line share one. Its parts
+are what can be done with a queue; none of them keeps anything that another one would have to know.
+"""
+
+from copy import copy
+from typing import Self
+
+from ..keys import DEFAULT_LANE
+from ..model.identifiers import check_lane
+from ..transport.scripts import Scripts
+from ..views import Views
+from .controls import Controls
+from .maintenance import Maintenance
+from .outbox import Outbox
+from .transitions import Transitions
+
+
+class Engine:
+    """Every transition and every read of one queue. Safe to share between threads and across forks."""
+
+    def __init__(self, scripts: Scripts, *, lane: str = DEFAULT_LANE, by: str | None = None) -> None:
+        """Makes no call.
+
+        Args:
+            scripts: Of the server.
+            lane: Whose bounds and executions `controls` and `views` are about.
+            by: Who asks where an operator's call does not say, for the journal; None: user, host and program of this
+                process.
+
+        Raises:
+            InvalidRequest: If the lane's name is not allowed.
+        """
+        self.lane = check_lane(lane)
+        self.scripts = scripts
+        self._by = by
+        self.transitions = Transitions(scripts, by=by)
+        self.controls = Controls(scripts, lane, by=by)
+        self.views = Views(scripts, lane)
+        self.maintenance = Maintenance(scripts)
+        self.outbox = Outbox(scripts)
+
+    def on(self, lane: str) -> Self:
+        """The same queue, as it is seen from another lane."""
+        other = copy(self)
+        other.lane = check_lane(lane)
+        other.controls = Controls(self.scripts, lane, by=self._by)
+        other.views = Views(self.scripts, lane)
+        return other
+
+    def close(self) -> None:
+        """Close the connections that are kept between calls; the client is its owner's. A later call opens new ones."""
+        self.scripts.close()

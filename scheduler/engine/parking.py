@@ -1,0 +1,145 @@
+"""What is parked, and parking many: a hundred a call, and while the server works on one page the next is made ready.
+
+In the flow: `Transitions.park_many` and the broker's `send_many` append candidates to a `Parking`. Each page has its
+own request token, so one whose reply was lost is asked for again and takes effect once. If the process dies here, the
+pages that were sent are parked.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from ..model.errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
+from ..model.states import State
+from ..transport.library import Script
+from ..transport.pipelined_calls import Conversation
+from ..transport.scripts import Argument, Scripts
+from .grants import Parked, read_state
+
+PARKED_A_CALL: Final = 100
+"""Executions parked by one script call; more would keep the server from others for too long."""
+PARKED_BYTES_A_CALL: Final = 8 * 1024 * 1024
+"""A call that has as much takes no further one: a server closes a connection on which too much waits."""
+SENT_AHEAD: Final = 1
+"""Pages whose answers are not waited for before the next is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is to be parked, checked already."""
+
+    execution_id: str
+    lane: str
+    band: int
+    action: str
+    user_id: str | None = None
+    gates: tuple[str, ...] = ()
+    timeout_ms: int = 0
+    due_ms: int | None = None
+    max_age_ms: int | None = None
+    """Since its acceptance, in which it may start; None: any time."""
+    event: bytes = b""
+    message: bytes = b""
+    is_lasting: bool = True
+    """Its id is known as long as that of any ended execution; False: nobody sends it again later than in minutes."""
+    parent: str = ""
+    """The execution whose hook sends it: as long as that lives, the id is known."""
+    origin: str = ""
+    """Of an id that its sender named, which is lasting: what tells this sending from another one under the same id."""
+
+
+class Parking:
+    """Candidates on their way, page by page. For one thread."""
+
+    def __init__(self, scripts: Scripts, script: Script) -> None:
+        self._conversation = Conversation(scripts)
+        self._script = script
+        self._page: list[Candidate] = []
+        self._sent: deque[list[Candidate]] = deque()
+        self._outcomes: list[Parked | QueueRejected] = []
+        self._bytes = 0
+        self._count = 0
+
+    def __len__(self) -> int:
+        """How many were appended."""
+        return self._count
+
+    def append(self, candidate: Candidate) -> None:
+        """Take one more, and send the page if it is full.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer to an earlier page.
+        """
+        self._count += 1
+        self._page.append(candidate)
+        self._bytes += len(candidate.event) + len(candidate.message)
+        if len(self._page) == PARKED_A_CALL or self._bytes >= PARKED_BYTES_A_CALL:
+            self._send()
+
+    def finish(self) -> list[Parked | QueueRejected]:
+        """Send what is left, and wait for all answers: an outcome each, in order.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; some may have been accepted.
+        """
+        if self._page:
+            self._send()
+        while self._sent:
+            self._read()
+        return self._outcomes
+
+    def close(self) -> None:
+        """Wait for no more answers, as after an error."""
+        self._conversation.close()
+
+    def _send(self) -> None:
+        page, self._page, self._bytes = self._page, [], 0
+        arguments: list[Argument] = []
+        for candidate in page:
+            arguments += park_arguments(candidate)
+        self._conversation.send(self._script, *arguments)
+        self._sent.append(page)
+        if len(self._sent) > SENT_AHEAD:
+            self._read()
+
+    def _read(self) -> None:
+        for candidate, reply in zip(self._sent.popleft(), self._conversation.answer(), strict=True):
+            self._outcomes.append(read_parked(candidate, reply))
+
+
+_STATES: Final[dict[bytes | int, State]] = {state.encode(): state for state in State}
+
+
+def park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
+    """As park.lua and bury.lua take it."""
+    return (
+        candidate.execution_id,
+        candidate.lane,
+        candidate.band,
+        candidate.action,
+        candidate.user_id or "",
+        "\n".join(candidate.gates),
+        candidate.timeout_ms,
+        "" if candidate.due_ms is None else candidate.due_ms,
+        "" if candidate.max_age_ms is None else candidate.max_age_ms,
+        candidate.event,
+        candidate.message,
+        candidate.origin or ("1" if candidate.is_lasting else ""),
+        candidate.parent,
+    )
+
+
+def read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | QueueRejected:
+    """What park.lua answered for a candidate."""
+    code, detail = reply[0], reply[1]
+    if code == b"OK":
+        return Parked(candidate.execution_id, _STATES[detail], int(reply[2]))
+    if code == b"DUPLICATE":
+        state, origin = read_state(detail), str(reply[2], "ascii")  # type: ignore[arg-type]
+        return DuplicateExecution(execution_id=candidate.execution_id, state=state, origin=origin)
+    if code == b"QUEUE_FULL":
+        return QueueFull(execution_id=candidate.execution_id, limit=int(detail))
+    if code == b"USER_LIMIT":
+        user_id = candidate.user_id or ""
+        return UserLimitExceeded(execution_id=candidate.execution_id, user_id=user_id, limit=int(detail))
+    raise ValueError(f"park.lua answered {code!r}, which this release does not know")

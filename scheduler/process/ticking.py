@@ -1,0 +1,167 @@
+"""The scheduler process's two jobs: to lead, and, while leading, to send `try_schedule` by name.
+
+In the flow: APScheduler runs both; the workers do the work. The tick only sends, and takes back the one before if no
+worker has fetched it yet, so ticks don't pile up; one that is older than a tick is not worked on. If the leader dies,
+its key runs out within its TTL and another scheduler is elected; if a tick hangs, leadership is no longer renewed (F6),
+since who makes no progress must not lead, and the pulse stops; one whose ticks fail for as long stands back for the
+others. What a leader that slept sends carries its old epoch, and is refused (F5).
+"""
+
+import threading
+import time
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import redis
+from apscheduler.schedulers.base import BaseScheduler
+from dramatiq import Message
+from dramatiq.brokers.redis import RedisBroker
+
+from ...configs.areas import SchedulerSettings
+from ...configs.logger import Logger
+from ..model.errors import QueueUnavailable
+from ..transport.scripts import Scripts
+from .health_file import Pulse
+from .leadership import Leadership
+
+log = Logger(__name__)
+JOB_ID: Final = "saga_try_schedule"
+ACTOR: Final = "try_schedule"
+QUEUE: Final = "lifecycle"
+MAX_AGE_SHARE: Final = 0.9
+RENEWALS_A_TTL: Final = 3
+STANDS_BACK_TTLS: Final = 2
+"""In one of these the lead of one whose ticks fail runs out; in the other it is for others to take."""
+
+
+class Ticking:
+    """Leads, and ticks while it leads."""
+
+    def __init__(
+        self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings, pulse: Pulse | None = None
+    ) -> None:
+        self._leadership = Leadership(scripts, ttl_ms=settings.leader_ttl_ms)
+        self._broker = broker
+        self._client: Any = scripts.client
+        self._settings = settings
+        self._pulse = pulse or Pulse(None)
+        self._lock = threading.Lock()
+        self._tick_began: float | None = None
+        self._failing_since: float | None = None
+        self._stands_back_until = 0.0
+        self._last_tick: str | None = None
+        self._resigned = False
+
+    def add_jobs(self, scheduler: BaseScheduler) -> None:
+        """Put both jobs on an APScheduler, the first tick at once."""
+        scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
+            self.tick,
+            trigger="interval",
+            seconds=self._settings.interval_seconds,
+            id=JOB_ID,
+            max_instances=1,
+            misfire_grace_time=self._settings.misfire_grace_seconds,
+            next_run_time=datetime.now(UTC),
+        )
+        scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
+            self.lead,
+            trigger="interval",
+            seconds=self._settings.leader_ttl_ms / 1000 / RENEWALS_A_TTL,
+            id="lead",
+            max_instances=1,
+            misfire_grace_time=None,  # however late, it is still the right thing to do
+        )
+
+    def lead(self) -> bool:
+        """Become or stay the leader, unless a tick hangs or all of them fail.
+
+        Returns:
+            Whether this process leads.
+        """
+        if not self._makes_progress():
+            return False
+        with self._lock:
+            if self._resigned:
+                return False
+            led = self._leadership.leads
+            try:
+                leads = self._leadership.elect()
+            except QueueUnavailable as error:
+                log.warning("election_failed", error=str(error))
+                self._pulse.beat(answered=False)
+                return False
+            self._pulse.beat(answered=True)
+        if leads and not led:
+            log.info("leader_elected", leader_id=self._leadership.leader_id, epoch=self._leadership.epoch)
+        return leads
+
+    def _makes_progress(self) -> bool:
+        now, ttl_seconds = time.monotonic(), self._settings.leader_ttl_ms / 1000
+        began, failing = self._tick_began, self._failing_since
+        if failing is not None and now - failing > ttl_seconds:
+            log.error("ticks_fail", since_seconds=round(now - failing, 1))
+            self._failing_since, self._stands_back_until = None, now + STANDS_BACK_TTLS * ttl_seconds
+        if began is not None and now - began > ttl_seconds:
+            log.error("tick_hangs", since_seconds=round(now - began, 1))
+            return False
+        return now >= self._stands_back_until
+
+    def tick(self) -> bool:
+        """Send `try_schedule`, if this process leads.
+
+        Returns:
+            Whether it was sent.
+        """
+        if not self._leadership.leads and not self.lead():
+            return False
+        self._tick_began = began = time.monotonic()
+        try:
+            self._take_back()
+            self._last_tick = self._broker.enqueue(self._message()).options["redis_message_id"]
+        except redis.RedisError as error:
+            log.warning("tick_failed", error=str(error))
+            self._failing_since = self._failing_since or began
+            return False
+        finally:
+            self._tick_began = None
+        self._failing_since = None
+        return True
+
+    def _take_back(self) -> None:
+        """Remove the last tick, if it still waits: one is as good as many. Where Dramatiq keeps it, its Lua says."""
+        if self._last_tick is None:
+            return
+        queue = f"{self._broker.namespace}:{QUEUE}"
+        pipeline = self._client.pipeline()
+        pipeline.lrem(queue, 1, self._last_tick)
+        pipeline.hdel(f"{queue}.msgs", self._last_tick)
+        if pipeline.execute()[0]:
+            log.warning("tick_not_fetched", reason="no worker has taken the last try_schedule")
+        self._last_tick = None
+
+    def _message(self) -> "Message[None]":
+        return Message(
+            queue_name=QUEUE,
+            actor_name=ACTOR,
+            args=(),
+            kwargs={
+                "leader_id": self._leadership.leader_id,
+                "epoch": self._leadership.epoch,
+                "not_after_ms": self._server_time_ms() + int(self._settings.interval_seconds * 1000 * MAX_AGE_SHARE),
+            },
+            options={},
+        )
+
+    def _server_time_ms(self) -> int:
+        seconds, microseconds = self._client.time()
+        return seconds * 1000 + microseconds // 1000
+
+    def resign(self) -> None:
+        """Let another lead at once, and never lead again.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; another is elected when the TTL is over.
+        """
+        with self._lock:
+            self._resigned = True
+            self._leadership.resign()

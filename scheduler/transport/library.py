@@ -1,0 +1,147 @@
+"""The Lua scripts' sources, put together as one function library that the server loads once.
+
+``FCALL`` and not ``EVALSHA`` (Redis 7.0 or newer, or Valkey): what is sent as a script builds all its functions and
+tables anew in each call, a library only when it is loaded, and replicas and restarted servers have it. It and its
+functions are named after the text's digest, so several releases work on one server side by side.
+
+A script's header is its documentation and is held to the body by a test: purpose, atomicity, ``KEYS``, ``ARGV`` (the
+names of its arguments in order), ``Returns``. Nothing here talks to Redis.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from .. import lua
+
+INCLUDES: Final = (
+    "call",
+    "apart",
+    "keys",
+    "now",
+    "settings",
+    "time",
+    "scores",
+    "reply",
+    "journal",
+    "tombstones",
+    "changes",
+    "counts",
+    "defaults",
+    "kinds",
+    "limits",
+    "gates",
+    "leases",
+    "candidates",
+    "slots",
+    "raised",
+    "lanes",
+    "ranking",
+    "deadlines",
+    "due",
+    "waiting",
+    "keeping",
+    "outbox",
+    "ending",
+    "losses",
+    "staleness",
+    "room",
+    "promoting",
+    "reaping",
+    "repair",
+    "payloads",
+    "fence",
+    "granting",
+    "admitting",
+    "transitions",
+)
+"""What all transitions share, each part after what it uses."""
+TOKEN_ARGUMENTS: Final = ("caller", "number")
+"""The request token, first in the ARGV of every transition whose effect must not happen twice."""
+_ARGV: Final = re.compile(r"^-- ARGV:(.*)$", re.MULTILINE)
+_DIGEST_CHARS: Final = 12
+_REGISTERING: Final = """local given_keys, given_arguments, functions = KEYS, ARGV, {}
+local redis = {
+    call = redis.call,
+    register_function = function(given) functions[given.function_name] = given.callback end,
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One transition."""
+
+    name: str
+    function: str
+    """Its name in the server, with the library's digest."""
+    arguments: tuple[str, ...]
+    """The names in ARGV, without the request token."""
+    takes_token: bool
+    needs_memory: bool
+    """Refused by a server at maxmemory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The text that the server loads."""
+
+    name: str
+    text: str
+    scripts: Mapping[str, Script]
+
+    def alone(self, script: Script) -> str:
+        """One script as a text for ``EVAL``, which a server takes that has no memory left for the library."""
+        flags = "" if script.needs_memory else " flags=allow-oom"
+        _, rest = self.text.split("\n", 1)
+        return f"#!lua{flags}\n{_REGISTERING}{rest}return functions.{script.function}(given_keys, given_arguments)\n"
+
+
+@cache
+def read_lua(path: str) -> str:
+    """The text of one file under `lua/`."""
+    return (files(lua) / path).read_text(encoding="utf-8")
+
+
+@cache
+def script_names() -> tuple[str, ...]:
+    """Every script, by name."""
+    found = files(lua).iterdir()
+    return tuple(sorted(each.name.removesuffix(".lua") for each in found if each.name.endswith(".lua")))
+
+
+def assemble(replaced_includes: Mapping[str, str] | None = None) -> Library:
+    """Put the library together.
+
+    Args:
+        replaced_includes: Include name → text in its place; tests put a clock there that they can turn.
+    """
+    return _assembled(tuple(sorted((replaced_includes or {}).items())))
+
+
+@cache
+def _assembled(replaced_includes: tuple[tuple[str, str], ...]) -> Library:
+    replaced = dict(replaced_includes)
+    parts = [replaced.get(include) or read_lua(f"include/{include}.lua") for include in INCLUDES]
+    # A block each: what one transition calls by a name is nothing to the others.
+    parts += [f"do\n{read_lua(f'{name}.lua')}end\n" for name in script_names()]
+    body = "\n".join(parts)
+    digest = hashlib.sha256(body.encode()).hexdigest()[:_DIGEST_CHARS]
+    name = f"bandmaster_{digest}"
+    scripts = {each: _script(each, digest) for each in script_names()}
+    return Library(name, f"#!lua name={name}\nlocal DIGEST = '{digest}'\n{body}", scripts)
+
+
+def _script(name: str, digest: str) -> Script:
+    text = read_lua(f"{name}.lua")
+    argv = _ARGV.search(text)
+    listed = re.split(r"[,()… ]+", argv.group(1)) if argv else []
+    arguments = tuple(word for word in listed if re.fullmatch(r"[a-z_]+", word))
+    takes_token = arguments[:2] == TOKEN_ARGUMENTS
+    return Script(
+        name, f"{name}_{digest}", arguments[2:] if takes_token else arguments, takes_token, "once_if_memory(" in text
+    )

@@ -1,0 +1,82 @@
+"""Calls of scripts that do not wait for each other: sent one after the other on one connection, answered in order.
+
+In the flow: `Parking` makes the next page ready while the server works on the last. One connection, since the server
+takes what comes on one in order, and on two as it likes. When it fails, all that was not answered is asked for again,
+in order, each with its own token, so nothing takes effect twice; if the process dies, what was sent takes effect. Each
+call has a deadline of its own, but a server that hangs costs one: what sending has waited in vain, answers wait less.
+"""
+
+import time
+from collections import deque
+from typing import Any
+
+import redis
+from redis.connection import AbstractConnection
+
+from .deadline import Until
+from .library import Script
+from .scripts import Argument, Call, Scripts
+
+
+class Conversation:
+    """Calls on one connection. For one thread."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+        self._unanswered: deque[Call] = deque()
+        self._connection: AbstractConnection | None = None
+        self._waited_seconds = 0.0
+        self._has_failed = not scripts.wire.is_direct
+
+    def send(self, script: Script, *arguments: Argument) -> None:
+        """Send a call."""
+        call = self._scripts.prepare(script, *arguments)
+        self._unanswered.append(call)
+        if self._has_failed:
+            return
+        began = time.monotonic()
+        try:
+            if self._connection is None:
+                self._connection = self._scripts.wire.take()
+            with Until(began + self._scripts.deadline_seconds):
+                self._connection.send_packed_command((self._scripts.packed(script, call.arguments),))
+        except (redis.ConnectionError, redis.TimeoutError):
+            self._fail()
+            self._waited_seconds = time.monotonic() - began
+
+    def answer(self) -> Any:
+        """The answer to the first call that was not answered yet.
+
+        Raises:
+            QueueUnavailable: As `Call.run`.
+        """
+        call = self._unanswered[0]
+        ends = time.monotonic() + self._scripts.deadline_seconds - self._waited_seconds
+        if self._connection is not None:
+            try:
+                with Until(ends):
+                    answer = self._scripts.checked(self._connection.read_response())
+            except redis.RedisError:
+                self._fail()  # lost, or the server has forgotten the script: `run` knows what to do
+            else:
+                # Not before: while one is unanswered, an interrupted thread's connection is not used again.
+                self._unanswered.popleft()
+                return answer
+        self._unanswered.popleft()
+        answer = call.run(ends=ends)
+        self._waited_seconds = 0.0
+        return answer
+
+    def close(self) -> None:
+        """Read no more answers."""
+        if self._connection is not None and self._unanswered:
+            self._fail()
+        elif self._connection is not None:
+            self._scripts.wire.keep(self._connection)
+            self._connection = None
+
+    def _fail(self) -> None:
+        self._has_failed = True
+        if self._connection is not None:
+            self._scripts.wire.drop(self._connection)
+            self._connection = None
