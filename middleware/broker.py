@@ -6,14 +6,12 @@ action or gates behave exactly as on `RedisBroker`. What a process holds and has
 if it dies, its leases run out.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import redis
 from dramatiq import Message
 from dramatiq.broker import Consumer
-from dramatiq.brokers.redis import RedisBroker
-from dramatiq.common import q_name
 from dramatiq.errors import BrokerConnectionError
 from dramatiq.middleware import Middleware, MiddlewareError
 
@@ -36,6 +34,7 @@ from .off_loop import off_loop
 from .seeding import Seeding
 from .worker.dramatiq_lists import DramatiqLists
 from .worker.lane_bounds import LaneBounds
+from .worker.lane_broker import LaneBroker
 from .worker.lane_consumer import LaneConsumer
 from .worker.list_consumer import DelayConsumer
 from .worker.wake_lists import WakeLists
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 log = Logger(__name__)
 
 
-class BandedRedisBroker(RedisBroker):
+class BandedRedisBroker(LaneBroker):
     """Dramatiq's Redis broker with priority bands and concurrency gates."""
 
     pulls_lanes: ClassVar = True
@@ -147,7 +146,7 @@ class BandedRedisBroker(RedisBroker):
 
     def _use(self, client: "redis.Redis") -> None:
         # Messages are bytes: a client that decodes its replies is replaced by one to the same server that does not.
-        self.plain_client: Any = readable(client)  # redis-py types every reply as a union with its async twin
+        self.plain_client = readable(client)
         if self.plain_client is not client:
             self.client = self.plain_client
             self.scripts: dict[str, Any] = {
@@ -281,30 +280,6 @@ class BandedRedisBroker(RedisBroker):
         """`send_many`, while the event loop goes on."""
         listed = list(messages)
         return await off_loop(lambda: self.send_many(listed, delay=delay))
-
-    def _dispatch(self, command: str) -> Callable[..., Any]:
-        dispatch: Callable[..., Any] = cast("Any", super())._dispatch(command)
-
-        def fetch(*arguments: str | int) -> Any:
-            with self.lists.turn() as has_turn:
-                return dispatch(*arguments) if has_turn else []
-
-        return fetch if command == "fetch" else dispatch
-
-    def command(self, name: str, queue_name: str, *arguments: str | int) -> Any:
-        """Have Dramatiq's own script do something with a list."""
-        return self._dispatch(name)(queue_name, *arguments)
-
-    def do_qsize(self, queue_name: str) -> int:
-        """How many messages a queue has: its list, its delay queue and its lane."""
-        return int(self.command("qsize", queue_name)) + self.queue.views.lane_size(q_name(queue_name))
-
-    def flush(self, queue_name: str) -> None:
-        """Drop all messages of a queue, and cancel all executions of its lane; nobody is told of an end."""
-        super().flush(queue_name)
-        for execution_id in self.queue.views.members(queue_name):
-            self.queue.transitions.remove(execution_id, silent=True)
-        self.queue.outbox.empty(queue_name)
 
     def close(self) -> None:
         """Stop what this broker runs in the background, and close the queue's connections."""

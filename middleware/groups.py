@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dramatiq import Message, group
 
@@ -21,9 +21,7 @@ from ..scheduler.model.errors import DuplicateExecution, QueueFull, QueueRejecte
 from ..scheduler.views import Views
 from .grants.context import is_settling
 from .intake.envelope import copied
-
-if TYPE_CHECKING:
-    from .broker import BandedRedisBroker
+from .worker.lane_broker import LaneBroker
 
 Given = tuple["Message[Any]", "int | None"]
 """A message and its delay."""
@@ -32,7 +30,7 @@ Given = tuple["Message[Any]", "int | None"]
 class Groups:
     """The groups of one broker. Safe to share between threads."""
 
-    def __init__(self, broker: "BandedRedisBroker") -> None:
+    def __init__(self, broker: LaneBroker) -> None:
         self._broker = broker
         self._local = threading.local()
 

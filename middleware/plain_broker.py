@@ -25,13 +25,13 @@ from .grants.asked import Settling
 from .grants.context import current_entry, enter
 from .grants.exchange import Exchange
 from .grants.lease_renewal import Heartbeat
+from .grants.permits import Budget
 from .grants.results import store_unstored
 from .grants.settlement import settlement_of
 from .grants.suppress import skip_silently
 from .grants.table import Entry, Held
 from .intake.envelope import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
 from .intake.execution_ids import delivery_of, digest, execution_id_of, named_id
-from .worker.permits import Budget
 from .worker.repairs import Upkeep
 from .worker.telling import Telling
 

@@ -23,9 +23,9 @@ from ...scheduler.model.errors import QueueUnavailable
 from ...scheduler.transport.forks import anew_in_child
 from ...scheduler.transport.scripts import Call
 from ..intake.gated_actors import GatedActors
-from ..worker.permits import LANES, Budget
 from .asked import Admitted, Asking, Settling, fitting
 from .grant_message import message_of, refusal_of
+from .permits import LANES, Budget
 from .table import Entry, GrantedMessage, Held, entry_of
 
 log = Logger(__name__)

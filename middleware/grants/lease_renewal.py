@@ -12,7 +12,7 @@ from typing import Final
 from ...configs.logger import Logger
 from ...scheduler.engine.grants import Renewal
 from ...scheduler.engine.transitions import Transitions
-from ..worker.round_thread import RoundThread, done
+from ..round_thread import RoundThread, done
 from .table import Entry, Held
 
 log = Logger(__name__)

@@ -8,21 +8,19 @@ granted is reaped, and what it fetched from the list is requeued by Dramatiq's o
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from dramatiq import Message, MessageProxy
 from dramatiq.common import compute_backoff
 from dramatiq.errors import ConnectionClosed
 
 from ..errors import UNAVAILABLE
+from ..grants.permits import LISTS
 from ..grants.table import GrantedMessage
 from .backlog import ListedMessage
+from .lane_broker import LaneBroker
 from .list_consumer import ListConsumer
-from .permits import LISTS
 from .pump import HALTED_PAUSE_SECONDS, LONGEST_WAIT_SECONDS
-
-if TYPE_CHECKING:
-    from ..broker import BandedRedisBroker
 
 TURNING_SECONDS: Final = 0.1
 """Before a list is looked at again of which all that was fetched went to its end."""
@@ -34,9 +32,7 @@ LIST_INTERVAL_SECONDS: Final = 1.0
 class LaneConsumer(ListConsumer):
     """Consumes one queue, lane and list together."""
 
-    def __init__(
-        self, broker: "BandedRedisBroker", queue_name: str, prefetch: int, timeout_ms: int, *, is_new: bool
-    ) -> None:
+    def __init__(self, broker: LaneBroker, queue_name: str, prefetch: int, timeout_ms: int, *, is_new: bool) -> None:
         super().__init__(broker, queue_name, prefetch, timeout_ms)
         self._process = broker.process
         self._wait_seconds = max(SHORTEST_WAIT_SECONDS, min(LONGEST_WAIT_SECONDS, timeout_ms / 1000))

@@ -6,7 +6,7 @@ own heartbeat requeues what it had fetched.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dramatiq import Message, MessageProxy
 from dramatiq.brokers.redis import _RedisConsumer  # pyright: ignore[reportPrivateUsage]  # `consumer_class` is public
@@ -15,10 +15,8 @@ from dramatiq.errors import ConnectionClosed, DecodeError
 from ...configs.logger import Logger
 from ..errors import UNAVAILABLE
 from ..intake.envelope import decoded, plain_message
+from .lane_broker import LaneBroker
 from .unparked import Unparked
-
-if TYPE_CHECKING:
-    from ..broker import BandedRedisBroker
 
 log = Logger(__name__)
 
@@ -30,12 +28,12 @@ class ListConsumer(_RedisConsumer):
     Redis was away died of it.
     """
 
-    broker: "BandedRedisBroker"
+    broker: LaneBroker
     queue_name: str
     prefetch: int
     message_cache: list[bytes]
 
-    def __init__(self, broker: "BandedRedisBroker", queue_name: str, prefetch: int, timeout_ms: int) -> None:
+    def __init__(self, broker: LaneBroker, queue_name: str, prefetch: int, timeout_ms: int) -> None:
         super().__init__(broker, queue_name, prefetch, timeout_ms)
 
     def __next__(self) -> MessageProxy | None:
@@ -106,9 +104,7 @@ class ListConsumer(_RedisConsumer):
 class DelayConsumer(ListConsumer):
     """Consumes a delay queue: what is gated goes to the scheduled set, the rest waits in memory as Dramatiq has it."""
 
-    def __init__(
-        self, broker: "BandedRedisBroker", queue_name: str, prefetch: int, timeout_ms: int, *, is_new: bool
-    ) -> None:
+    def __init__(self, broker: LaneBroker, queue_name: str, prefetch: int, timeout_ms: int, *, is_new: bool) -> None:
         super().__init__(broker, queue_name, prefetch, timeout_ms)
         self._backlog = broker.process.backlog(queue_name)
         self._recovers = not is_new

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..grants.asked import Asking
 from ..grants.exchange import Exchange
-from .permits import LANES, Budget
+from ..grants.permits import LANES, Budget
 from .wake_lists import WakeLists, WakeToken
 
 LONGEST_WAIT_SECONDS: Final = 1.0

@@ -26,7 +26,7 @@ from ..errors import ExecutionExpired, ExecutionFailed
 from ..grants.cancellation import ExecutionCancelled
 from ..intake.envelope import as_sent, decoded
 from ..intake.gated_actors import GatedActors
-from .round_thread import JOIN_SECONDS, done
+from ..round_thread import JOIN_SECONDS, done
 
 log = Logger(__name__)
 NAME: Final = "bandmaster-telling"

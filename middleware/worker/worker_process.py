@@ -20,15 +20,15 @@ from ..grants.context import enter
 from ..grants.exchange import Exchange
 from ..grants.holding import Enqueue, Holding
 from ..grants.lease_renewal import Heartbeat
+from ..grants.permits import LISTS, Budget
 from ..grants.table import GrantedMessage, Held
 from ..intake.gated_actors import GatedActors
+from ..round_thread import RoundThread, done
 from .backlog import Backlog, Backlogs, ListedMessage
 from .lane_bounds import LaneBounds
 from .left_over import LeftOver
-from .permits import LISTS, Budget
 from .pump import LONGEST_WAIT_SECONDS, Pump
 from .repairs import Upkeep
-from .round_thread import RoundThread, done
 from .telling import Telling
 from .thread_supervision import Progress, revive
 from .wake_lists import WakeLists

@@ -14,7 +14,7 @@ from model.invariants import Invariants, left_behind
 from proxy import Command, Proxy
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from bandmaster.middleware.worker.permits import LANES
+from bandmaster.middleware.grants.permits import LANES
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until

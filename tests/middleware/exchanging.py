@@ -20,8 +20,8 @@ from bandmaster import BandedRedisBroker
 from bandmaster.middleware.grants.asked import Asking, Settling
 from bandmaster.middleware.grants.cancellation import forget_interrupt
 from bandmaster.middleware.grants.exchange import Exchange
+from bandmaster.middleware.grants.permits import LANES, Budget
 from bandmaster.middleware.grants.table import GrantedMessage, Held
-from bandmaster.middleware.worker.permits import LANES, Budget
 from bandmaster.middleware.worker.work_queue import WorkQueue
 from bandmaster.scheduler.engine.engine import Engine
 from bandmaster.scheduler.engine.grants import Code

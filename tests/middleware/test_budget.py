@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from dramatiq.threading import raise_thread_exception  # pyright: ignore[reportUnknownVariableType]
 
-from bandmaster.middleware.worker.permits import Budget
+from bandmaster.middleware.grants.permits import Budget
 from waiting import wait_until
 
 

@@ -14,8 +14,8 @@ from redis.retry import Retry
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.middleware.grants.asked import Asking, Settling, fitting
+from bandmaster.middleware.grants.permits import LANES
 from bandmaster.middleware.grants.table import GrantedMessage
-from bandmaster.middleware.worker.permits import LANES
 from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.settlements import MOST_SETTLEMENTS, Release
 from bandmaster.scheduler.model.errors import QueueUnavailable

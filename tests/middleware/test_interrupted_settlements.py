@@ -14,8 +14,8 @@ from model.invariants import Invariants, left_behind
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.middleware.grants.asked import Asking
+from bandmaster.middleware.grants.permits import LANES
 from bandmaster.middleware.grants.table import GrantedMessage
-from bandmaster.middleware.worker.permits import LANES
 from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.model.priority import Priority

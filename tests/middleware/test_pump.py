@@ -11,8 +11,8 @@ from counting import calls
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster.middleware.grants.permits import LANES
 from bandmaster.middleware.grants.table import GrantedMessage
-from bandmaster.middleware.worker.permits import LANES
 from bandmaster.middleware.worker.pump import Pump
 from bandmaster.middleware.worker.wake_lists import LIST_TOKEN
 from bandmaster.scheduler.model.states import State

@@ -10,8 +10,8 @@ from typing import Final
 
 import redis
 
-from ...configs.logger import Logger
-from ...scheduler.model.errors import BandmasterError
+from ..configs.logger import Logger
+from ..scheduler.model.errors import BandmasterError
 
 log = Logger(__name__)
 JOIN_SECONDS: Final = 5.0

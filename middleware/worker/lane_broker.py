@@ -1,0 +1,53 @@
+"""``LaneBroker``: a `RedisBroker` as its consumers and groups see it, with the parts that its lanes need.
+
+In the flow: `BandedRedisBroker` builds the parts and is what users name; consumers reach them through this class. What
+is done with Dramatiq's own lists takes turns here, so that many queues do not take the client's whole pool.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from dramatiq.brokers.redis import RedisBroker
+from dramatiq.common import q_name
+
+from ...scheduler.queue import ExecutionQueueService
+from ..bands import PriorityBands
+from .dramatiq_lists import DramatiqLists
+from .lane_bounds import LaneBounds
+from .worker_process import LaneProcess
+
+
+class LaneBroker(RedisBroker):
+    """A broker whose lanes are pulled."""
+
+    queue: ExecutionQueueService
+    bands: PriorityBands
+    bounds: LaneBounds
+    lists: DramatiqLists
+    process: LaneProcess
+    plain_client: Any
+    """Its replies are bytes. redis-py types each as a union with its async twin."""
+
+    def _dispatch(self, command: str) -> Callable[..., Any]:
+        dispatch: Callable[..., Any] = cast("Any", super())._dispatch(command)
+
+        def fetch(*arguments: str | int) -> Any:
+            with self.lists.turn() as has_turn:
+                return dispatch(*arguments) if has_turn else []
+
+        return fetch if command == "fetch" else dispatch
+
+    def command(self, name: str, queue_name: str, *arguments: str | int) -> Any:
+        """Have Dramatiq's own script do something with a list."""
+        return self._dispatch(name)(queue_name, *arguments)
+
+    def do_qsize(self, queue_name: str) -> int:
+        """How many messages a queue has: its list, its delay queue and its lane."""
+        return int(self.command("qsize", queue_name)) + self.queue.views.lane_size(q_name(queue_name))
+
+    def flush(self, queue_name: str) -> None:
+        """Drop all messages of a queue, and cancel all executions of its lane; nobody is told of an end."""
+        super().flush(queue_name)
+        for execution_id in self.queue.views.members(queue_name):
+            self.queue.transitions.remove(execution_id, silent=True)
+        self.queue.outbox.empty(queue_name)
