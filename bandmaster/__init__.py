@@ -70,7 +70,7 @@ _MODULES = {
         "actor",
         "current_grant",
     ),
-    "scheduler.errors": (
+    "scheduler.model.errors": (
         "BandmasterError",
         "DuplicateExecution",
         "InvalidRequest",
@@ -80,9 +80,9 @@ _MODULES = {
         "UserLimitExceeded",
     ),
     "scheduler.events": ("ExecutionRequestedEvent",),
-    "scheduler.priority": ("Priority",),
+    "scheduler.model.priority": ("Priority",),
     "scheduler.queue": ("ExecutionQueueService",),
-    "scheduler.states": ("State",),
+    "scheduler.model.states": ("State",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
