@@ -1,12 +1,12 @@
-"""Reading the queue: status, one execution's whole record, why it waits, lists, an action's statistics, the journal.
+"""Reading the queue: status, one execution's whole record, why it waits, lists, an action's statistics.
 
 In the flow: the command line and applications call these; nothing here changes anything. A figure that belongs with
 others is read with them in one script, in one moment.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from .keys import DEFAULT_LANE
 from .model.errors import UnknownExecution
@@ -61,34 +61,6 @@ class ActionStatistics:
     total_enqueued: int
     total_completed: int
     """Ended, in whatever terminal state."""
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One transition."""
-
-    entry_id: str
-    verb: str
-    execution_id: str
-    """Empty for a change of a limit, a pause or a setting."""
-    at_ms: int
-    fields: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An operator's change of a limit, a pause or a setting."""
-
-    at_ms: int
-    verb: str
-    """limit, pause, resume or set."""
-    name: str
-    """The gate or the setting."""
-    before: str
-    """Empty for none, likewise below."""
-    after: str
-    by: str
-    """Who asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,49 +239,6 @@ class Views(Reader):
         """The server's clock, which all timestamps are of."""
         seconds, microseconds = self._client.time()
         return seconds * 1000 + microseconds // 1000
-
-    def journal(
-        self, *, newest_first: bool = False, limit: int | None = None, after: str | None = None
-    ) -> Iterator[JournalEntry]:
-        """Transitions in order, as far back as the journal reaches.
-
-        Args:
-            newest_first: Backwards.
-            limit: At most so many.
-            after: Begin behind this entry's id.
-        """
-        at, seen = f"({after}" if after else "+" if newest_first else "-", 0
-        while limit is None or seen < limit:
-            page = self._page(at, newest_first)
-            for entry_id, raw in page:
-                fields = {name.decode(): value.decode() for name, value in raw.items()}
-                yield JournalEntry(
-                    entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields
-                )
-                seen += 1
-                if limit is not None and seen >= limit:
-                    return
-            if len(page) < 1000:
-                return
-            at = "(" + page[-1][0].decode()
-
-    @repeated
-    def _page(self, at: str, newest_first: bool) -> list[Any]:
-        journal = self._keys.named("journal")
-        if newest_first:
-            return self._client.xrevrange(journal, max=at, count=1000)
-        return self._client.xrange(journal, min=at, count=1000)
-
-    @repeated
-    def changes(self, limit: int) -> list[Change]:
-        """What operators changed of limits, pauses and settings, the latest first; the last thousand are kept."""
-        entries = self._client.xrevrange(self._keys.named("changes"), count=limit)
-        told = [{name.decode(): value.decode() for name, value in raw.items()} for _, raw in entries]
-        return [Change(int(e["at"]), e["verb"], e["name"], e["from"], e["to"], e["by"]) for e in told]
-
-    def timeline(self, execution_id: str) -> list[JournalEntry]:
-        """One execution's transitions, as far back as the journal reaches."""
-        return [entry for entry in self.journal() if entry.execution_id == execution_id]
 
 
 def _read_tombstone(raw: bytes | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ import typer
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, say, say_json, say_table
 from bandmaster.cli.times import iso_of, show_time
-from bandmaster.scheduler.views import Change
+from bandmaster.scheduler.engine.journal import Change
 
 NONE: Final = "none"
 
@@ -31,7 +31,7 @@ def changes(
       bandmaster changes --json | jq '.changes[] | select(.name == "action:pod")'
     """
     with opened() as bandmaster:
-        found = bandmaster.queue.views.changes(limit)
+        found = bandmaster.queue.journal.changes(limit)
     if as_json:
         say_json({"changes": [_json(each) for each in found]})
     elif found:

@@ -62,7 +62,7 @@ def known_ids(queue: ExecutionQueueService) -> Iterable[str]:
     views = queue.views
     yield from views.scheduled(EVERYTHING)
     yield from views.dead(EVERYTHING)
-    for entry in views.journal(newest_first=True, limit=JOURNAL_TAIL):
+    for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_TAIL):
         # What was refused is not an execution: nothing of it was kept. Neither is an operator's change.
         if entry.verb != "reject" and entry.execution_id:
             yield entry.execution_id

@@ -34,7 +34,7 @@ def used_names(queue: ExecutionQueueService) -> set[str]:
     """What can be paused or limited and was used, as far as that is kept: lanes, actions, the latest of the journal."""
     names = {f"lane:{each.lane}" for each in queue.overview.lanes()}
     names |= {f"action:{each.action}" for each in queue.overview.actions()}
-    for entry in queue.views.journal(newest_first=True, limit=JOURNAL_TAIL):
+    for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_TAIL):
         names |= {f"{kind}:{entry.fields[kind]}" for kind in ("action", "user", "lane") if entry.fields.get(kind)}
         names |= set(entry.fields.get("gates", "").splitlines())
     return names.union(filter(None, map(kind_of, names)))

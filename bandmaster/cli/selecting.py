@@ -167,7 +167,7 @@ def _dead(queue: ExecutionQueueService) -> Iterator[Record]:
 def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
     """What has ended, the latest first; where little or nothing is left of the record, as the journal tells it."""
     seen: set[str] = set()
-    for entry in queue.views.journal(newest_first=True, limit=JOURNAL_SEARCHED):
+    for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_SEARCHED):
         is_end = entry.fields.get("state") in TERMINAL and entry.verb not in AFTER_THE_END
         if is_end and entry.execution_id not in seen:
             seen.add(entry.execution_id)

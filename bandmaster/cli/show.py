@@ -16,11 +16,12 @@ from bandmaster.cli.records import Record, Result, read_result
 from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
 from bandmaster.cli.times import iso_of, show_duration, show_time
 from bandmaster.cli.waiting import pod_waits_for
+from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import InvalidRequest, UnknownExecution
 from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.views import Explanation, JournalEntry
+from bandmaster.scheduler.views import Explanation
 
 _TOLD_ELSEWHERE: Final = frozenset({"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead"})
 _STAMPED: Final = {"park": "accepted_at", "admit": "granted_at"}
@@ -74,7 +75,7 @@ def show(
 def timeline_of(queue: ExecutionQueueService, execution_id: str, accepted_ms: str | None) -> list[JournalEntry]:
     """The execution's transitions; the journal is read from its acceptance on only."""
     after = None if accepted_ms is None else str(int(accepted_ms) - 1)
-    return [entry for entry in queue.views.journal(after=after) if entry.execution_id == execution_id]
+    return [entry for entry in queue.journal.entries(after=after) if entry.execution_id == execution_id]
 
 
 def told_by(timeline: list[JournalEntry]) -> dict[str, str]:

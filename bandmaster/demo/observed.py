@@ -6,8 +6,8 @@ two independent accounts.
 
 from dataclasses import dataclass, field
 
+from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.model.states import TERMINAL, State
-from bandmaster.scheduler.views import JournalEntry
 
 
 @dataclass(slots=True)

@@ -97,7 +97,7 @@ class Play:
             raise StackFailed(f"`bandmaster cancel` ended with exit code {self._cancelling.returncode}")
 
     def _read_journal(self) -> None:
-        for entry in self._queue.views.journal(after=self._last_entry):
+        for entry in self._queue.journal.entries(after=self._last_entry):
             self._observed.read(entry)
             self._last_entry = entry.entry_id
 

@@ -85,7 +85,7 @@ def _by_worker(rig: Rig, own: Place, count: int) -> float:
 
 def _handed_over_ms(queue: ExecutionQueueService) -> list[int]:
     """When each pod was created and had its slot, by Redis's clock."""
-    return sorted(entry.at_ms for entry in queue.views.journal() if entry.verb == "hand_over")
+    return sorted(entry.at_ms for entry in queue.journal.entries() if entry.verb == "hand_over")
 
 
 QUESTION = Question(

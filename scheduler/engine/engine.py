@@ -12,6 +12,7 @@ from ..model.identifiers import check_lane
 from ..transport.scripts import Scripts
 from ..views import Views
 from .controls import Controls
+from .journal import Journal
 from .maintenance import Maintenance
 from .outbox import Outbox
 from .transitions import Transitions
@@ -38,6 +39,7 @@ class Engine:
         self.transitions = Transitions(scripts, by=by)
         self.controls = Controls(scripts, lane, by=by)
         self.views = Views(scripts, lane)
+        self.journal = Journal(scripts)
         self.maintenance = Maintenance(scripts)
         self.outbox = Outbox(scripts)
 

@@ -60,5 +60,5 @@ def test_limit_order_retries_and_delays_hold(broker: Broker, redis_client: redis
         worker.stop(timeout=10_000)
     assert sorted(ran) == sorted([*range(30), 7, 100])
     assert most[0] <= LIMIT
-    admitted = [entry.execution_id for entry in queue.views.journal() if entry.verb == "admit"]
+    admitted = [entry.execution_id for entry in queue.journal.entries() if entry.verb == "admit"]
     assert admitted[:5] == [message.message_id for message in sent[25:]]

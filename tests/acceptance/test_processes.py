@@ -87,7 +87,7 @@ def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_goes_on(
     signal_all(first, signal.SIGCONT)
     wait_until(lambda: heard(redis_client, "ended") == [1, 1], what="both ends")
     wait_until(lambda: queue.views.lane_size("default") == 0, what="the end")
-    released = [entry for entry in queue.views.timeline(execution_id) if entry.verb == "release"]
+    released = [entry for entry in queue.journal.of(execution_id) if entry.verb == "release"]
     assert [(entry.fields["state"], entry.fields["attempt"]) for entry in released] == [("COMPLETED", "2")]
     workers.probe(queue)
 

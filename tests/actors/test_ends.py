@@ -175,7 +175,7 @@ def test_f19_f20_ends_that_are_doubled_and_reordered_make_exactly_one(
     # A cancellation that comes first is a wish, which the next report, whatever it says, fulfils.
     assert lifecycle.state() is ends[order[0]][1]
     assert lifecycle.active() == 0
-    verbs = [entry.verb for entry in lifecycle.queue.views.timeline("x") if entry.fields["state"] in TERMINAL]
+    verbs = [entry.verb for entry in lifecycle.queue.journal.of("x") if entry.fields["state"] in TERMINAL]
     assert len(verbs) == 1
 
 

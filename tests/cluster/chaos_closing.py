@@ -88,7 +88,7 @@ class Closing:
             raise AssertionError(f"{what} are left after {self._settling_seconds:.0f} s: {left()}") from None
 
     def _the_journal_allows_it(self) -> None:
-        history = History(self._rules.slots, TENANTS).read(self._installation.queue.views.journal())
+        history = History(self._rules.slots, TENANTS).read(self._installation.queue.journal.entries())
         self.verbs = dict(history.verbs)
         self.retries = sum(max(0, each.attempt - 1) for each in history.executions.values())
         missing = self._work.accepted.keys() - history.executions.keys()

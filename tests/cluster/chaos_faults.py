@@ -139,9 +139,9 @@ class Faults:
         with self._rules.lock, redis.Redis.from_url(self._server.url) as client:
             # From here on nobody writes, so what is read now is all that will be lost.
             client.execute_command("CLIENT", "PAUSE", "60000", "WRITE")
-            before = list(self._installation.queue.views.journal())
+            before = list(self._installation.queue.journal.entries())
             self._server.restore()
-            known = {entry.entry_id for entry in self._installation.queue.views.journal()}
+            known = {entry.entry_id for entry in self._installation.queue.journal.entries()}
             lost = [entry for entry in before if entry.entry_id not in known]
             self._rules.restored(lost)
             self._work.restored(lost)

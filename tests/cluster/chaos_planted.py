@@ -63,7 +63,7 @@ class Planting:
 
     def _a_second_end(self) -> bool:
         queue = self._installation.queue
-        for entry in queue.views.journal():
+        for entry in queue.journal.entries():
             if entry.fields.get("state") in TERMINAL:
                 again = {"verb": entry.verb, "id": entry.execution_id, "at": str(entry.at_ms), **entry.fields}
                 queue.scripts.client.xadd(queue.scripts.keys.named("journal"), again)  # type: ignore[arg-type]

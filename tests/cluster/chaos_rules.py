@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterable, Mapping, Set
 from typing import Final, NamedTuple
 
+from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
-from bandmaster.scheduler.views import JournalEntry
 
 Meta = Mapping[str, str]
 

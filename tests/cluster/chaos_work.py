@@ -7,9 +7,9 @@ from typing import Final
 
 from installation import Installation
 
+from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.states import State
-from bandmaster.scheduler.views import JournalEntry
 
 BACKLOG: Final = 12
 """So many wait, that a slot is never free for want of work."""

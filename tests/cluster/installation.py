@@ -106,7 +106,7 @@ class Installation:
             what="the end of all executions",
         )
         limit = int(self.queue.views.status().settings["max_concurrent_executions"] or 0)
-        history = History(limit, self.queue.controls.limits()).read(self.queue.views.journal())
+        history = History(limit, self.queue.controls.limits()).read(self.queue.journal.entries())
         assert history.executions.keys() == set(ids)
         assert not history.living()
         assert self.queue.views.status().active_count == 0

@@ -3,7 +3,7 @@
 import pytest
 from chaos_rules import Attempt, Rules
 
-from bandmaster.scheduler.views import JournalEntry
+from bandmaster.scheduler.engine.journal import JournalEntry
 
 HELD = {"state": "POD", "attempt": "1"}
 

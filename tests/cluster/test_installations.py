@@ -36,7 +36,7 @@ def other(tmp_path: Path, cluster_settings: KubernetesSettings, admin: Admin) ->
 
 def ends(installation: Installation) -> Counter[str]:
     """How often each execution ended."""
-    journal = installation.queue.views.journal()
+    journal = installation.queue.journal.entries()
     return Counter(entry.execution_id for entry in journal if entry.fields.get("state") in TERMINAL)
 
 

@@ -31,7 +31,7 @@ def programs(admin: Admin) -> Iterator[Programs]:
 
 def ends(installation: Installation) -> Counter[str]:
     """How often each execution ended."""
-    journal = installation.queue.views.journal()
+    journal = installation.queue.journal.entries()
     return Counter(entry.execution_id for entry in journal if entry.fields.get("state") in TERMINAL)
 
 

@@ -78,7 +78,7 @@ def test_d4_one_whose_event_is_gone_stops_nobody_and_holds_no_slot(
     contrast(holds, simple=simple, ours=ours)
     assert ours.views.meta("lost")["state"] == State.FAILED
     assert ours.views.meta("lost")["reason"] == "event_lost"
-    assert "lose" in [entry.verb for entry in ours.views.timeline("lost")]
+    assert "lose" in [entry.verb for entry in ours.journal.of("lost")]
 
 
 def test_d4_the_event_lives_as_long_as_its_execution_waits(

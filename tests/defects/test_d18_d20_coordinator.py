@@ -57,7 +57,7 @@ def test_d19_what_waited_too_long_is_not_started_though_the_queue_was_never_full
 
     contrast(holds, simple=HeapCoordinator(), ours=ours)
     assert ours.views.meta("old")["state"] == State.EXPIRED
-    assert [entry.verb for entry in ours.views.timeline("old")] == ["park", "expire"]
+    assert [entry.verb for entry in ours.journal.of("old")] == ["park", "expire"]
 
 
 def test_d19_the_sweep_ends_what_is_stale_behind_a_closed_gate_and_spares_what_was_paused(

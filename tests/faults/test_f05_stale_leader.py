@@ -44,10 +44,10 @@ def test_a_stale_leaders_writes_are_refused(
     repair: str, queue: TurnedQueue, asleep: tuple[Leadership, Maintenance]
 ) -> None:
     _, tick = asleep
-    before = queue.scripts.client.dbsize(), queue.views.meta("past"), list(queue.views.journal())
+    before = queue.scripts.client.dbsize(), queue.views.meta("past"), list(queue.journal.entries())
     with pytest.raises(NotLeader):
         getattr(tick, repair)()
-    assert before == (queue.scripts.client.dbsize(), queue.views.meta("past"), list(queue.views.journal()))
+    assert before == (queue.scripts.client.dbsize(), queue.views.meta("past"), list(queue.journal.entries()))
 
 
 def test_a_stale_leader_knows_it_without_asking(asleep: tuple[Leadership, Maintenance]) -> None:

@@ -75,7 +75,7 @@ def test_f10_each_tenth_reply_is_lost_under_load_and_each_runs_once(redis_client
     dump = read_dump(redis_client, queue.scripts.keys)
     Invariants().check(dump, one_step=False)
     assert not left_behind(dump)
-    history = History(JOBS, queue.controls.limits()).read(queue.views.journal())
+    history = History(JOBS, queue.controls.limits()).read(queue.journal.entries())
     assert history.executions.keys() == {message.message_id for message in messages}
     assert not history.living()
     assert max(attempt for _, attempt in history.grants) == 1, "nothing was handed back or taken for lost"

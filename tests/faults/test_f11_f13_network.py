@@ -103,13 +103,14 @@ def test_f13_a_slow_and_lossy_network_never_passes_a_limit(
         for thread in [threads.submit(work) for _ in range(6)]:
             thread.result()
     assert proxy.lost > 0
-    history = History(MAX_ACTIVE, {"gpu": 1}).read(near.views.journal())
+    history = History(MAX_ACTIVE, {"gpu": 1}).read(near.journal.entries())
     assert sorted(history.grants) == sorted((f"e{number}", 1) for number in range(60))
     assert history.living() == []
 
 
 def test_f11_every_read_says_that_the_server_is_away(far_client: redis.Redis, proxy: Proxy) -> None:
-    views = ExecutionQueueService(far_client).views
+    far = ExecutionQueueService(far_client)
+    views = far.views
     proxy.refuses = True
     proxy.break_connections()
     reads: list[Callable[[], object]] = [
@@ -132,8 +133,8 @@ def test_f11_every_read_says_that_the_server_is_away(far_client: redis.Redis, pr
         views.leader,
         lambda: views.held(["user:ann"]),
         views.server_time_ms,
-        lambda: list(views.journal()),
-        lambda: views.timeline("x"),
+        lambda: list(far.journal.entries()),
+        lambda: far.journal.of("x"),
     ]
     for read in reads:
         with pytest.raises(QueueUnavailable, match="did not answer"):

@@ -65,7 +65,7 @@ def test_f19_completions_that_come_twice_and_in_any_order_free_each_slot_once(
             code = queue.release(name, attempt, end)
             assert code in (Code.OK, Code.ENDED, Code.STALE, Code.NOT_HELD)
             checker.check(read_dump(redis_client, queue.scripts.keys), one_step=False)
-    history = History(1_000, LIMITS).read(queue.views.journal())
+    history = History(1_000, LIMITS).read(queue.journal.entries())
     assert history.living() == []
     assert history.verbs["release"] == len(names)
     assert left_behind(read_dump(redis_client, queue.scripts.keys)) == {}
@@ -107,7 +107,7 @@ def test_f20_a_cancelled_execution_ends_once(
         against(queue, f"e{number}")
         assert State(queue.views.meta(f"e{number}")["state"]) in TERMINAL
         assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 0}
-    History(1_000, {}).read(queue.views.journal())
+    History(1_000, {}).read(queue.journal.entries())
     dump = read_dump(redis_client, queue.scripts.keys)
     Invariants().check(dump)
     assert left_behind(dump) == {}
@@ -125,4 +125,4 @@ def test_f21_what_is_started_while_it_is_moved_is_not_added_again(
         assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 1}
         Invariants().check(read_dump(redis_client, queue.scripts.keys))
         queue.release(name, 1)
-    assert History(1_000, {}).read(queue.views.journal()).living() == []
+    assert History(1_000, {}).read(queue.journal.entries()).living() == []

@@ -144,7 +144,7 @@ class Installation:
         assert not left_behind(dump)
         assert not dump["active"].parts
         limit = int(self.queue.views.status().settings["max_concurrent_executions"] or 0)
-        history = History(limit, self.queue.controls.limits()).read(self.queue.views.journal())
+        history = History(limit, self.queue.controls.limits()).read(self.queue.journal.entries())
         assert history.executions.keys() == execution_ids
         assert not history.living()
         # A supervisor that has recorded the end takes a moment to leave.

@@ -102,7 +102,7 @@ def check_all_ended(installation: Installation, ids: list[str]) -> None:
     assert {name for name, _ in ran} == set(ids)
     assert {(name, int(meta["attempt"])) for name, meta in zip(ids, metas, strict=True)} <= set(ran)
     Invariants().check(read_dump(installation.client, queue.scripts.keys), one_step=False)
-    history = History(JOBS * 10, queue.controls.limits()).read(queue.views.journal())
+    history = History(JOBS * 10, queue.controls.limits()).read(queue.journal.entries())
     assert set(ids) <= history.executions.keys()
 
 

@@ -124,6 +124,6 @@ def test_a_killed_server_comes_back_with_what_it_had_to_keep(server: OwnServer, 
     for mine in expected:
         assert [execution_id for execution_id in order if execution_id in set(mine)] == mine
     # What an interrupted write left of the journal is whole as well.
-    assert History(10, {}).read(queue.views.journal()).living() == []
+    assert History(10, {}).read(queue.journal.entries()).living() == []
     for producer in producers:
         producer.client.close()

@@ -53,7 +53,7 @@ def settled(queue: ExecutionQueueService, count: int, worker: Process, log: Path
     wait_until(drained, timeout_seconds=120, what="the end of the backlog")
     assert sorted(set(ended(queue.scripts.client))) == list(range(count))
     assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 0}
-    history = History(limit, {}).read(queue.views.journal())
+    history = History(limit, {}).read(queue.journal.entries())
     assert history.living() == []
     assert queue.views.dead() == []
 

@@ -52,7 +52,7 @@ def everything(queue: ExecutionQueueService) -> tuple[object, ...]:
     leases = queue.scripts.client.zrange(queue.scripts.keys.named("lease"), 0, -1, withscores=True)
     pod_leases = queue.scripts.client.zrange(queue.scripts.keys.named("lease:pods"), 0, -1, withscores=True)
     payload = queue.views.event(NAME), queue.views.message(NAME)
-    return queue.views.meta(NAME), queue.views.active(), leases, pod_leases, payload, list(queue.views.journal())
+    return queue.views.meta(NAME), queue.views.active(), leases, pod_leases, payload, list(queue.journal.entries())
 
 
 def renew(transitions: Transitions, stale: Grant) -> bool:

@@ -73,7 +73,7 @@ def test_grants_of_a_server_s_lost_past_are_refused_and_lose_no_thread(
         broker.close()
     ended = {queue.views.meta(each.message_id)["state"] for each in (*sent, *last)}
     assert ended == {State.COMPLETED}, "and all threads took work at once"
-    history = History(10, {}).read(queue.views.journal())
+    history = History(10, {}).read(queue.journal.entries())
     assert history.living() == []
-    released: Any = Counter(entry.execution_id for entry in queue.views.journal() if entry.verb == "release")
+    released: Any = Counter(entry.execution_id for entry in queue.journal.entries() if entry.verb == "release")
     assert released == dict.fromkeys((each.message_id for each in (*sent, *last)), 1)

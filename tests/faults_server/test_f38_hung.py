@@ -105,7 +105,7 @@ def test_f38_each_call_ends_within_its_deadline_and_has_one_effect(application: 
     for name, call in application.calls.items():
         if not name.startswith("enqueue"):
             call()
-    parked = [entry.execution_id for entry in queue.views.journal() if entry.verb == "park"]
+    parked = [entry.execution_id for entry in queue.journal.entries() if entry.verb == "park"]
     assert len(parked) == len(set(parked))
     assert {"before", "one", *(f"many-{n}" for n in range(PAGES * 100))} <= set(parked)
 

@@ -122,7 +122,7 @@ def test_a_next_step_that_is_refused_is_a_dead_letter(broker: BandedRedisBroker,
     assert dead.startswith(f"{step.message_id}.")
     meta = queue.views.meta(dead)
     assert (meta["state"], meta["reason"]) == (State.FAILED, "invalid")
-    assert queue.views.timeline(dead)[0].verb == "bury"
+    assert queue.journal.of(dead)[0].verb == "bury"
 
 
 def test_a_callback_for_which_there_is_no_room_is_a_dead_letter(

@@ -135,7 +135,7 @@ def test_greenlets_settle_together_and_each_runs_once(
     metas = queue.views.metas([each.message_id for each in messages])
     assert {(meta["state"], meta["attempt"]) for meta in metas} == {(State.COMPLETED, "1")}
     assert calls(redis_client, "fcall") - asked < JOBS, "they go together"
-    history = History(JOBS, queue.controls.limits()).read(queue.views.journal())
+    history = History(JOBS, queue.controls.limits()).read(queue.journal.entries())
     assert not history.living()
     text = log.read_text()
     assert "CRITICAL" not in text

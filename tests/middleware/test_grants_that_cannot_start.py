@@ -76,7 +76,7 @@ def test_an_admission_that_came_with_a_lost_answer_is_started_when_the_answer_is
             broker.join("default", timeout=25_000)
         broker.close()
     assert ran == ["first", "second"]
-    assert [entry.verb for entry in queue.views.journal() if entry.verb in ("admit", "reap")] == ["admit", "admit"]
+    assert [entry.verb for entry in queue.journal.entries() if entry.verb in ("admit", "reap")] == ["admit", "admit"]
 
 
 def test_what_an_earlier_worker_still_runs_takes_no_thread_of_the_next(

@@ -154,7 +154,7 @@ def test_a_message_that_waited_longer_than_its_max_age_expires(
     young = work.send_with_options(args=("young",), max_age=600_000)
     with running(broker, threads=1):
         wait_until(lambda: queue.views.meta(old.message_id)["state"] == State.EXPIRED, what="its expiry")
-        assert queue.views.timeline(old.message_id)[-1].fields["reason"] == "max_age"
+        assert queue.journal.of(old.message_id)[-1].fields["reason"] == "max_age"
         queue.controls.resume("lane:default")
         broker.join("default", timeout=20_000)
     assert ran == ["young"]

@@ -155,7 +155,7 @@ def test_a_message_that_is_too_old_does_not_run(short: BandedRedisBroker, queue:
         short.join("default", timeout=20_000)
         wait_until(lambda: short.process.budget.free == 4, what="every permit is back")
     assert runs == []
-    end = queue.views.timeline(sent.message_id)[-1]
+    end = queue.journal.of(sent.message_id)[-1]
     assert (end.fields["state"], end.fields["reason"]) == (State.EXPIRED, "max_age")
 
 

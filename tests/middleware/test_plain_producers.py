@@ -90,7 +90,7 @@ def test_a_list_is_parked_at_once_while_all_threads_are_busy(
 
 
 def rejections(queue: ExecutionQueueService) -> int:
-    return sum(entry.verb == "reject" for entry in queue.views.journal())
+    return sum(entry.verb == "reject" for entry in queue.journal.entries())
 
 
 def test_while_the_lane_is_full_few_wait_in_the_worker_and_the_journal_is_quiet(

@@ -44,7 +44,7 @@ def test_another_actor_under_the_same_id_is_a_duplicate_and_passes_no_gate(
     assert len(refused) == 1
     assert notified == []
     assert queue.views.meta(EXECUTION)["state"] == State.COMPLETED
-    assert [entry.verb for entry in queue.views.timeline(EXECUTION)] == ["park", "admit", "reject", "release"]
+    assert [entry.verb for entry in queue.journal.of(EXECUTION)] == ["park", "admit", "reject", "release"]
 
 
 @pytest.mark.parametrize(

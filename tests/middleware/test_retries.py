@@ -38,7 +38,7 @@ def test_a_body_that_raises_is_tried_again_with_the_next_attempt(
         broker.join("default", timeout=20_000)
     assert attempts == [(1, 0), (2, 1), (3, 2)]
     assert state_of(queue, sent) == State.COMPLETED
-    assert [entry.verb for entry in queue.views.timeline(sent.message_id)].count("retry") == 2
+    assert [entry.verb for entry in queue.journal.of(sent.message_id)].count("retry") == 2
 
 
 def test_a_retry_after_less_than_a_second_starts_promptly(broker: BandedRedisBroker) -> None:

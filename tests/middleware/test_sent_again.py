@@ -32,7 +32,7 @@ def plain_producer(redis_url: str) -> Iterator[RedisBroker]:
 
 def executions(queue: ExecutionQueueService, verb: str = "park") -> list[str]:
     """Whose journal entries are these."""
-    return [entry.execution_id for entry in queue.views.journal() if entry.verb == verb]
+    return [entry.execution_id for entry in queue.journal.entries() if entry.verb == verb]
 
 
 def ran_all(broker: BandedRedisBroker, ran: list[Any], count: int, *queues: str) -> None:
@@ -243,7 +243,7 @@ def test_a_hook_that_runs_again_after_a_crash_sends_the_next_step_once(
     (first.message() | second.message_with_options(**options)).run()
     with running(broker):
         wait_until(lambda: ran.count("second") == 1, what="the next step ran")
-        entry = next(each for each in queue.views.journal() if each.verb == "admit")
+        entry = next(each for each in queue.journal.entries() if each.verb == "admit")
         queue.transitions.settle(Retry(entry.execution_id, 1, "infrastructure", reason="lease_lost"))
         wait_until(lambda: ran.count("first") == 2, what="it runs again")
         broker.join("default", timeout=20_000)

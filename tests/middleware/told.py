@@ -17,4 +17,4 @@ def raised(message: Any) -> tuple[str, str]:
 
 
 def is_told(queue: ExecutionQueueService, message: "Message[Any]") -> bool:
-    return any(entry.verb == "tell" for entry in queue.views.timeline(message.message_id))
+    return any(entry.verb == "tell" for entry in queue.journal.of(message.message_id))

@@ -33,7 +33,7 @@ def state(queue: TurnedQueue, name: str) -> str:
 
 def why_it_ended(queue: TurnedQueue, name: str) -> str:
     """As the journal has it."""
-    return queue.views.timeline(name)[-1].fields["reason"]
+    return queue.journal.of(name)[-1].fields["reason"]
 
 
 def test_a_lane_without_a_stale_timeout_is_never_swept(queue: TurnedQueue, redis_client: redis.Redis) -> None:

@@ -8,11 +8,11 @@ import redis
 from defects.contrast import event
 
 from bandmaster.scheduler.engine.controls import Dropped
+from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.operators import NO_OPERATOR, this_process, user_at_host
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService, candidate_of
-from bandmaster.scheduler.views import JournalEntry
 
 ANN = "ann@laptop"
 CHANGES: dict[str, tuple[Callable[[ExecutionQueueService], object], list[str]]] = {
@@ -33,7 +33,7 @@ def queue(redis_client: redis.Redis) -> ExecutionQueueService:
 
 
 def entries(queue: ExecutionQueueService, verb: str) -> list[JournalEntry]:
-    return [entry for entry in queue.views.journal() if entry.verb == verb]
+    return [entry for entry in queue.journal.entries() if entry.verb == verb]
 
 
 @pytest.mark.parametrize("verb", CHANGES)
@@ -44,7 +44,7 @@ def test_a_change_is_journalled_once_with_who_made_it(verb: str, queue: Executio
     (entry,) = [each for each in entries(queue, verb) if each.fields["by"] == ANN]
     assert entry.execution_id == ""
     assert [entry.fields[name] for name in ("name", "from", "to")] == said
-    change_kept = queue.views.changes(10)[0]
+    change_kept = queue.journal.changes(10)[0]
     assert (change_kept.verb, change_kept.by, change_kept.at_ms) == (verb, ANN, entry.at_ms)
     assert [change_kept.name, change_kept.before, change_kept.after] == said
 
@@ -52,8 +52,8 @@ def test_a_change_is_journalled_once_with_who_made_it(verb: str, queue: Executio
 def test_the_latest_change_comes_first(queue: ExecutionQueueService) -> None:
     for limit in (1, 2, None):
         queue.controls.set_limit("gpu", limit)
-    assert [(each.before, each.after) for each in queue.views.changes(3)] == [("2", ""), ("1", "2"), ("", "1")]
-    assert len(queue.views.changes(100)) == 4
+    assert [(each.before, each.after) for each in queue.journal.changes(3)] == [("2", ""), ("1", "2"), ("", "1")]
+    assert len(queue.journal.changes(100)) == 4
 
 
 def test_what_was_done_to_an_execution_is_journalled_with_who_did_it(queue: ExecutionQueueService) -> None:
@@ -66,7 +66,7 @@ def test_what_was_done_to_an_execution_is_journalled_with_who_did_it(queue: Exec
     queue.release("z", 1, State.CANCELLED)
     queue.transitions.bury(candidate_of(event("refused")), "full")
     assert queue.drop("refused", by=ANN)
-    by = [(each.execution_id, each.verb) for each in queue.views.journal() if each.fields.get("by") == ANN]
+    by = [(each.execution_id, each.verb) for each in queue.journal.entries() if each.fields.get("by") == ANN]
     assert by == [("x", "reprioritise"), ("x", "cancel"), ("y", "remove"), ("z", "cancel"), ("refused", "drop")]
 
 
@@ -74,7 +74,7 @@ def test_nobody_is_named_where_no_operator_asked(queue: ExecutionQueueService) -
     queue.try_schedule()
     queue.transitions.cancel("x", outcome=State.TIMEOUT, attempt=1, by=NO_OPERATOR)
     queue.release("x", 1)
-    assert all("by" not in entry.fields for entry in queue.views.timeline("x"))
+    assert all("by" not in entry.fields for entry in queue.journal.of("x"))
 
 
 def test_who_does_not_say_is_named_by_its_process_or_by_what_its_service_says(
@@ -83,7 +83,7 @@ def test_who_does_not_say_is_named_by_its_process_or_by_what_its_service_says(
     queue.controls.set_limit("gpu", 1)
     ExecutionQueueService(redis_client, by="deploy 42").controls.set_limit("gpu", 2)
     ExecutionQueueService(redis_client, by="deploy 42").cancel("x")
-    assert [each.by for each in queue.views.changes(2)] == ["deploy 42", this_process()]
+    assert [each.by for each in queue.journal.changes(2)] == ["deploy 42", this_process()]
     assert this_process().startswith(f"{user_at_host()}/")
     (cancelled,) = entries(queue, "cancel")
     assert cancelled.fields["by"] == "deploy 42"
@@ -110,7 +110,7 @@ def test_a_mass_of_transitions_does_not_drive_the_changes_out(
 ) -> None:
     queue.controls.set_limit("gpu", 1, by=ANN)
     redis_client.xtrim("exec_queue:journal", maxlen=0, approximate=False)
-    assert queue.views.changes(1)[0].by == ANN
+    assert queue.journal.changes(1)[0].by == ANN
     for number in range(3_000):
         queue.controls.set_limit("gpu", number % 2)
     assert int(redis_client.xlen("exec_queue:changes")) < 1_200  # type: ignore[arg-type]

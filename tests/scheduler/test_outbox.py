@@ -125,7 +125,7 @@ def test_a_told_end_leaves_what_any_other_leaves(queue: ExecutionQueueService, r
     assert queue.views.meta("x")["state"] == State.CANCELLED
     assert redis_client.exists(f"exec_queue:lane:{LANE}:outbox") == 0
     assert not redis_client.hexists("exec_queue:settings", f"outbox:{LANE}")
-    assert [entry.verb for entry in queue.views.timeline("x")] == ["park", "cancel", "tell"]
+    assert [entry.verb for entry in queue.journal.of("x")] == ["park", "cancel", "tell"]
 
 
 def test_a_told_end_is_a_dead_letter_if_it_is_to_be_kept(queue: ExecutionQueueService) -> None:

@@ -74,7 +74,7 @@ def test_what_was_dropped_is_counted_and_asked_for_once(queue: ExecutionQueueSer
     cancel_many(queue, "a", "b", "c")
     assert queue.outbox.take_dropped(LANE) == 2
     assert queue.outbox.take_dropped(LANE) == 0
-    dropped = [entry.fields["reason"] for entry in queue.views.journal() if entry.verb == "drop"]
+    dropped = [entry.fields["reason"] for entry in queue.journal.entries() if entry.verb == "drop"]
     assert dropped == ["max_dead_messages"] * 2
 
 
@@ -158,7 +158,7 @@ def test_an_excess_of_ends_costs_no_living_execution(queue: ExecutionQueueServic
     queue.cancel("y")
     assert left_in_outbox(redis_client) == [b"y"]
     assert queue.views.message("x") == b"message of x"
-    assert [entry.verb for entry in queue.views.timeline("x")] == ["park", "cancel", "park"]
+    assert [entry.verb for entry in queue.journal.of("x")] == ["park", "cancel", "park"]
     start(queue)
 
 

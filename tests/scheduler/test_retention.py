@@ -53,7 +53,7 @@ def test_so_many_dead_letters_are_kept_and_the_oldest_go(redis_client: redis.Red
     assert set(queue.views.dead()) == {"c", "d"}
     assert payload_ttl(redis_client, "a") == -2
     assert queue.views.meta("a")["state"] == State.FAILED, "a late duplicate is recognised"
-    (dropped, _) = [entry for entry in queue.views.journal() if entry.verb == "drop"]
+    (dropped, _) = [entry for entry in queue.journal.entries() if entry.verb == "drop"]
     assert (dropped.execution_id, dropped.fields["reason"]) == ("a", "max_dead_messages")
 
 

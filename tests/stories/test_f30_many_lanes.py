@@ -98,7 +98,7 @@ def test_more_lanes_than_threads_cost_neither_throughput_nor_order(
     # One call settles each and admits the next; empty ones would come in between by the hundred.
     assert max(one_lane, all_lanes) < 2 * JOBS
 
-    journal = list(queue.views.journal())
+    journal = list(queue.journal.entries())
     assert History(LIMIT, {}).read(journal).living() == []
     scores = {entry.execution_id: float(entry.fields["score"]) for entry in journal if entry.verb == "park"}
     admitted = [scores[e.execution_id] for e in journal if e.verb == "admit" and e.execution_id.startswith("all-")]

@@ -73,7 +73,7 @@ def test_after_a_restore_under_load_all_threads_work_and_each_execution_ends_onc
 
     metas = restored.queue.views.metas(names)
     assert {meta["state"] for meta in metas} <= TERMINAL
-    journal = list(restored.queue.views.journal())
+    journal = list(restored.queue.journal.entries())
     assert History(LIMIT, {}).read(journal).living() == []
     ends = Counter(entry.execution_id for entry in journal if entry.fields.get("state") in TERMINAL)
     assert ends == Counter(names)

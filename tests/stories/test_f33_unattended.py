@@ -55,7 +55,7 @@ def test_whatever_waited_while_nobody_ran_still_waits_and_runs_afterwards(work: 
     work.queue.controls.resume(PAUSED)
     wait_until(lambda: "paused" in work.ended(), what="the end of what was paused")
     wait_until(lambda: work.left() == 0, what="the end of all")
-    journal = work.queue.views.journal()
+    journal = work.queue.journal.entries()
     ends = Counter(
         (each.execution_id, each.fields["state"]) for each in journal if each.fields.get("state") in TERMINAL
     )

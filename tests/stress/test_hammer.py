@@ -33,7 +33,7 @@ def test_no_limit_is_passed_and_the_order_is_kept_by_thirty_two_threads_at_once(
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as processes:
         given = [grant for grants in processes.map(hammer, jobs) for grant in grants]
 
-    history = History(MAX_ACTIVE, LIMITS).read(queue.views.journal())
+    history = History(MAX_ACTIVE, LIMITS).read(queue.journal.entries())
     assert len(history.executions) == PROCESSES * THREADS * PARKED_BY_EACH_THREAD
     assert history.living() == []
     assert len(set(given)) == len(given), "a grant was given to two"

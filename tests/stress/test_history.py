@@ -8,8 +8,8 @@ import redis
 from defects.contrast import event
 from history import History
 
+from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.views import JournalEntry
 
 LIMITS = {"gpu": 1}
 
@@ -26,7 +26,7 @@ def journal_of_some_work(client: redis.Redis) -> list[JournalEntry]:
     queue.try_schedule(2)
     for execution_id in ("b", "c"):
         queue.release(execution_id)
-    return list(queue.views.journal())
+    return list(queue.journal.entries())
 
 
 def test_what_happened_is_accepted(redis_client: redis.Redis) -> None:

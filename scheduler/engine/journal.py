@@ -1,0 +1,146 @@
+"""The journal: every transition of every execution, and every change by an operator, by the server's clock.
+
+In the flow: the scripts append to it within the transition itself, so it never tells what did not happen; the command
+line reads it, and whoever keeps a history. It is a stream of bounded length: what is older than its oldest entry is
+known only to who has read it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from ..transport.reading import Reader, repeated
+
+READ_A_TRIP: Final = 1_000
+
+
+class Verb(StrEnum):
+    """What an entry tells. A later release may write others."""
+
+    PARK = "park"
+    """Accepted: it waits, or is scheduled."""
+    REJECT = "reject"
+    """Refused; nothing of it was kept."""
+    PROMOTE = "promote"
+    """It was scheduled, and is due."""
+    ADMIT = "admit"
+    """It was granted a slot."""
+    HAND_OVER = "hand_over"
+    """A pod runs it from here on."""
+    RELEASE = "release"
+    """It ended, and its slot is free."""
+    RETRY = "retry"
+    """It failed, and waits again."""
+    HAND_BACK = "hand_back"
+    """It was granted and not begun, and waits again, free of charge."""
+    REAP = "reap"
+    """Its lease ran out: it waits again, or has ended."""
+    LOSE = "lose"
+    """Its event was gone when it was granted."""
+    EXPIRE = "expire"
+    """It waited for too long."""
+    CANCEL = "cancel"
+    """It was cancelled, or asked to end."""
+    REMOVE = "remove"
+    """An operator took it out by force."""
+    REPRIORITISE = "reprioritise"
+    """An operator moved it to another band."""
+    BURY = "bury"
+    """Refused where nobody could be told: kept as a dead letter."""
+    TELL = "tell"
+    """Whoever sent it was told that it ended without a body."""
+    DROP = "drop"
+    """A dead letter was forgotten."""
+    FORGET = "forget"
+    """Its record was lost by the server; what was left of it is cleared away."""
+    LIMIT = "limit"
+    """An operator set a limit, or took it away."""
+    PAUSE = "pause"
+    """An operator paused a gate, a lane or everything."""
+    RESUME = "resume"
+    """An operator ended a pause."""
+    SET = "set"
+    """An operator changed a setting."""
+    DROP_ACTION = "drop_action"
+    """An operator dropped an action's lifetime counters."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One transition."""
+
+    entry_id: str
+    verb: str
+    """A `Verb`, unless a later release wrote it."""
+    execution_id: str
+    """Empty for a change by an operator that is about no execution."""
+    at_ms: int
+    """Unix milliseconds of the server's clock."""
+    fields: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An operator's change of a limit, a pause or a setting."""
+
+    at_ms: int
+    verb: str
+    name: str
+    """The gate or the setting."""
+    before: str
+    """Empty for none, likewise below."""
+    after: str
+    by: str
+    """Who asked."""
+
+
+class Journal(Reader):
+    """The reads on one server. Each raises QueueUnavailable if the server does not answer."""
+
+    def entries(
+        self, *, newest_first: bool = False, limit: int | None = None, after: str | None = None
+    ) -> Iterator[JournalEntry]:
+        """Transitions in order, as far back as the journal reaches.
+
+        Args:
+            newest_first: Backwards.
+            limit: At most so many.
+            after: Begin behind this entry's id.
+        """
+        at, seen = f"({after}" if after else "+" if newest_first else "-", 0
+        while limit is None or seen < limit:
+            page = self._page(at, newest_first)
+            for entry_id, raw in page:
+                fields = _read(raw)
+                yield JournalEntry(
+                    entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields
+                )
+                seen += 1
+                if limit is not None and seen >= limit:
+                    return
+            if len(page) < READ_A_TRIP:
+                return
+            at = "(" + page[-1][0].decode()
+
+    @repeated
+    def _page(self, at: str, newest_first: bool) -> list[Any]:
+        journal = self._scripts.keys.named("journal")
+        if newest_first:
+            return self._client.xrevrange(journal, max=at, count=READ_A_TRIP)
+        return self._client.xrange(journal, min=at, count=READ_A_TRIP)
+
+    def of(self, execution_id: str) -> list[JournalEntry]:
+        """One execution's transitions, as far back as the journal reaches."""
+        return [entry for entry in self.entries() if entry.execution_id == execution_id]
+
+    @repeated
+    def changes(self, limit: int) -> list[Change]:
+        """What operators changed of limits, pauses and settings, the latest first; the last thousand are kept."""
+        entries = self._client.xrevrange(self._scripts.keys.named("changes"), count=limit)
+        told = [_read(raw) for _, raw in entries]
+        return [Change(int(e["at"]), e["verb"], e["name"], e["from"], e["to"], e["by"]) for e in told]
+
+
+def _read(raw: dict[bytes, bytes]) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in raw.items()}
