@@ -153,6 +153,7 @@ class _Thread(threading.Thread):
         raising: Any = dramatiq_threading
         with self._guard:
             if self.settles:
+                self.settles = False  # at most one each time: a second would strike who handles the first
                 raising.raise_thread_exception(self.ident, Interrupted)
 
     def run(self) -> None:
@@ -193,7 +194,9 @@ class _Thread(threading.Thread):
 
     def _close(self) -> None:
         # Nothing is raised here any more once it has the guard; what strikes before that is the settlement's.
-        while self.settles:
+        is_closed = False
+        while not is_closed:
             with suppress(Interrupted), self._guard:
                 self.settles = False
                 forget_interrupt()
+                is_closed = True
