@@ -1,30 +1,25 @@
 """``bandmaster cancel`` and ``bandmaster priority``: end executions, or let them start sooner or later.
 
-In the flow: the transition itself is made here, in Redis, so that what waits is ended although no worker runs. What
-runs in a pod is CANCELLING then, its slot held until the pod is gone; a worker is told at once to delete the pod. If
-that message, or this process, is lost in between, the next round of `watch_completions` deletes it all the same.
+In the flow: `operations/cancelling.py` ends what waits and asks what runs to end; here it is found, and said what
+became of each.
 """
 
 from typing import Annotated, Final
 
-import dramatiq
 import typer
-from dramatiq.brokers.redis import RedisBroker
 
 from bandmaster.cli.completing import complete_id, complete_priority
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.finding import find_id, find_ids
-from bandmaster.cli.opening import Opened, opened
+from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
+from bandmaster.middleware.operations.cancelling import cancel as cancel_execution
 from bandmaster.scheduler.engine.grants import Cancellation, Code
+from bandmaster.scheduler.finding import find_id, find_ids
 from bandmaster.scheduler.model.errors import UnknownExecution, shown
 from bandmaster.scheduler.model.priority import Priority
-from bandmaster.scheduler.model.states import TERMINAL, State
+from bandmaster.scheduler.model.states import TERMINAL
 
-# Sent by name, as the scheduler process sends `try_schedule`: the actors' package would connect and log as a worker.
-DELETE_POD: Final = "delete_pod"
-LIFECYCLE_QUEUE: Final = "lifecycle"
 LIVING: Final = ("waiting", "scheduled", "running")
 """What waits is ended first: else it would start in the slots that are given back."""
 
@@ -67,14 +62,14 @@ def cancel(
             found_ids = [(each.execution_id, None) for each in records]
         else:
             found_ids = find_ids(bandmaster.queue, ids)
+        broker = bandmaster.dramatiq_broker()
         for found, unknown in found_ids:
-            cancelled = None if unknown else bandmaster.queue.transitions.cancel(found, reason=reason)
+            cancelled = None if unknown else cancel_execution(bandmaster.queue, broker, found, reason=reason)
             if cancelled is None or cancelled.code is Code.UNKNOWN:
                 note(str(unknown or UnknownExecution(execution_id=found)))
                 codes.append(Exit.NOT_FOUND)
                 documents.append({"execution_id": found, "code": Code.UNKNOWN, "state": None})
                 continue
-            _delete_pod(bandmaster, cancelled)
             # What ended while it was asked about needs no cancelling any more.
             codes.append(Exit.OK if cancelled.code is Code.OK or filters.typed else Exit.FAILED)
             documents.append({"execution_id": found, "code": cancelled.code, "state": cancelled.state})
@@ -145,22 +140,6 @@ def priority(
     elif not documents and max(failed) is Exit.OK:
         say("nothing")
     raise typer.Exit(max(failed))
-
-
-def _delete_pod(bandmaster: Opened, cancelled: Cancellation) -> None:
-    if cancelled.state is not State.CANCELLING or cancelled.pod is None:
-        return
-    broker = RedisBroker(
-        client=bandmaster.client, namespace=bandmaster.settings.redis.dramatiq_namespace, middleware=[]
-    )
-    message: dramatiq.Message[None] = dramatiq.Message(
-        queue_name=LIFECYCLE_QUEUE,
-        actor_name=DELETE_POD,
-        args=(cancelled.pod, cancelled.pod_uid),
-        kwargs={},
-        options={},
-    )
-    broker.enqueue(message)
 
 
 def _say(execution_id: str, cancelled: Cancellation) -> None:

@@ -10,8 +10,9 @@ import typer
 
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, say, say_json, say_table
-from bandmaster.cli.times import iso_of, show_time
+from bandmaster.cli.times import show_time
 from bandmaster.scheduler.engine.journal import Change
+from bandmaster.scheduler.model.times import iso_of
 
 NONE: Final = "none"
 

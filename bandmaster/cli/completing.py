@@ -11,10 +11,10 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.exits import EXPECTED
-from bandmaster.cli.finding import known_ids
 from bandmaster.cli.naming import used_names
 from bandmaster.cli.opening import Opened, opened_on
 from bandmaster.configs.settings import load_settings
+from bandmaster.scheduler.finding import known_ids
 from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State

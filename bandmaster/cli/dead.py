@@ -9,17 +9,17 @@ from typing import Annotated
 
 import typer
 
-from bandmaster.cli.again import Again, accept_again, refused_again
 from bandmaster.cli.completing import complete_dead
 from bandmaster.cli.exits import CommandFailed, Exit, exit_of
 from bandmaster.cli.failures import Failure, read_failure
-from bandmaster.cli.finding import EVERYTHING, meant
 from bandmaster.cli.opening import opened
-from bandmaster.cli.records import Record, read_records, read_result
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
 from bandmaster.cli.times import read_duration, show_duration
-from bandmaster.scheduler.model.errors import QueueRejected, UnknownExecution
+from bandmaster.middleware.operations.dead_letters import Again, accept_again, refused_again
+from bandmaster.scheduler.engine.record import Record, read_records, read_result
+from bandmaster.scheduler.finding import EVERYTHING, meant
+from bandmaster.scheduler.model.errors import NotRunnable, QueueRejected, UnknownExecution
 from bandmaster.scheduler.model.identifiers import check_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -47,8 +47,8 @@ def list_dead(
         return
     with opened() as bandmaster:
         queue = bandmaster.queue
-        records = list(read_records(queue, queue.views.dead(limit)).values())
-        results = {each.execution_id: read_result(queue, each.execution_id) for each in records}
+        records = list(read_records(queue.views, queue.views.dead(limit)).values())
+        results = {each.execution_id: read_result(queue.views, each.execution_id) for each in records}
         failures = {each.execution_id: read_failure(queue, each.execution_id) for each in records}
         now_ms = queue.views.server_time_ms()
     if as_json:
@@ -89,10 +89,11 @@ def retry_dead(
     refused: list[Exit] = [Exit.OK]
     with opened() as bandmaster:
         queue = bandmaster.queue
+        broker = bandmaster.dramatiq_broker()
         for execution_id in _meant(queue, ids, filters, "run again", yes=yes):
             try:
-                again = accept_again(bandmaster, execution_id)
-            except (CommandFailed, QueueRejected) as error:
+                again = accept_again(queue, broker, execution_id)
+            except (NotRunnable, QueueRejected) as error:
                 if not filters.typed:
                     raise
                 # One that cannot be run again does not keep the others from it.

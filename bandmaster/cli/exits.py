@@ -11,6 +11,7 @@ import redis
 from bandmaster.configs.errors import SettingsError
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.scheduler.model.errors import (
+    AmbiguousExecution,
     BandmasterError,
     InvalidRequest,
     QueueRejected,
@@ -54,6 +55,7 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (PodRejected, Exit.USAGE),
     (QueueRejected, Exit.REJECTED),
     (UnknownExecution, Exit.NOT_FOUND),
+    (AmbiguousExecution, Exit.USAGE),
     (PodNotFound, Exit.NOT_FOUND),
     (QueueUnavailable, Exit.UNAVAILABLE),
     (PodsUnavailable, Exit.UNAVAILABLE),

@@ -12,8 +12,8 @@ from typing import Any, Final, cast
 import dramatiq
 from dramatiq.errors import DecodeError
 
-from bandmaster.cli.records import read_raised
 from bandmaster.configs.redaction import REDACTED, redacted_url
+from bandmaster.scheduler.engine.record import read_raised
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 ARGUMENT_CHARS: Final = 80
@@ -49,7 +49,7 @@ def read_failure(queue: ExecutionQueueService, execution_id: str) -> Failure | N
         message = cast("dramatiq.Message[Any]", dramatiq.Message.decode(raw))
     except DecodeError:
         return None
-    raised = read_raised(queue, execution_id)
+    raised = read_raised(queue.views, execution_id)
     traceback = raised.traceback if raised else message.options.get("traceback")
     lines = without_secrets(str(traceback)[-TRACEBACK_CHARS:]).splitlines() if traceback else []
     kept = "\n".join(lines[-TRACEBACK_LINES:])

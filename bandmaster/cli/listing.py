@@ -11,9 +11,10 @@ import typer
 
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.opening import opened
-from bandmaster.cli.records import Record
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.selecting import Wanted, read_states, selected
+from bandmaster.cli.times import show_taken
+from bandmaster.scheduler.engine.record import Record
 
 ENDED_UNASKED: Final = 5
 """So many that ended are shown at the end of an unfiltered list."""
@@ -80,7 +81,7 @@ def say_records(records: Sequence[Record], now_ms: int) -> None:
         [
             record.execution_id,
             record.state,
-            record.took(now_ms),
+            show_taken(record, now_ms),
             record.priority.lower(),
             record.user_id or "",
             record.action,

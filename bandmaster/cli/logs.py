@@ -15,13 +15,13 @@ import typer
 
 from bandmaster.cli.completing import Id
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.finding import find_id
 from bandmaster.cli.opening import Opened, opened
-from bandmaster.cli.records import Record, read_records, read_result
 from bandmaster.cli.screen import escaped_lines, note, say_json
 from bandmaster.configs.errors import SettingsError
 from bandmaster.k8s.errors import PodError
 from bandmaster.k8s.pods import Pods, pod_name
+from bandmaster.scheduler.engine.record import Record, read_records, read_result
+from bandmaster.scheduler.finding import find_id
 from bandmaster.scheduler.model.errors import UnknownExecution
 
 POLL_SECONDS: Final = 0.2
@@ -115,7 +115,7 @@ def _pods_of(bandmaster: Opened) -> Pods | None:
 
 
 def _record(bandmaster: Opened, execution_id: str) -> Record:
-    record = read_records(bandmaster.queue, [execution_id]).get(execution_id)
+    record = read_records(bandmaster.queue.views, [execution_id]).get(execution_id)
     if record is None:
         raise UnknownExecution(execution_id=execution_id)
     return record
@@ -129,7 +129,7 @@ def _read(bandmaster: Opened, pods: Pods | None, record: Record, tail: int | Non
             return Read("pod", pods.logs(name, follow=follow, tail_bytes=tail))
         except PodError:
             pass  # Collected, or not yet created: what is stored is all there is.
-    result = read_result(bandmaster.queue, record.execution_id)
+    result = read_result(bandmaster.queue.views, record.execution_id)
     if result is None:
         if not follow:
             note(f"{record.execution_id} has printed nothing that is kept; it is {record.state}")

@@ -6,7 +6,7 @@ use. What nobody has used yet may be a slip, though, and would do nothing withou
 
 from difflib import get_close_matches
 
-from bandmaster.cli.finding import JOURNAL_TAIL
+from bandmaster.scheduler.finding import JOURNAL_TAIL
 from bandmaster.scheduler.model.limits import EVERYTHING, kind_of
 from bandmaster.scheduler.queue import ExecutionQueueService
 

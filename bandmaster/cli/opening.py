@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import redis
+from dramatiq.brokers.redis import RedisBroker
 
 from bandmaster.cli.diagnosis import diagnosis
 from bandmaster.configs.logging import configure_logging
@@ -51,6 +52,10 @@ class Opened:
         return connect_pods(
             settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s
         )
+
+    def dramatiq_broker(self) -> RedisBroker:
+        """For messages to workers that are sent by name."""
+        return RedisBroker(client=self.client, namespace=self.settings.redis.dramatiq_namespace, middleware=[])
 
     def missing_worker(self, lane: str | None = None) -> str | None:
         """A sentence if no worker has asked for a lane lately; None for the one of executions."""

@@ -15,9 +15,9 @@ import typer
 
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
-from bandmaster.cli.finding import EVERYTHING
-from bandmaster.cli.records import Record, read_records
 from bandmaster.cli.screen import escaped
+from bandmaster.scheduler.engine.record import Record, read_records
+from bandmaster.scheduler.finding import EVERYTHING
 from bandmaster.scheduler.model.errors import shown
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -147,7 +147,7 @@ def selected(queue: ExecutionQueueService, group: str, wanted: Wanted) -> Iterat
 
 
 def _running(queue: ExecutionQueueService) -> Iterator[Record]:
-    records = read_records(queue, queue.overview.active()).values()
+    records = read_records(queue.views, queue.overview.active()).values()
     yield from sorted(records, key=lambda record: record.granted_ms or 0)
 
 
@@ -177,7 +177,7 @@ def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
 
 def _paged(queue: ExecutionQueueService, execution_ids: list[str]) -> Iterator[Record]:
     for start in range(0, len(execution_ids), PAGE):
-        yield from read_records(queue, execution_ids[start : start + PAGE]).values()
+        yield from read_records(queue.views, execution_ids[start : start + PAGE]).values()
 
 
 _READERS: Final[dict[str, Callable[[ExecutionQueueService], Iterator[Record]]]] = {

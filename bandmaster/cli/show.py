@@ -10,16 +10,17 @@ import typer
 
 from bandmaster.cli.completing import Id
 from bandmaster.cli.failures import Failure, read_failure
-from bandmaster.cli.finding import find_id
 from bandmaster.cli.opening import opened
-from bandmaster.cli.records import Record, Result, read_result
 from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
-from bandmaster.cli.times import iso_of, show_duration, show_time
+from bandmaster.cli.times import show_duration, show_taken, show_time
 from bandmaster.cli.waiting import pod_waits_for
 from bandmaster.scheduler.engine.journal import JournalEntry
+from bandmaster.scheduler.engine.record import Record, Result, read_result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.finding import find_id
 from bandmaster.scheduler.model.errors import InvalidRequest, UnknownExecution
 from bandmaster.scheduler.model.states import TERMINAL, State
+from bandmaster.scheduler.model.times import iso_of
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.views import Explanation
 
@@ -58,7 +59,7 @@ def show(
         if "state" not in meta:
             raise UnknownExecution(execution_id=found)
         record = Record.from_meta(found, meta, None if explanation is None else explanation.position)
-        event, result = read_event(queue, found), read_result(queue, found)
+        event, result = read_event(queue, found), read_result(queue.views, found)
         failure = None if event is not None else read_failure(queue, found)
         now_ms = queue.views.server_time_ms()
         waits_for = pod_waits_for(bandmaster.pods, record)
@@ -128,7 +129,7 @@ def _say_record(
         [
             ("execution", record.execution_id),
             ("state", record.state),
-            (_TIMED.get(record.state, "took"), record.took(now_ms) or None),
+            (_TIMED.get(record.state, "took"), show_taken(record, now_ms) or None),
             ("position", record.position),
             ("why", reasons or None),
             ("asked to end", "yes; what runs is being ended" if record.cancel_requested and not record.ended else None),

@@ -13,12 +13,13 @@ from bandmaster.cli.controls import shown_value, whole
 from bandmaster.cli.occupancy import lane_json, limit_json, named
 from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.screen import say, say_facts, say_json
-from bandmaster.cli.times import iso_of, show_duration, show_time
+from bandmaster.cli.times import show_duration, show_time
 from bandmaster.configs.errors import SettingsError
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
 from bandmaster.scheduler.engine.controls import BOUNDS
 from bandmaster.scheduler.model.limits import EVERYTHING
+from bandmaster.scheduler.model.times import iso_of
 from bandmaster.scheduler.overview import GateLoad, LaneLoad
 from bandmaster.scheduler.server.connection import redis_url
 from bandmaster.scheduler.server.eviction import ADVICE

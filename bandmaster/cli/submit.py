@@ -14,15 +14,16 @@ import typer
 from bandmaster.cli.completing import complete_action, complete_gate, complete_priority, complete_user
 from bandmaster.cli.exits import Exit, WrongUsage
 from bandmaster.cli.opening import Opened, opened
-from bandmaster.cli.records import Record, Result, read_result
 from bandmaster.cli.requests import Options, Source, command_source, event_of, read_source
 from bandmaster.cli.screen import Column, note, say, say_json, say_table
-from bandmaster.cli.times import iso_of, read_duration, read_when, show_duration, show_time
+from bandmaster.cli.times import read_duration, read_when, show_duration, show_time
 from bandmaster.cli.waiting import progress_bar, wait_until_ended
 from bandmaster.scheduler.engine.grants import Parked
+from bandmaster.scheduler.engine.record import Record, Result, read_result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import QueueRejected, QueueUnavailable
 from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.model.times import iso_of
 
 SENT_A_CALL: Final = 100
 COMMAND_MARK: Final = "--"
@@ -171,7 +172,7 @@ def _send(bandmaster: Opened, sources: list[Source], events: list[ExecutionReque
 def _wait(bandmaster: Opened, sent: list[Sent]) -> list[Sent]:
     ids = [each.event.execution_id for each in sent if isinstance(each.outcome, Parked)]
     records = wait_until_ended(bandmaster.queue, ids, bandmaster.pods)
-    results = {one: read_result(bandmaster.queue, one) for one in records}
+    results = {one: read_result(bandmaster.queue.views, one) for one in records}
     return [
         Sent(each.source, each.event, each.outcome, records.get(name := each.event.execution_id), results.get(name))
         for each in sent

@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from bandmaster.cli.exits import WrongUsage
+from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.model.errors import shown
+from bandmaster.scheduler.model.states import State
 
 _DURATION: Final = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?", re.ASCII)
 _SECONDS: Final = (86_400, 3_600, 60, 1)
@@ -44,13 +46,6 @@ def read_when(text: str) -> datetime | timedelta:
         ) from None
 
 
-def iso_of(unix_ms: int | None) -> str | None:
-    """A time as JSON has it: ISO 8601 in UTC."""
-    if unix_ms is None:
-        return None
-    return datetime.fromtimestamp(unix_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def show_time(unix_ms: int) -> str:
     """A time for people, in their zone; the date only where it is not today."""
     local = datetime.fromtimestamp(unix_ms / 1000).astimezone()
@@ -73,3 +68,14 @@ def show_duration(duration_ms: float) -> str:
     if days:
         return f"{days}d {hour:02}h"
     return f"{hour}h {minute:02}m" if hour else f"{minute}m {second:02}s"
+
+
+def show_taken(record: Record, now_ms: int) -> str:
+    """How long an execution waits, runs or ran; for one that is scheduled, when it is due."""
+    if record.state is State.SCHEDULED:
+        return "" if record.due_ms is None else f"in {show_duration(record.due_ms - now_ms)}"
+    if record.ended:
+        began, until = record.granted_ms or record.accepted_ms, record.ended_ms
+    else:
+        began, until = record.accepted_ms if record.state is State.PENDING else record.granted_ms, now_ms
+    return "" if began is None or until is None else show_duration(until - began)

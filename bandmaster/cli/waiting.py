@@ -13,10 +13,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.records import Record, read_records
 from bandmaster.cli.screen import note, notes
 from bandmaster.k8s.errors import PodError
 from bandmaster.k8s.pods import Pods
+from bandmaster.scheduler.engine.record import Record, read_records
 from bandmaster.scheduler.model.states import HOLDING
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -76,7 +76,7 @@ def wait_until_ended(
     try:
         with progress_bar("executions", len(open_ids)) as progress:
             while True:
-                seen = read_records(queue, open_ids)
+                seen = read_records(queue.views, open_ids)
                 records |= seen
                 looked_at = max(1, len(open_ids))
                 open_ids = [one for one in open_ids if one in seen and not seen[one].ended]

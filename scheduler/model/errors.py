@@ -12,7 +12,9 @@
     │   └── UnknownFormat
     ├── StaleGrant
     ├── NotLeader
-    └── UnknownExecution
+    ├── UnknownExecution
+    ├── AmbiguousExecution
+    └── NotRunnable
 
 Dramatiq's hooks fail open: an ordinary exception in one is logged and the actor runs all the same. What stops a
 message has to be a `MiddlewareError`, so a refusal and an unavailable Redis are one. A message says what was wrong,
@@ -189,3 +191,19 @@ class UnknownExecution(BandmasterError):
             "after minutes"
         )
         self.execution_id = execution_id
+
+
+class AmbiguousExecution(BandmasterError):
+    """Several executions begin with what was typed."""
+
+    MOST_SHOWN: ClassVar = 6
+
+    def __init__(self, *, typed: str, found: list[str]) -> None:
+        listed = ", ".join(found[: self.MOST_SHOWN]) + (", …" if len(found) > self.MOST_SHOWN else "")
+        super().__init__(f"{typed!r} is the beginning of {len(found)} executions ({listed}): type more of it")
+        self.typed = typed
+        self.found = found
+
+
+class NotRunnable(BandmasterError):
+    """What is left of an execution is not enough to run it again."""

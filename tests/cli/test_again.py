@@ -3,10 +3,9 @@
 import pytest
 import redis
 from defects.contrast import event
+from dramatiq.brokers.redis import RedisBroker
 
-from bandmaster.cli.again import accept_again
-from bandmaster.cli.opening import Opened
-from bandmaster.configs.settings import Settings
+from bandmaster.middleware.operations.dead_letters import accept_again
 from bandmaster.scheduler.model.errors import DuplicateExecution
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -19,8 +18,8 @@ def test_a_letter_that_two_try_again_at_once_is_accepted_once(redis_client: redi
     assert grant is not None
     queue.transitions.release("letter", None, State.FAILED, reason="error", dead=True)
     assert queue.views.dead() == ["letter"]
-    opened = Opened(Settings(), redis_client, queue)
-    first = accept_again(opened, "letter")
+    broker = RedisBroker(client=redis_client, middleware=[])
+    first = accept_again(queue, broker, "letter")
     with pytest.raises(DuplicateExecution):
-        accept_again(opened, "letter")
+        accept_again(queue, broker, "letter")
     assert queue.views.members(queue.lane) == {first.execution_id}

@@ -12,7 +12,8 @@ from bandmaster.cli.exits import MEANINGS, WrongUsage
 from bandmaster.cli.requests import file_name_of
 from bandmaster.cli.screen import Column, escaped, escaped_lines, fitted
 from bandmaster.cli.submit import take_command
-from bandmaster.cli.times import iso_of, read_duration, read_when, show_duration
+from bandmaster.cli.times import read_duration, read_when, show_duration
+from bandmaster.scheduler.model.times import iso_of
 
 COMMANDS = (
     *("up", "submit", "status", "list", "show", "logs", "cancel", "priority", "pause", "resume", "limit", "setting"),

@@ -6,7 +6,7 @@ from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.cli.failures import read_failure
-from bandmaster.cli.records import read_result
+from bandmaster.scheduler.engine.record import read_result
 from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
@@ -29,7 +29,7 @@ def test_the_last_try_is_told_not_the_one_before(broker: BandedRedisBroker, queu
     assert failure.traceback is not None
     assert "in work" in failure.traceback
     assert "hunter2" not in str(failure)
-    assert read_result(queue, sent.message_id) is None, "it is no result"
+    assert read_result(queue.views, sent.message_id) is None, "it is no result"
 
 
 def test_what_is_never_tried_again_is_told_too(broker: BandedRedisBroker, queue: ExecutionQueueService) -> None:

@@ -1,22 +1,22 @@
 """From what was typed to an execution's id: the id itself, or the beginning of exactly one that is known.
 
-In the flow: every command that takes an id asks here first. Ids are looked for among what waits, is scheduled, runs or
-is dead, and in the latest of the journal; the whole id always works, as long as the execution is known at all.
+In the flow: every command that takes an id of an operator asks here first. Ids are looked for among what waits, is
+scheduled, runs or is dead, and in the latest of the journal; the whole id always works, as long as the execution is
+known at all.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
-from bandmaster.cli.exits import WrongUsage
-from bandmaster.scheduler.model.errors import UnknownExecution
-from bandmaster.scheduler.model.identifiers import check_execution_id
-from bandmaster.scheduler.queue import ExecutionQueueService
+from .engine.journal import Verb
+from .model.errors import AmbiguousExecution, UnknownExecution
+from .model.identifiers import check_execution_id
+from .queue import ExecutionQueueService
 
 JOURNAL_TAIL: Final = 5_000
 """So many of the latest transitions are searched for ended executions."""
 
 EVERYTHING: Final = 1_000_000
-_SHOWN: Final = 6
 
 
 def find_id(queue: ExecutionQueueService, typed: str) -> str:
@@ -25,7 +25,7 @@ def find_id(queue: ExecutionQueueService, typed: str) -> str:
     Raises:
         InvalidRequest: If it can be no id.
         UnknownExecution: If no known id is or begins with it.
-        WrongUsage: If several begin with it; lists them.
+        AmbiguousExecution: If several begin with it.
     """
     check_execution_id(typed)
     if queue.views.meta(typed):
@@ -39,8 +39,7 @@ def meant(typed: str, known: Iterable[str]) -> str:
     if not found:
         raise UnknownExecution(execution_id=typed)
     if len(found) > 1:
-        listed = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-        raise WrongUsage(f"{typed!r} is the beginning of {len(found)} executions ({listed}): type more of it")
+        raise AmbiguousExecution(typed=typed, found=found)
     return found[0]
 
 
@@ -64,5 +63,5 @@ def known_ids(queue: ExecutionQueueService) -> Iterable[str]:
     yield from views.dead(EVERYTHING)
     for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_TAIL):
         # What was refused is not an execution: nothing of it was kept. Neither is an operator's change.
-        if entry.verb != "reject" and entry.execution_id:
+        if entry.verb != Verb.REJECT and entry.execution_id:
             yield entry.execution_id

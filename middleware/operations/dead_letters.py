@@ -16,15 +16,13 @@ import dramatiq
 from dramatiq.brokers.redis import RedisBroker
 from dramatiq.errors import DecodeError
 
-from bandmaster.cli.exits import CommandFailed
-from bandmaster.cli.opening import Opened
-from bandmaster.cli.records import read_raised
-from bandmaster.middleware.intake.burial import LEFT_OUT
-from bandmaster.middleware.intake.execution_ids import delivery_of, derived_id
-from bandmaster.scheduler.engine.transitions import Candidate
-from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.model.errors import InvalidRequest
-from bandmaster.scheduler.queue import ExecutionQueueService
+from ...scheduler.engine.record import read_raised
+from ...scheduler.engine.transitions import Candidate
+from ...scheduler.events import ExecutionRequestedEvent
+from ...scheduler.model.errors import InvalidRequest, NotRunnable
+from ...scheduler.queue import ExecutionQueueService
+from ..intake.burial import LEFT_OUT
+from ..intake.execution_ids import delivery_of, derived_id
 
 _OF_ONE_TRY: Final = frozenset({"retries", "traceback", "eta", "requeue_timestamp", "redis_message_id", "execution_id"})
 """Options in which a message remembers its earlier tries, and its name."""
@@ -53,19 +51,18 @@ class Again:
         return f"{self.letter} again as {self.execution_id}, {where}"
 
 
-def accept_again(bandmaster: Opened, letter: str) -> Again:
+def accept_again(queue: ExecutionQueueService, broker: RedisBroker, letter: str) -> Again:
     """Accept what a dead letter was; the letter itself is left.
 
     Raises:
-        CommandFailed: If it cannot be run again.
+        NotRunnable: If it cannot be run again.
         QueueRejected: If it is refused.
         QueueUnavailable: If Redis did not answer.
     """
-    queue = bandmaster.queue
     meta = queue.views.meta(letter)
     event, message = queue.views.event(letter), queue.views.message(letter)
     if not meta or (event is None and message is None):
-        raise CommandFailed(
+        raise NotRunnable(
             f"{letter} has nothing left to run: dropped or tried again meanwhile? "
             f"If `bandmaster dead` lists it still, `bandmaster dead drop {letter}` forgets it"
         )
@@ -73,11 +70,11 @@ def accept_again(bandmaster: Opened, letter: str) -> Again:
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"dead retry {letter} {meta['ended_at']}"))
     try:
         if meta.get("reason") == InvalidRequest.code and message is not None:
-            return Again(letter, _listed_again(bandmaster, letter, message), meta["lane"], None)
+            return Again(letter, _listed_again(broker, letter, message), meta["lane"], None)
         queue.transitions.park(_candidate_again(meta, new_id, event, message))
         return Again(letter, new_id, meta["lane"], queue.explain(new_id).position or 0)
     except (InvalidRequest, DecodeError) as error:
-        raise CommandFailed(f"{letter} cannot be run again: {error}") from None
+        raise NotRunnable(f"{letter} cannot be run again: {error}") from None
 
 
 def refused_again(queue: ExecutionQueueService, listed: Sequence[Again]) -> dict[str, str]:
@@ -94,21 +91,18 @@ def refused_again(queue: ExecutionQueueService, listed: Sequence[Again]) -> dict
         unseen = [one for one, meta in metas.items() if not meta]
         for one, meta in metas.items():
             if meta.get("reason") == InvalidRequest.code:
-                raised = read_raised(queue, one)
+                raised = read_raised(queue.views, one)
                 refused[one] = meta["reason"] if raised is None else raised.exception
         if unseen:
             time.sleep(POLL_SECONDS)
     return refused
 
 
-def _listed_again(bandmaster: Opened, letter: str, raw: bytes) -> str:
+def _listed_again(broker: RedisBroker, letter: str, raw: bytes) -> str:
     """Put it into its queue's list; the id that it will have, whether it is parked or refused."""
     message = _message_again(raw)
     if message.options.get(LEFT_OUT):
-        raise CommandFailed(f"{letter} cannot be run again: its arguments could not be kept")
-    broker = RedisBroker(
-        client=bandmaster.client, namespace=bandmaster.settings.redis.dramatiq_namespace, middleware=[]
-    )
+        raise NotRunnable(f"{letter} cannot be run again: its arguments could not be kept")
     listed = cast("dramatiq.Message[Any]", broker.enqueue(message))
     return derived_id(listed.message_id, delivery_of(listed))
 

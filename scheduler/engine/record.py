@@ -1,7 +1,7 @@
 """An execution as it is shown: its record and its result, typed, from what Redis keeps of them.
 
-In the flow: `list`, `show`, `submit --wait` and `dead` read these; nothing is changed. Both are read tolerantly, since
-a record of an older version is better shown in part than not at all.
+In the flow: the command line reads these, and so may any other caller; nothing is changed. Both are read tolerantly,
+since a record of an older version is better shown in part than not at all.
 """
 
 from dataclasses import asdict, dataclass
@@ -9,10 +9,10 @@ from typing import Self
 
 from pydantic import BaseModel, ValidationError
 
-from bandmaster.cli.times import iso_of, show_duration
-from bandmaster.scheduler.model.priority import Priority
-from bandmaster.scheduler.model.states import TERMINAL, State
-from bandmaster.scheduler.queue import ExecutionQueueService
+from ..model.priority import Priority
+from ..model.states import TERMINAL, State
+from ..model.times import iso_of
+from ..views import Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,6 @@ class Record:
         """Whether it is in a terminal state."""
         return self.state in TERMINAL
 
-    def took(self, now_ms: int) -> str:
-        """How long it waits, runs or ran; for one that is scheduled, when it is due."""
-        if self.state is State.SCHEDULED:
-            return "" if self.due_ms is None else f"in {show_duration(self.due_ms - now_ms)}"
-        if self.ended:
-            began, until = self.granted_ms or self.accepted_ms, self.ended_ms
-        else:
-            began, until = self.accepted_ms if self.state is State.PENDING else self.granted_ms, now_ms
-        return "" if began is None or until is None else show_duration(until - began)
-
     def as_json(self) -> dict[str, object]:
         """The record as JSON has it: times as ISO 8601 in UTC."""
         document: dict[str, object] = {}
@@ -101,9 +91,9 @@ class Raised(BaseModel, frozen=True):
     traceback: str
 
 
-def read_result(queue: ExecutionQueueService, execution_id: str) -> Result | None:
+def read_result(views: Views, execution_id: str) -> Result | None:
     """The stored result; None if there is none (any more), or none that this version can read."""
-    raw = queue.views.result(execution_id)
+    raw = views.result(execution_id)
     if raw is None or _raised(raw) is not None:
         return None
     try:
@@ -112,9 +102,9 @@ def read_result(queue: ExecutionQueueService, execution_id: str) -> Result | Non
         return None
 
 
-def read_raised(queue: ExecutionQueueService, execution_id: str) -> Raised | None:
+def read_raised(views: Views, execution_id: str) -> Raised | None:
     """What is stored in a result's place of a body that raised; None if there is none."""
-    raw = queue.views.result(execution_id)
+    raw = views.result(execution_id)
     return None if raw is None else _raised(raw)
 
 
@@ -125,9 +115,9 @@ def _raised(raw: bytes) -> Raised | None:
         return None
 
 
-def read_records(queue: ExecutionQueueService, execution_ids: list[str]) -> dict[str, Record]:
+def read_records(views: Views, execution_ids: list[str]) -> dict[str, Record]:
     """The records of those that are known, in the given order."""
-    metas = zip(execution_ids, queue.views.metas(execution_ids), strict=True)
+    metas = zip(execution_ids, views.metas(execution_ids), strict=True)
     return {one: Record.from_meta(one, meta) for one, meta in metas if "state" in meta}
 
 
