@@ -64,7 +64,7 @@ def the_watch() -> Watch:
 
 def window_seconds() -> float:
     """How long the next window is."""
-    if broker.process.budget.total == 1:
+    if broker.process.permits.total == 1:
         return WINDOW_SECONDS / 10  # the only thread of a worker must not be kept from everything else for long
     return min(LONGEST_WINDOW_SECONDS, WINDOW_SECONDS + the_watch().pods_seen * SECONDS_A_POD)
 

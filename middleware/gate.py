@@ -23,8 +23,8 @@ from .errors import MiddlewareMissing
 from .grants.cancellation import ExecutionCancelled
 from .grants.context import current_entry, leave, settle
 from .grants.results import keep_results
-from .grants.suppress import leave_out_silent_ends, mute, skip_silently
-from .grants.table import GrantedMessage, Held
+from .grants.suppress import leave_out_silent_ends, skip_silently, suppress_publishing
+from .grants.table import GrantedMessage, GrantTable
 from .intake.envelope import plain_message
 from .plain_broker import Hints
 
@@ -59,7 +59,7 @@ class ConcurrencyGate(Middleware):
             keys = Keys(prefix or PREFIX)
             engine = Engine(Scripts(redis_client or redis.Redis(), keys, deadline_seconds=deadline_seconds))
         self.engine = engine
-        self.held = Held()
+        self.held = GrantTable()
         self.lease_ttl_ms = lease_ttl_ms
         self._hints: Hints | None = None
 
@@ -121,7 +121,7 @@ class ConcurrencyGate(Middleware):
             entry.raised, entry.ended_at = exception, time.monotonic()
             if not entry.is_valid():
                 entry.lost = True
-                mute(message)
+                suppress_publishing(message)
                 log.warning("stale_attempt_ended", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
             elif isinstance(exception, ExecutionCancelled):
                 log.info("body_cancelled", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)

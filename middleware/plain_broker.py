@@ -24,15 +24,15 @@ from .grants.admission import Admissions
 from .grants.asked import Settling
 from .grants.context import current_entry, enter
 from .grants.exchange import Exchange
-from .grants.lease_renewal import Heartbeat
-from .grants.permits import Budget
+from .grants.lease_renewal import LeaseRenewal
+from .grants.permits import Permits
 from .grants.results import store_unstored
 from .grants.settlement import settlement_of
 from .grants.suppress import skip_silently
-from .grants.table import Entry, Held
+from .grants.table import Entry, GrantTable
 from .intake.envelope import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
 from .intake.execution_ids import delivery_of, digest, execution_id_of, named_id
-from .worker.repairs import Upkeep
+from .worker.repairs import Repairs
 from .worker.telling import Telling
 
 log = Logger(__name__)
@@ -54,7 +54,9 @@ class HintKind(StrEnum):
 class Hints(Middleware):
     """The gate's work on a broker whose queues are not pulled."""
 
-    def __init__(self, broker: Broker, engine: Engine, bands: PriorityBands, held: Held, lease_ttl_ms: int) -> None:
+    def __init__(
+        self, broker: Broker, engine: Engine, bands: PriorityBands, held: GrantTable, lease_ttl_ms: int
+    ) -> None:
         self._engine = engine
         self._bands = bands
         self._held = held
@@ -65,13 +67,13 @@ class Hints(Middleware):
             broker,
             bands.gated,
             held,
-            Budget(),
+            Permits(),
             lanes=lambda: (),  # what is admitted next is the next hint's
             start=lambda _: False,
             lease_ttl_ms=lease_ttl_ms,
         )
-        self._heartbeat = Heartbeat(engine.transitions, held, lease_ttl_ms, self._round)
-        self._upkeep = Upkeep(engine)
+        self._heartbeat = LeaseRenewal(engine.transitions, held, lease_ttl_ms, self._round)
+        self._upkeep = Repairs(engine)
         self._telling = Telling(engine.outbox, bands.gated, lease_ttl_ms)
         self._worker: Worker | None = None
         self._stopping = False

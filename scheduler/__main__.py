@@ -17,7 +17,7 @@ from ..configs.logging import configure_logging
 from ..configs.settings import load_settings
 from .keys import Keys
 from .model.errors import QueueUnavailable
-from .process.health_file import Pulse
+from .process.health_file import HealthFile
 from .process.ticking import Ticking
 from .server.connection import connect
 from .transport.scripts import Scripts
@@ -32,7 +32,7 @@ def main() -> int:
         settings = load_settings()
         configure_logging(settings.logging)
         client = connect(settings, name="bandmaster-scheduler")
-        pulse = Pulse(settings.paths.pulse_dir)
+        pulse = HealthFile(settings.paths.pulse_dir)
     except (SettingsError, QueueUnavailable, OSError) as error:
         sys.stderr.write(f"bandmaster: scheduler: {error}\n")
         return 1

@@ -19,7 +19,7 @@ from ...scheduler.transport.forks import anew_in_child
 from ...scheduler.transport.scripts import Call
 from ..intake.gated_actors import GatedActors
 from .grant_message import message_of, refusal_of
-from .table import GrantedMessage, Held
+from .table import GrantedMessage, GrantTable
 
 log = Logger(__name__)
 
@@ -34,7 +34,7 @@ class _Asked:
 class Admissions:
     """Single grants of one process, from Redis to messages. Safe to share between threads."""
 
-    def __init__(self, engine: Engine, gated: GatedActors, held: Held, lease_ttl_ms: int) -> None:
+    def __init__(self, engine: Engine, gated: GatedActors, held: GrantTable, lease_ttl_ms: int) -> None:
         self._engine = engine
         self._gated = gated
         self._held = held

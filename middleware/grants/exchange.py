@@ -25,8 +25,8 @@ from ...scheduler.transport.scripts import Call
 from ..intake.gated_actors import GatedActors
 from .asked import Admitted, Asking, Settling, fitting
 from .grant_message import message_of, refusal_of
-from .permits import LANES, Budget
-from .table import Entry, GrantedMessage, Held, entry_of
+from .permits import LANES, Permits
+from .table import Entry, GrantedMessage, GrantTable, entry_of
 
 log = Logger(__name__)
 
@@ -58,8 +58,8 @@ class Exchange:
         engine: Engine,
         broker: Broker,
         gated: GatedActors,
-        held: Held,
-        budget: Budget,
+        held: GrantTable,
+        permits: Permits,
         *,
         lanes: Callable[[], tuple[str, ...]],
         start: Callable[[GrantedMessage], bool],
@@ -72,7 +72,7 @@ class Exchange:
             broker: Whose actors are known here.
             gated: Those that have a lane.
             held: The table.
-            budget: The threads.
+            permits: The threads.
             lanes: Those that may be admitted now.
             start: Passes a message to a thread; False if that may not be now.
             lease_ttl_ms: Of what is granted.
@@ -81,7 +81,7 @@ class Exchange:
         self._broker = broker
         self._gated = gated
         self._held = held
-        self._budget = budget
+        self._permits = permits
         self._lanes = lanes
         self._start = start
         self._lease_ttl_ms = lease_ttl_ms
@@ -130,7 +130,7 @@ class Exchange:
         """
         with self._dealing:
             entries = take()
-            self._budget.give(LANES, sum(entry.has_permit for entry in entries))
+            self._permits.give(LANES, sum(entry.has_permit for entry in entries))
         try:
             self._joining.do(*[Settling(_hand_back(entry.grant)) for entry in entries])
         except QueueUnavailable as error:
@@ -146,7 +146,7 @@ class Exchange:
         """No thread stands behind a grant any more, and its lease may run out."""
         with self._dealing:
             if self._held.drop(entry) and entry.has_permit:
-                self._budget.give(LANES)
+                self._permits.give(LANES)
 
     def tend(self) -> None:
         """Do what is left over, as after an interruption: settlements that nobody waits for, permits that nobody holds.
@@ -157,7 +157,7 @@ class Exchange:
         self._joining.tend()
         with self._dealing:
             if self._joining.is_idle:
-                self._budget.correct(LANES, sum(entry.has_permit for entry in self._held.all()))
+                self._permits.correct(LANES, sum(entry.has_permit for entry in self._held.all()))
 
     def _work(self, batch: _Call) -> None:
         answer = read_exchange(self._prepare(batch).run())
@@ -177,16 +177,16 @@ class Exchange:
             batch.lanes = self._lanes() if asking is None else asking.lanes
             count = asked
             if batch.lanes:
-                batch.permits += self._budget.take(LANES, self._budget.total, 0.0)
+                batch.permits += self._permits.take(LANES, self._permits.total, 0.0)
                 entries = [ask.entry for ask in settled if ask.entry is not None]
                 freed = sum(entry.has_permit and self._held.has(entry) for entry in entries)
                 # Another party that waits for a thread gets one of these: lanes and plain queues share them.
-                count += batch.permits + freed - self._budget.passed_on(LANES, freed)
+                count += batch.permits + freed - self._permits.passed_on(LANES, freed)
             batch.sent, batch.worker_number = time.monotonic(), self._worker_number
             following = Next(batch.lanes, count, self._lease_ttl_ms)
             settlements = [ask.settlement for ask in settled]
             call = self._engine.transitions.prepare_exchange(settlements, following, asks=asking is not None)
-            self._budget.put_down(LANES, asked)
+            self._permits.put_down(LANES, asked)
             batch.permits += asked
             batch.call = call
             return call
@@ -207,7 +207,7 @@ class Exchange:
             if grant.execution_id not in batch.opened:
                 self._begin(batch, grant)
         permits, batch.permits = batch.permits, 0
-        self._budget.give(LANES, permits)
+        self._permits.give(LANES, permits)
         for ask in batch.asks:
             if isinstance(ask, Asking):
                 # Of those that were refused, the next may be asked for.

@@ -18,7 +18,7 @@ from .asked import Settling
 from .exchange import Exchange
 from .results import store_unstored
 from .settlement import settlement_of
-from .table import Entry, GrantedMessage, Held
+from .table import Entry, GrantedMessage, GrantTable
 
 log = Logger(__name__)
 Enqueue = Callable[["Message[Any]", "int | None"], object]
@@ -27,7 +27,7 @@ Enqueue = Callable[["Message[Any]", "int | None"], object]
 class Holding:
     """The grants of one worker. Safe to share between threads."""
 
-    def __init__(self, held: Held, gated: GatedActors, exchange: Exchange, enqueue: Enqueue) -> None:
+    def __init__(self, held: GrantTable, gated: GatedActors, exchange: Exchange, enqueue: Enqueue) -> None:
         """Nothing is held yet.
 
         Args:

@@ -13,17 +13,17 @@ from ...configs.logger import Logger
 from ...scheduler.engine.grants import Renewal
 from ...scheduler.engine.transitions import Transitions
 from ..round_thread import RoundThread, done
-from .table import Entry, Held
+from .table import Entry, GrantTable
 
 log = Logger(__name__)
 NAME: Final = "bandmaster-heartbeat"
 ROUND_SECONDS: Final = 1.0
 
 
-class Heartbeat:
+class LeaseRenewal:
     """Renews until it is stopped."""
 
-    def __init__(self, transitions: Transitions, held: Held, lease_ttl_ms: int, also: Callable[[], None]) -> None:
+    def __init__(self, transitions: Transitions, held: GrantTable, lease_ttl_ms: int, also: Callable[[], None]) -> None:
         """Nothing is started yet.
 
         Args:

@@ -37,7 +37,7 @@ class _Waiter:
         self._turn.release()
 
 
-class Budget:
+class Permits:
     """Permits, one a worker thread."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ RAISED_LINE: Final = "Failed to process message %s with unhandled exception."
 _MARK: Final = "skipped_silently"
 
 
-def mute(message: MessageProxy) -> None:
+def suppress_publishing(message: MessageProxy) -> None:
     """Turn off, for this message, what stores its result and starts what follows it."""
     message.options["store_results"] = False
     for option in ("pipe_target", "group_completion_uuid", "group_completion_callbacks", "on_success", "on_failure"):
@@ -32,7 +32,7 @@ def skip_silently(message: MessageProxy) -> NoReturn:
     Raises:
         SkipMessage: Always.
     """
-    mute(message)
+    suppress_publishing(message)
     setattr(message, _MARK, True)
     raise SkipMessage("the grant is not this process's, or there is none yet")
 

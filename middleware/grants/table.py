@@ -90,7 +90,7 @@ def entry_of(grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = 
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
-class Held:
+class GrantTable:
     """The table of one process. Safe to share between threads."""
 
     _entries: dict[tuple[str, str], Entry] = field(default_factory=dict[tuple[str, str], Entry])

@@ -15,7 +15,7 @@ from dramatiq import Broker, Worker
 from dramatiq.middleware import Middleware
 
 from ...configs.logger import Logger
-from ...scheduler.process.health_file import Pulse
+from ...scheduler.process.health_file import HealthFile
 from .worker_process import LaneProcess
 
 log = Logger(__name__)
@@ -69,7 +69,7 @@ class WorkerPulse(Middleware):
 
     def _run(self) -> None:
         try:
-            pulse = Pulse(self._folder)
+            pulse = HealthFile(self._folder)
             while True:
                 stuck = self._process.stuck(self._stuck_seconds)
                 if stuck:

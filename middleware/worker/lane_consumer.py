@@ -147,7 +147,7 @@ class LaneConsumer(ListConsumer):
         if self._process.is_resting:
             time.sleep(SHORTEST_WAIT_SECONDS)
             return
-        permits = self._process.budget.take(LISTS, self._backlog.waiting, self._seconds_to_wait)
+        permits = self._process.permits.take(LISTS, self._backlog.waiting, self._seconds_to_wait)
         started = 0
         try:
             while started < permits and (message := self._process.next_listed(self.queue_name)) is not None:
@@ -158,7 +158,7 @@ class LaneConsumer(ListConsumer):
                 else:
                     self._process.start_listed(message)
         finally:
-            self._process.budget.give(LISTS, permits - started)
+            self._process.permits.give(LISTS, permits - started)
         self._idle_rounds = 0
 
     def _wait_until_pointed_to(self) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..grants.asked import Asking
 from ..grants.exchange import Exchange
-from ..grants.permits import LANES, Budget
+from ..grants.permits import LANES, Permits
 from .wake_lists import WakeLists, WakeToken
 
 LONGEST_WAIT_SECONDS: Final = 1.0
@@ -29,7 +29,7 @@ class Pump:
     def __init__(
         self,
         exchange: Exchange,
-        budget: Budget,
+        permits: Permits,
         wake_lists: WakeLists,
         *,
         lanes: Callable[[], tuple[str, ...]],
@@ -40,14 +40,14 @@ class Pump:
 
         Args:
             exchange: Where grants come from.
-            budget: The threads.
+            permits: The threads.
             wake_lists: Of the server.
             lanes: Those that may be admitted now.
             point_to_list: Told a lane in whose Dramatiq list something lies.
             tell: Called when an outbox of these lanes has something.
         """
         self._exchange = exchange
-        self._budget = budget
+        self._permits = permits
         self._wake_lists = wake_lists
         self._lanes = lanes
         self._point_to_list = point_to_list
@@ -86,10 +86,10 @@ class Pump:
         self._rests_until, self._knows_more = 0.0, True
 
     def _rest(self, lanes: tuple[str, ...], seconds: float) -> None:
-        if self._budget.free == 0:
+        if self._permits.free == 0:
             # Not on the wake lists: another process that has a free thread shall get the token.
-            is_shared = self._budget.held(LANES) < self._budget.total
-            if not self._budget.wait_until_free(min(seconds, SHARED_REST_SECONDS) if is_shared else seconds):
+            is_shared = self._permits.held(LANES) < self._permits.total
+            if not self._permits.wait_until_free(min(seconds, SHARED_REST_SECONDS) if is_shared else seconds):
                 self._rests_until = 0.0
             return
         token = self._wake_lists.wait(lanes, seconds)
@@ -100,7 +100,7 @@ class Pump:
         # Tokens of both kinds share a list of bounded length, so one that points to messages may stand in the place of
         # one that was not pushed: whatever it says, it is asked.
         self._ask_soon()
-        if self._budget.free == 0 or token.lane not in self._lanes():
+        if self._permits.free == 0 or token.lane not in self._lanes():
             # The last thread was taken, or the queue paused, in this very moment.
             self._wake_lists.push_back(token)
         elif token.points_to_list:
@@ -109,8 +109,8 @@ class Pump:
     def _ask(self, lanes: tuple[str, ...], longest_seconds: float) -> None:
         if self._asking is None:
             # Only what is known to be there competes with other parties for a thread.
-            permits = self._budget.take(
-                LANES, self._budget.total, longest_seconds if self._knows_more else 0.0, in_hand=True
+            permits = self._permits.take(
+                LANES, self._permits.total, longest_seconds if self._knows_more else 0.0, in_hand=True
             )
             self._asking = Asking(lanes, permits)
         asking, admitted = self._asking, self._exchange.ask(self._asking)

@@ -14,7 +14,7 @@ INTERVAL_SECONDS: Final = 600
 LOCK: Final = "upkeep"
 
 
-class Upkeep:
+class Repairs:
     """The slow repairs, shared among workers."""
 
     def __init__(self, engine: Engine) -> None:

@@ -19,16 +19,16 @@ from ...scheduler.engine.engine import Engine
 from ..grants.context import enter
 from ..grants.exchange import Exchange
 from ..grants.holding import Enqueue, Holding
-from ..grants.lease_renewal import Heartbeat
-from ..grants.permits import LISTS, Budget
-from ..grants.table import GrantedMessage, Held
+from ..grants.lease_renewal import LeaseRenewal
+from ..grants.permits import LISTS, Permits
+from ..grants.table import GrantedMessage, GrantTable
 from ..intake.gated_actors import GatedActors
 from ..round_thread import RoundThread, done
 from .backlog import Backlog, Backlogs, ListedMessage
 from .lane_bounds import LaneBounds
 from .left_over import LeftOver
 from .pump import LONGEST_WAIT_SECONDS, Pump
-from .repairs import Upkeep
+from .repairs import Repairs
 from .telling import Telling
 from .thread_supervision import Progress, revive
 from .wake_lists import WakeLists
@@ -47,13 +47,13 @@ class LaneProcess(Middleware):
         engine: Engine,
         broker: Broker,
         gated: GatedActors,
-        held: Held,
+        held: GrantTable,
         wake_lists: WakeLists,
         lease_ttl_ms: int,
         enqueue: Enqueue,
         bounds: LaneBounds,
     ) -> None:
-        self.budget = Budget()
+        self.permits = Permits()
         self.progress = Progress()
         self._gated = gated
         self._wake_lists = wake_lists
@@ -65,15 +65,15 @@ class LaneProcess(Middleware):
             broker,
             gated,
             held,
-            self.budget,
+            self.permits,
             lanes=self.lanes,
             start=self._start,
             lease_ttl_ms=lease_ttl_ms,
         )
         self.holding = Holding(held, gated, self._exchange, enqueue)
-        self._upkeep = Upkeep(engine)
+        self._upkeep = Repairs(engine)
         self._telling = Telling(engine.outbox, gated, lease_ttl_ms)
-        self._heartbeat = Heartbeat(engine.transitions, held, lease_ttl_ms, self._round)
+        self._heartbeat = LeaseRenewal(engine.transitions, held, lease_ttl_ms, self._round)
         self._pump = self.pump_for(self.lanes)
         self._pumping = RoundThread("bandmaster-pump", self._pump_once)
         self._backlogs = Backlogs()
@@ -83,7 +83,7 @@ class LaneProcess(Middleware):
         self._stopping = False
 
     def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """The threads of this worker are the budget."""
+        """The threads of this worker are the permits."""
         # What an answer brought that came when an earlier worker was gone.
         self.holding.hand_back_unbegun()
         self._worker, self._stopping = worker, False
@@ -91,7 +91,7 @@ class LaneProcess(Middleware):
         self._backlogs.clear()
         self._exchange.begin_worker()
         self.holding.forget_permits()
-        self.budget.open(worker.worker_threads)
+        self.permits.open(worker.worker_threads)
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """Leases are renewed from now on; the pump starts with the first consumer."""
@@ -122,7 +122,7 @@ class LaneProcess(Middleware):
         self._pumping.stop()
         self._telling.stop()
         self._heartbeat.rounds.stop()
-        self.budget.open(0)
+        self.permits.open(0)
         self._worker, self._stopping = None, False
 
     @property
@@ -173,7 +173,7 @@ class LaneProcess(Middleware):
         """A pump of some lanes; a worker has one for all of its lanes."""
         return Pump(
             self._exchange,
-            self.budget,
+            self.permits,
             self._wake_lists,
             lanes=lanes,
             point_to_list=lambda lane: self.backlog(lane).pointed_to.set(),
@@ -215,14 +215,14 @@ class LaneProcess(Middleware):
         """What a consumer sees to in each of its rounds, for the other threads may have died too.
 
         Args:
-            prefetch: Whose number is the budget where no worker runs.
+            prefetch: Whose number is the permits where no worker runs.
         """
         if not self._stopping:
             self._heartbeat.rounds.start()
             if self._worker is not None:
                 self._pumping.start()
-        if not self.budget.total:
-            self.budget.open(prefetch)
+        if not self.permits.total:
+            self.permits.open(prefetch)
 
     def _round(self) -> None:
         worker = None if self._stopping else self._worker
@@ -276,7 +276,7 @@ class LaneProcess(Middleware):
         elif isinstance(message, ListedMessage):
             backlog = self.backlog(message.list_name)
             if backlog.outstanding.pop(id(message), None) is not None and message.has_permit:
-                self.budget.give(LISTS)
+                self.permits.give(LISTS)
 
     def _abandon_thread(self, thread_id: int) -> None:
         self.holding.let_go_of_thread(thread_id)

@@ -12,7 +12,7 @@ from typing import Final
 from ..model.errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
 from ..model.states import State
 from ..transport.library import Script
-from ..transport.pipelined_calls import Conversation
+from ..transport.pipelined_calls import PipelinedCalls
 from ..transport.scripts import Argument, Scripts
 from .grants import Parked, read_state
 
@@ -52,7 +52,7 @@ class Parking:
     """Candidates on their way, page by page. For one thread."""
 
     def __init__(self, scripts: Scripts, script: Script) -> None:
-        self._conversation = Conversation(scripts)
+        self._conversation = PipelinedCalls(scripts)
         self._script = script
         self._page: list[Candidate] = []
         self._sent: deque[list[Candidate]] = deque()

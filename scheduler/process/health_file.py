@@ -16,7 +16,7 @@ WAITS: Final = b"waits"
 """As long as READY: one is written over the other."""
 
 
-class Pulse:
+class HealthFile:
     """One process's. Safe to share between threads."""
 
     def __init__(self, folder: Path | None) -> None:

@@ -21,7 +21,7 @@ from ...configs.areas import SchedulerSettings
 from ...configs.logger import Logger
 from ..model.errors import QueueUnavailable
 from ..transport.scripts import Scripts
-from .health_file import Pulse
+from .health_file import HealthFile
 from .leadership import Leadership
 
 log = Logger(__name__)
@@ -38,13 +38,13 @@ class Ticking:
     """Leads, and ticks while it leads."""
 
     def __init__(
-        self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings, pulse: Pulse | None = None
+        self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings, pulse: HealthFile | None = None
     ) -> None:
         self._leadership = Leadership(scripts, ttl_ms=settings.leader_ttl_ms)
         self._broker = broker
         self._client: Any = scripts.client
         self._settings = settings
-        self._pulse = pulse or Pulse(None)
+        self._pulse = pulse or HealthFile(None)
         self._lock = threading.Lock()
         self._tick_began: float | None = None
         self._failing_since: float | None = None

@@ -102,7 +102,7 @@ class _Connections:
         return cast("AbstractConnection", self.pool.connection_class(**self.pool.connection_kwargs))
 
 
-class Wire:
+class DirectConnections:
     """The engine's way to the server of one client. Safe to share between threads and across forks."""
 
     def __init__(self, client: "redis.Redis", deadline_seconds: float) -> None:

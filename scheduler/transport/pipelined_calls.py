@@ -18,7 +18,7 @@ from .library import Script
 from .scripts import Argument, Call, Scripts
 
 
-class Conversation:
+class PipelinedCalls:
     """Calls on one connection. For one thread."""
 
     def __init__(self, scripts: Scripts) -> None:

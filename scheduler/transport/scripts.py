@@ -20,7 +20,7 @@ from ..keys import Keys
 from ..model.errors import QueueUnavailable
 from .callers import CALLERS, Caller
 from .deadline import Until
-from .direct_connection import Argument, Wire, packed
+from .direct_connection import Argument, DirectConnections, packed
 from .error_translation import unavailable
 from .library import Script, assemble
 
@@ -81,7 +81,7 @@ class Scripts:
         self.keys = keys or Keys()
         self.callers = CALLERS
         self._library = assemble(replaced_includes)
-        self.wire = Wire(client, deadline_seconds)
+        self.wire = DirectConnections(client, deadline_seconds)
 
     @property
     def client(self) -> Any:  # redis-py types every reply as a union with its async twin

@@ -20,7 +20,7 @@ from waiting import wait_until
 def all_ended(broker: BandedRedisBroker, lane: str = "default") -> None:
     """Wait until nothing of a lane lives and every thread is free again."""
     wait_until(lambda: broker.queue.views.lane_size(lane) == 0, what="the lane's end")
-    wait_until(lambda: broker.process.budget.free == THREADS, what="every permit's return")
+    wait_until(lambda: broker.process.permits.free == THREADS, what="every permit's return")
 
 
 def state_of(broker: BandedRedisBroker, message: "dramatiq.Message[Any]") -> str:

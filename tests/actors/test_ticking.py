@@ -13,7 +13,7 @@ from lifecycle import Lifecycle
 from proxy import proxy_before
 
 from bandmaster.configs.areas import SchedulerSettings
-from bandmaster.scheduler.process.health_file import Pulse
+from bandmaster.scheduler.process.health_file import HealthFile
 from bandmaster.scheduler.process.ticking import Ticking
 from bandmaster.scheduler.server.connection import client_of
 from bandmaster.scheduler.transport.scripts import Scripts
@@ -97,7 +97,7 @@ def test_f6_the_pulse_stops_while_a_tick_hangs(
     with proxy_before(redis_url) as proxy, client_of(proxy.url, socket_timeout_seconds=1) as hanging:
         proxy.swallows = True
         broker = RedisBroker(client=hanging, middleware=[])
-        ticking = Ticking(Scripts(client), broker, SchedulerSettings(leader_ttl_ms=200), Pulse(tmp_path))
+        ticking = Ticking(Scripts(client), broker, SchedulerSettings(leader_ttl_ms=200), HealthFile(tmp_path))
         assert ticking.lead()
         (path,) = tmp_path.glob("*.pulse")
         tick = threading.Thread(target=ticking.tick)

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from bandmaster.configs.sources import variable_of
-from bandmaster.scheduler.process.health_file import Pulse
+from bandmaster.scheduler.process.health_file import HealthFile
 from waiting import wait_until
 
 PROBE: Final = Path(__file__).parents[2] / "configs" / "deploy" / "probe.py"
@@ -37,7 +37,7 @@ def probe(tmp_path: Path) -> Probe:
 
 
 def test_before_the_first_beat_there_is_no_life(probe: Probe, tmp_path: Path) -> None:
-    pulse = Pulse(tmp_path)
+    pulse = HealthFile(tmp_path)
     assert probe("alive") == (1, "no process has started to work yet\n")
     pulse.beat(answered=True)
     assert probe("alive") == (0, "")
@@ -45,7 +45,7 @@ def test_before_the_first_beat_there_is_no_life(probe: Probe, tmp_path: Path) ->
 
 
 def test_a_process_that_waits_for_the_server_is_alive_but_not_ready(probe: Probe, tmp_path: Path) -> None:
-    pulse = Pulse(tmp_path)
+    pulse = HealthFile(tmp_path)
     pulse.beat(answered=True)
     pulse.beat(answered=False)
     assert probe("alive") == (0, "")
@@ -55,7 +55,7 @@ def test_a_process_that_waits_for_the_server_is_alive_but_not_ready(probe: Probe
 
 
 def test_a_process_that_stands_still_is_not_alive(probe: Probe, tmp_path: Path) -> None:
-    pulse = Pulse(tmp_path)
+    pulse = HealthFile(tmp_path)
     pulse.beat(answered=True)
     _make_older(tmp_path, seconds=100)
     code, said = probe("alive", "90")
@@ -65,13 +65,13 @@ def test_a_process_that_stands_still_is_not_alive(probe: Probe, tmp_path: Path) 
 
 
 def test_the_pulse_of_a_process_that_is_gone_says_nothing(probe: Probe, tmp_path: Path) -> None:
-    beat = "import sys; from pathlib import Path; from bandmaster.scheduler.process.health_file import Pulse; "
-    beat += "Pulse(Path(sys.argv[1])).beat(answered=True)"
+    beat = "import sys; from pathlib import Path; from bandmaster.scheduler.process.health_file import HealthFile; "
+    beat += "HealthFile(Path(sys.argv[1])).beat(answered=True)"
     subprocess.run([sys.executable, "-c", beat, str(tmp_path)], check=True, timeout=60)
     assert len(list(tmp_path.glob("*.pulse"))) == 1
     _make_older(tmp_path, seconds=100)
     assert probe("alive") == (1, "no process has started to work yet\n")
-    Pulse(tmp_path).beat(answered=True)
+    HealthFile(tmp_path).beat(answered=True)
 
 
 def _make_older(folder: Path, *, seconds: float) -> None:

@@ -63,8 +63,8 @@ def test_f10_each_tenth_reply_is_lost_under_load_and_each_runs_once(redis_client
         for lane in ("first", "second"):
             wait_until(lambda lane=lane: queue.on(lane).views.lane_size(lane) == 0, what="all have ended")
         proxy.lose_reply(lambda _: False)
-        budget = broker.process.budget
-        wait_until(lambda: budget.held(LANES) == 0 and budget.free == THREADS, what="the permits are back")
+        permits = broker.process.permits
+        wait_until(lambda: permits.held(LANES) == 0 and permits.free == THREADS, what="the permits are back")
     finally:
         worker.stop(timeout=20_000)
         broker.close()

@@ -61,11 +61,11 @@ def test_grants_of_a_server_s_lost_past_are_refused_and_lose_no_thread(
         if lease_ttl_ms < WAIT_SECONDS * 1000:
             wait_until(lambda: all(entry.stale for entry in old), what="the heartbeat is told")
         old_go_on.set()
-        wait_until(lambda: broker.process.budget.free == THREADS // 2, what="the old ones' threads")
+        wait_until(lambda: broker.process.permits.free == THREADS // 2, what="the old ones' threads")
         assert {queue.views.meta(each.message_id)["state"] for each in sent} == {State.RUNNING}
         new_go_on.set()
         broker.join("default", timeout=30_000)
-        wait_until(lambda: broker.process.budget.free == THREADS, what="every permit is back")
+        wait_until(lambda: broker.process.permits.free == THREADS, what="every permit is back")
         last = [at_once.send() for _ in range(THREADS)]
         broker.join("default", timeout=30_000)
     finally:

@@ -20,8 +20,8 @@ from bandmaster import BandedRedisBroker
 from bandmaster.middleware.grants.asked import Asking, Settling
 from bandmaster.middleware.grants.cancellation import forget_interrupt
 from bandmaster.middleware.grants.exchange import Exchange
-from bandmaster.middleware.grants.permits import LANES, Budget
-from bandmaster.middleware.grants.table import GrantedMessage, Held
+from bandmaster.middleware.grants.permits import LANES, Permits
+from bandmaster.middleware.grants.table import GrantedMessage, GrantTable
 from bandmaster.middleware.worker.work_queue import WorkQueue
 from bandmaster.scheduler.engine.engine import Engine
 from bandmaster.scheduler.engine.grants import Code
@@ -51,15 +51,15 @@ class Exchanged:
         lease_ms: int = LEASE_MS,
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        self.held, self.budget, self.lanes = Held(), Budget(), lanes
-        self.budget.open(threads)
+        self.held, self.permits, self.lanes = GrantTable(), Permits(), lanes
+        self.permits.open(threads)
         self.scripts = Scripts(client, deadline_seconds=deadline_seconds)
         self.exchange = Exchange(
             Engine(self.scripts),
             broker,
             broker.bands.gated,
             self.held,
-            self.budget,
+            self.permits,
             lanes=lambda: self.lanes,
             start=self._start,
             lease_ttl_ms=lease_ms,
@@ -88,7 +88,7 @@ class Exchanged:
 
     def ask(self, most: int | None = None) -> int:
         """Take what threads are free, and have them look for work; how many were started."""
-        permits = self.budget.take(LANES, self.budget.total if most is None else most, 0, in_hand=True)
+        permits = self.permits.take(LANES, self.permits.total if most is None else most, 0, in_hand=True)
         return self.exchange.ask(Asking(self.lanes, permits)).started
 
     def taken(self) -> list[GrantedMessage]:
@@ -127,7 +127,7 @@ class Exchanged:
         asking: Asking | None = None
         while not self.stopped.is_set():
             if asking is None:
-                asking = Asking(self.lanes, self.budget.take(LANES, self.budget.total, ASK_SECONDS, in_hand=True))
+                asking = Asking(self.lanes, self.permits.take(LANES, self.permits.total, ASK_SECONDS, in_hand=True))
             with suppress(QueueUnavailable):
                 if not self.exchange.ask(asking).started:
                     time.sleep(ASK_SECONDS)

@@ -107,7 +107,7 @@ def test_a_damaged_one_is_asked_for_alone_and_its_neighbours_go_on(
         assert its.is_alive()
         assert [message.message_id for message in work.taken()] == [after], "their threads take what comes next"
         assert work.held.has(bad.entry)
-        assert work.budget.held(LANES) == 2
+        assert work.permits.held(LANES) == 2
         redis_client.restore(held_key, 0, kept, replace=True)  # type: ignore[arg-type]
         its.mended.set()
         its.join(30)
@@ -130,22 +130,22 @@ def test_no_correction_takes_what_the_pump_has_in_hand(
 ) -> None:
     send(6)
     work = Exchanged(broker, redis_client, ("default",), 2)
-    asking = Asking(work.lanes, work.budget.take(LANES, 2, 0, in_hand=True))
+    asking = Asking(work.lanes, work.permits.take(LANES, 2, 0, in_hand=True))
     for _ in range(3):
         work.exchange.tend()
-    assert work.budget.free == 0
+    assert work.permits.free == 0
     assert work.exchange.ask(asking).started == 2
     assert work.ask() == 0
     assert len(work.begun()) == 2
     work.exchange.tend()
-    assert (work.budget.free, len(work.held)) == (0, 2)
+    assert (work.permits.free, len(work.held)) == (0, 2)
 
 
 def test_a_permit_that_an_exception_lost_comes_back(broker: BandedRedisBroker, redis_client: redis.Redis) -> None:
     work = Exchanged(broker, redis_client, ("default",), 2)
-    work.budget.take(LANES, 1, 0)  # and the thread is struck before it is behind anything
+    work.permits.take(LANES, 1, 0)  # and the thread is struck before it is behind anything
     work.exchange.tend()
-    assert work.budget.free == 2
+    assert work.permits.free == 2
 
 
 def test_a_thread_that_gave_up_leaves_its_settlement_and_its_permit_to_others(
@@ -164,12 +164,12 @@ def test_a_thread_that_gave_up_leaves_its_settlement_and_its_permit_to_others(
         with pytest.raises(QueueUnavailable):
             work.exchange.settle(settling(message))
         work.exchange.let_go(message.entry)  # as when Dramatiq does not try again
-        assert (work.budget.free, len(work.held)) == (1, 0)
+        assert (work.permits.free, len(work.held)) == (1, 0)
         assert states(queue, [sent]) == [State.RUNNING]
         proxy.lose_command(lambda _: False)
         work.exchange.tend()
         assert states(queue, [sent]) == [State.COMPLETED]
-        assert work.budget.free == 1
+        assert work.permits.free == 1
 
 
 def test_no_more_settlements_go_in_a_call_than_may(broker: BandedRedisBroker, redis_client: redis.Redis) -> None:
@@ -189,7 +189,7 @@ def test_a_forked_child_settles_what_it_was_given(
     work = Exchanged(broker, redis_client, ("default",), 2)
     assert work.ask() == 2
     first, second = work.begun()
-    locks: list[threading.Lock] = [each._lock for each in (work.held, work.budget)]  # pyright: ignore[reportPrivateUsage]
+    locks: list[threading.Lock] = [each._lock for each in (work.held, work.permits)]  # pyright: ignore[reportPrivateUsage]
     locks.append(work.exchange._dealing)  # pyright: ignore[reportPrivateUsage]
     for lock in locks:  # as when another thread is just there
         lock.acquire()

@@ -173,7 +173,7 @@ def test_an_attempt_whose_grant_was_lost_publishes_nothing(
     with running(broker):
         (first | step.message_with_options()).run()
         broker.join("default", timeout=20_000)
-        wait_until(lambda: broker.process.budget.free == 4, what="every permit is back")
+        wait_until(lambda: broker.process.permits.free == 4, what="every permit is back")
     assert runs == [0, 1], "nothing was settled, so it ran again"
     assert sorted(followed) == [1, 2]
     assert first.get_result(backend=results) == "run 1"

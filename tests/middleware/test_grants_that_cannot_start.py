@@ -26,7 +26,7 @@ def test_a_grant_whose_retries_cannot_be_read_is_a_dead_letter_and_takes_no_thre
     with running(broker, threads=1):
         work.send(2)
         broker.join("default", timeout=20_000)
-        wait_until(lambda: broker.process.budget.free == 1, what="every permit is back")
+        wait_until(lambda: broker.process.permits.free == 1, what="every permit is back")
     assert ran == [2]
     assert queue.views.dead() == [bad.message_id]
 
@@ -45,7 +45,7 @@ def test_one_grant_that_cannot_be_read_takes_none_of_the_others_with_it(
     bad = work.send_with_options(args=(9,), retries=float("inf"))  # too large for any whole number
     with running(broker, threads=4):
         broker.join("default", timeout=20_000)
-        wait_until(lambda: broker.process.budget.free == 4, what="every permit is back")
+        wait_until(lambda: broker.process.permits.free == 4, what="every permit is back")
     assert sorted(ran) == [0, 1, 2]
     assert queue.views.dead() == [bad.message_id]
 
@@ -102,5 +102,5 @@ def test_what_an_earlier_worker_still_runs_takes_no_thread_of_the_next(
         wait_until(lambda: ran == ["next"], what="the next worker has its thread")
         may_end.set()
         wait_until(lambda: ran == ["next", "long"], what="the body of the earlier one ends")
-        assert broker.process.budget.free <= 1
-        wait_until(lambda: broker.process.budget.free == 1, what="every permit is back, and none twice")
+        assert broker.process.permits.free <= 1
+        wait_until(lambda: broker.process.permits.free == 1, what="every permit is back, and none twice")

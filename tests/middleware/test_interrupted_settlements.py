@@ -70,7 +70,7 @@ def test_a_thousand_exceptions_in_leaders_and_waiters_lose_and_gain_nothing(
     assert sorted(execution_id for execution_id, _ in work.runs) == sorted(sent)
     assert set(work.codes) == {Code.OK}
     assert len(work.held) == 0
-    assert work.budget.free == work.budget.total == THREADS
+    assert work.permits.free == work.permits.total == THREADS
     assert work.most_behind <= THREADS
     dump = read_dump(redis_client, queue.scripts.keys)
     Invariants().check(dump, one_step=False)
@@ -94,7 +94,7 @@ def test_what_was_being_started_when_an_exception_struck_is_started_once(
         raise Interrupted
 
     work.after_start = strike_once
-    asking = Asking(work.lanes, work.budget.take(LANES, 2, 0, in_hand=True))
+    asking = Asking(work.lanes, work.permits.take(LANES, 2, 0, in_hand=True))
     with pytest.raises(Interrupted):
         work.exchange.ask(asking)
     assert work.exchange.ask(asking).started == 1
@@ -103,4 +103,4 @@ def test_what_was_being_started_when_an_exception_struck_is_started_once(
     assert begun == ([True] if has_begun else [False, True]), "of two, the first was replaced"
     assert [entry.grant.execution_id for entry in work.held.all()] == [sent]
     work.exchange.tend()
-    assert (work.budget.free, work.budget.held(LANES)) == (1, 1)
+    assert (work.permits.free, work.permits.held(LANES)) == (1, 1)

@@ -165,5 +165,5 @@ def test_a_grant_of_which_nothing_is_known_any_more_is_a_stale_one(
     sent = overtaken.send()
     with running(broker):
         wait_until(lambda: "settlement_refused" in events(caplog), what="its settlement")
-        wait_until(lambda: broker.process.budget.free == 4, what="its thread is free")
+        wait_until(lambda: broker.process.permits.free == 4, what="its thread is free")
     assert queue.views.meta(sent.message_id) == {}

@@ -153,7 +153,7 @@ def test_a_message_that_is_too_old_does_not_run(short: BandedRedisBroker, queue:
     sent = work.send_with_options(delay=20)
     with running(short):
         short.join("default", timeout=20_000)
-        wait_until(lambda: short.process.budget.free == 4, what="every permit is back")
+        wait_until(lambda: short.process.permits.free == 4, what="every permit is back")
     assert runs == []
     end = queue.journal.of(sent.message_id)[-1]
     assert (end.fields["state"], end.fields["reason"]) == (State.EXPIRED, "max_age")
@@ -227,5 +227,5 @@ def test_a_grant_that_redis_calls_stale_is_lost_at_the_next_renewal(
         queue.remove(sent.message_id)
         wait_until(lambda: entry.lost, what="the heartbeat is told")
         go_on.set()
-        wait_until(lambda: short.process.budget.free == 4, what="every permit is back")
+        wait_until(lambda: short.process.permits.free == 4, what="every permit is back")
     assert queue.views.meta(sent.message_id)["state"] == State.CANCELLED

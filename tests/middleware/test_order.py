@@ -211,7 +211,7 @@ def test_saturated_lanes_and_saturated_lists_share_the_threads(broker: BandedRed
         broker.join("first", timeout=30_000)
         broker.join("second", timeout=30_000)
         broker.join("plain", timeout=30_000)
-        wait_until(lambda: broker.process.budget.free == 4, what="every permit is back")
+        wait_until(lambda: broker.process.permits.free == 4, what="every permit is back")
     assert len(done) == 400
     assert len(shares) == 3
     assert min(shares.values()) >= 20, shares

@@ -37,8 +37,8 @@ class Pumped:
 
         self.first, self.second = first, second
         self.lanes: tuple[str, ...] = ("a", "b")
-        self.budget = broker.process.budget
-        self.budget.open(threads)
+        self.permits = broker.process.permits
+        self.permits.open(threads)
         self.pump: Pump = broker.process.pump_for(lambda: self.lanes)
         self._broker = broker
         self._keys = broker.queue.scripts.keys
@@ -88,12 +88,12 @@ def test_the_best_of_all_lanes_are_granted_first_each_with_a_permit(pumped: Pump
     messages = pumped.round()
     assert lanes_of(messages) == ["b", "a"], "the critical one, then the high one; the low one waits"
     assert all(message.entry.has_permit for message in messages)
-    assert (pumped.budget.free, pumped.budget.held(LANES)) == (0, 2)
+    assert (pumped.permits.free, pumped.permits.held(LANES)) == (0, 2)
 
 
 def test_told_that_there_is_nothing_it_waits_to_be_woken(pumped: Pumped, redis_client: redis.Redis) -> None:
     assert pumped.round(LONG_SECONDS) == []
-    assert pumped.budget.free == 2
+    assert pumped.permits.free == 2
     asked = calls(redis_client, "fcall")
     sent = pumped.while_it_waits(pumped.second.send)
     assert sent == []
@@ -112,7 +112,7 @@ def test_it_rests_no_longer_than_a_round_whatever_ends_later(pumped: Pumped, red
 
 def test_without_a_free_thread_it_leaves_tokens_to_others(pumped: Pumped, redis_client: redis.Redis) -> None:
     pumped.round(LONG_SECONDS)
-    pumped.budget.take(OTHER, 2, 0)
+    pumped.permits.take(OTHER, 2, 0)
     pumped.push("a", TOKEN)
     waited = calls(redis_client, "blpop")
     for _ in range(3):
@@ -126,7 +126,7 @@ def test_a_token_that_came_when_no_thread_was_free_any_more_is_pushed_back(pumpe
     pumped.round(LONG_SECONDS)
 
     def take_and_wake() -> None:
-        pumped.budget.take(OTHER, 2, 0)
+        pumped.permits.take(OTHER, 2, 0)
         pumped.push("b", token)
 
     assert pumped.while_it_waits(take_and_wake) == []
@@ -179,7 +179,7 @@ def test_while_others_hold_the_threads_it_asks_again_and_again_but_competes_for_
     pumped: Pumped, redis_client: redis.Redis
 ) -> None:
     pumped.round(LONG_SECONDS)
-    pumped.budget.take(OTHER, 2, 0)
+    pumped.permits.take(OTHER, 2, 0)
     asked = calls(redis_client, "fcall")
     rounds = threading.Thread(target=lambda: [pumped.round(LONG_SECONDS) for _ in range(4)], daemon=True)
     rounds.start()
@@ -189,7 +189,7 @@ def test_while_others_hold_the_threads_it_asks_again_and_again_but_competes_for_
 
 
 def test_once_it_knows_of_something_it_competes_for_a_thread(pumped: Pumped) -> None:
-    pumped.budget.take(OTHER, 2, 0)
+    pumped.permits.take(OTHER, 2, 0)
     pumped.first.send()
     got: list[list[GrantedMessage]] = []
 
@@ -201,11 +201,11 @@ def test_once_it_knows_of_something_it_competes_for_a_thread(pumped: Pumped) -> 
 
     thread = threading.Thread(target=go_on, daemon=True)
     thread.start()
-    wait_until(lambda: pumped.budget.passed_on(OTHER, 1), what="it waits beside the other party")
-    pumped.budget.give(OTHER)
+    wait_until(lambda: pumped.permits.passed_on(OTHER, 1), what="it waits beside the other party")
+    pumped.permits.give(OTHER)
     thread.join(LONG_SECONDS)
     assert lanes_of(got[0]) == ["a"]
-    assert (pumped.budget.held(LANES), pumped.budget.held(OTHER)) == (1, 1)
+    assert (pumped.permits.held(LANES), pumped.permits.held(OTHER)) == (1, 1)
 
 
 def test_a_worker_whose_threads_are_all_busy_still_says_that_its_lanes_live(

@@ -66,7 +66,7 @@ def test_a_retry_waits_in_redis_and_not_in_the_worker(broker: BandedRedisBroker,
     sent = work.send()
     with running(broker):
         wait_until(lambda: state_of(queue, sent) == State.SCHEDULED, what="the retry is scheduled")
-        wait_until(lambda: broker.process.budget.free == 4, what="its thread is free")
+        wait_until(lambda: broker.process.permits.free == 4, what="its thread is free")
     assert queue.views.scheduled() == [sent.message_id]
     assert queue.views.active() == []
 

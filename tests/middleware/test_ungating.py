@@ -76,7 +76,7 @@ def test_a_retry_of_what_was_parked_runs_once(make_broker: MakeBroker) -> None:
     work_of(now, fails_first)
     with running(now):
         now.join("default", timeout=JOIN_MS)
-        wait_until(lambda: now.process.budget.free == 4, what="every permit is back")
+        wait_until(lambda: now.process.permits.free == 4, what="every permit is back")
     assert ran == [1, 1]
 
 

@@ -81,7 +81,7 @@ def test_what_has_not_begun_is_handed_back_by_a_pause(
         worker.pause()
         wait_until(lambda: not is_granted(queue, sent), what="it is handed back")
         assert queue.views.meta(sent.message_id)["state"] == State.PENDING
-        wait_until(lambda: broker.process.budget.free == 1, what="its permit is back")
+        wait_until(lambda: broker.process.permits.free == 1, what="its permit is back")
         worker.resume()
         broker.join("default", timeout=20_000)
     assert ran == [1]
@@ -133,7 +133,7 @@ def test_a_second_worker_of_the_same_broker_starts_afresh(broker: BandedRedisBro
         work.send(number)
         with running(broker, threads=number + 1):
             broker.join("default", timeout=20_000)
-            wait_until(lambda n=number: broker.process.budget.free == n + 1, what="every permit is back")
+            wait_until(lambda n=number: broker.process.permits.free == n + 1, what="every permit is back")
     assert ran == [0, 1, 2]
 
 
@@ -171,7 +171,7 @@ def test_threads_that_die_are_replaced(broker: BandedRedisBroker) -> None:
         work.send_with_options(args=(2,), delay=50)
         broker.join("default", timeout=30_000)
         # The pump has it in hand while it asks for more.
-        wait_until(lambda: broker.process.budget.free == 1, what="the permit is back")
+        wait_until(lambda: broker.process.permits.free == 1, what="the permit is back")
         alive = [worker.workers[0], *worker.consumers.values()]
         assert all(thread.is_alive() for thread in alive)
     assert sorted(ran) == [0, 0, 1, 2]
@@ -220,7 +220,7 @@ def test_an_ungated_actor_runs_as_on_any_broker_where_nothing_is_gated(
     plain.send_with_options(args=(2,), delay=20)
     with running(broker):
         broker.join("default", timeout=20_000)
-        assert broker.process.budget.free == 4, "no permit is taken where there is no lane"
+        assert broker.process.permits.free == 4, "no permit is taken where there is no lane"
     assert sorted(ran) == [1, 2]
     assert set(redis_client.keys("exec_queue:*")) == before  # type: ignore[call-overload]
 

@@ -12,7 +12,7 @@ from defects.contrast import event
 
 from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transport.direct_connection import Wire, packed
+from bandmaster.scheduler.transport.direct_connection import DirectConnections, packed
 from bandmaster.scheduler.transport.scripts import Scripts
 from waiting import wait_until
 
@@ -148,7 +148,7 @@ def test_a_client_that_decodes_its_replies_shares_them_too(redis_client: redis.R
 
 
 def test_a_call_that_redis_refuses_leaves_its_connection_usable(redis_client: redis.Redis) -> None:
-    wire = Wire(redis_client, 5)
+    wire = DirectConnections(redis_client, 5)
     with pytest.raises(redis.ResponseError):
         wire.ask(b"*1\r\n$8\r\nNONSENSE\r\n")
     assert wire.ask(packed(("ECHO", "still here"))) == b"still here"
@@ -169,5 +169,5 @@ def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Re
 
 @pytest.mark.parametrize("argument", ["text", "ümlaut", b"\r\n\x00bytes", "", 0, -7, 2**60, 0.5])
 def test_arguments_arrive_as_redis_py_sends_them(redis_client: redis.Redis, argument: str | bytes | float) -> None:
-    sent = Wire(redis_client, 5).ask(packed(("ECHO", argument)))
+    sent = DirectConnections(redis_client, 5).ask(packed(("ECHO", argument)))
     assert sent == redis_client.execute_command("ECHO", argument)

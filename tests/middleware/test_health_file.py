@@ -15,7 +15,7 @@ from bandmaster import BandedRedisBroker
 from bandmaster.middleware.worker.health_file import WorkerPulse
 from bandmaster.middleware.worker.lane_consumer import LaneConsumer
 from bandmaster.middleware.worker.pump import Pump
-from bandmaster.middleware.worker.repairs import Upkeep
+from bandmaster.middleware.worker.repairs import Repairs
 from bandmaster.middleware.worker.thread_supervision import Progress
 from bandmaster.scheduler.process.health_file import READY, WAITS
 from bandmaster.scheduler.server.connection import client_of
@@ -129,13 +129,13 @@ def test_a_consumer_that_hangs_stops_the_pulse(
 def test_a_heartbeat_that_hangs_stops_the_pulse(
     broker: BandedRedisBroker, redis_url: str, tmp_path: Path, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = Upkeep.round
+    original = Repairs.round
 
-    def hanging(upkeep: Upkeep) -> bool:
+    def hanging(upkeep: Repairs) -> bool:
         hang.pass_through()
         return original(upkeep)
 
-    monkeypatch.setattr(Upkeep, "round", hanging)
+    monkeypatch.setattr(Repairs, "round", hanging)
     add_pulse(broker, tmp_path, redis_url)
     with running(broker):
         beats(tmp_path)

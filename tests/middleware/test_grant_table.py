@@ -1,4 +1,4 @@
-"""`Held`: what a process holds, from admission to settlement, and who may begin, settle or hand back."""
+"""`GrantTable`: what a process holds, from admission to settlement, and who may begin, settle or hand back."""
 
 import sys
 import threading
@@ -6,26 +6,28 @@ import time
 
 from bandmaster.middleware.grants.cancellation import ExecutionCancelled, interrupt
 from bandmaster.middleware.grants.context import current_grant, enter, leave
-from bandmaster.middleware.grants.table import Entry, Held
+from bandmaster.middleware.grants.table import Entry, GrantTable
 from bandmaster.scheduler.engine.grants import Grant
 from waiting import wait_until
 
 
-def added(held: Held, name: str = "x", attempt: int = 1, *, lease_ms: int = 30_000, age_seconds: float = 0.0) -> Entry:
+def added(
+    held: GrantTable, name: str = "x", attempt: int = 1, *, lease_ms: int = 30_000, age_seconds: float = 0.0
+) -> Entry:
     return held.add(
         Grant(name, attempt, f"caller:{attempt}", "lane", lease_ms, None, None), time.monotonic() - age_seconds
     )
 
 
 def test_a_body_begins_once_under_a_grant_that_is_held() -> None:
-    held = Held()
+    held = GrantTable()
     entry = added(held)
     assert held.begin(entry)
     assert (entry.begun, entry.thread_id) == (True, threading.get_ident())
 
 
 def test_a_body_does_not_begin_after_its_lease_by_this_process_own_clock() -> None:
-    held = Held()
+    held = GrantTable()
     entry = added(held, lease_ms=1000, age_seconds=1.5)
     assert not held.begin(entry)
     assert entry.lost, "so that it is not settled as if it had run"
@@ -33,19 +35,19 @@ def test_a_body_does_not_begin_after_its_lease_by_this_process_own_clock() -> No
 
 def test_a_lease_counts_from_before_the_call_that_gave_it() -> None:
     sent = time.monotonic()
-    entry = Held().add(Grant("x", 1, "caller:1", "lane", 2000, None, None), sent)
+    entry = GrantTable().add(Grant("x", 1, "caller:1", "lane", 2000, None, None), sent)
     assert entry.deadline == sent + 2
 
 
 def test_a_body_does_not_begin_once_it_was_handed_back() -> None:
-    held = Held()
+    held = GrantTable()
     entry = added(held)
     assert held.take_unbegun() == [entry]
     assert not held.begin(entry)
 
 
 def test_what_has_begun_is_not_handed_back() -> None:
-    held = Held()
+    held = GrantTable()
     begun, unbegun = added(held, "begun"), added(held, "unbegun")
     held.begin(begun)
     assert held.take_unbegun("another lane") == []
@@ -54,7 +56,7 @@ def test_what_has_begun_is_not_handed_back() -> None:
 
 
 def test_only_one_takes_an_entry_out() -> None:
-    held = Held()
+    held = GrantTable()
     entry = added(held)
     assert held.drop(entry)
     assert not held.drop(entry)
@@ -62,14 +64,14 @@ def test_only_one_takes_an_entry_out() -> None:
 
 
 def test_an_entry_of_another_attempt_is_another() -> None:
-    held = Held()
+    held = GrantTable()
     first, second = added(held, attempt=1), added(held, attempt=2)
     assert held.drop(first)
     assert held.has(second)
 
 
 def test_an_attempt_that_was_given_twice_is_held_twice_each_with_its_permit() -> None:
-    held = Held()
+    held = GrantTable()
     grants = [Grant("x", 1, nonce, "lane", 30_000, None, None) for nonce in ("caller:1", "caller:2")]
     first, second = (held.add(grant, time.monotonic(), has_permit=True) for grant in grants)
     assert held.all() == [first, second]
@@ -79,7 +81,7 @@ def test_an_attempt_that_was_given_twice_is_held_twice_each_with_its_permit() ->
 
 
 def test_entries_are_found_by_the_thread_that_began_them() -> None:
-    held = Held()
+    held = GrantTable()
     entry, _ = added(held, "mine"), added(held, "not begun")
     held.begin(entry)
     assert held.of_thread(threading.get_ident()) == [entry]
@@ -87,7 +89,7 @@ def test_entries_are_found_by_the_thread_that_began_them() -> None:
 
 
 def test_a_cancelled_body_is_interrupted_while_it_runs() -> None:
-    held = Held()
+    held = GrantTable()
     entry = added(held)
     running = threading.Event()
     seen: list[type[BaseException]] = []
@@ -111,7 +113,7 @@ def test_a_cancelled_body_is_interrupted_while_it_runs() -> None:
 
 
 def test_a_body_that_is_over_or_has_not_begun_is_not_interrupted() -> None:
-    held = Held()
+    held = GrantTable()
     over, unbegun = added(held, "over"), added(held, "unbegun")
     held.begin(over)
     held.end(over)
@@ -121,7 +123,7 @@ def test_a_body_that_is_over_or_has_not_begun_is_not_interrupted() -> None:
 
 
 def test_an_interrupt_that_comes_with_the_end_reaches_no_hook() -> None:
-    held = Held()
+    held = GrantTable()
     entry = added(held)
     outcome: list[str] = []
 
@@ -151,7 +153,7 @@ def test_an_interrupt_that_comes_with_the_end_reaches_no_hook() -> None:
 
 
 def test_the_current_grant_is_that_of_the_message_in_work() -> None:
-    held = Held()
+    held = GrantTable()
     entry = added(held)
     assert current_grant() is None
     enter(entry)
