@@ -4,7 +4,7 @@
 """
 
 from .ended import execution_cancelled, execution_completed, execution_failed, execution_timeout
-from .periodic import try_schedule
+from .maintenance import try_schedule
 from .pod_actors import create_pod, delete_pod
 from .requested import execution_requested
 from .runtime import broker

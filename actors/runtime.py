@@ -26,7 +26,7 @@ from ..middleware import BandedRedisBroker
 from ..middleware.worker.health_file import WorkerPulse
 from ..scheduler.model.errors import QueueUnavailable
 from ..scheduler.server.connection import client_of, connect, redis_url
-from .rounds import Rounds
+from .maintenance_rounds import Rounds
 
 log = Logger(__name__)
 LIFECYCLE_QUEUE: Final = "lifecycle"

@@ -25,8 +25,8 @@ from ..scheduler.events import (
 )
 from ..scheduler.model.errors import BandmasterError
 from .ended import execution_completed, execution_failed, execution_timeout
+from .reconcile import Watch
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
-from .watching import Watch
 
 if TYPE_CHECKING:
     from redis.lock import Lock

@@ -9,7 +9,7 @@ would report the last ones ever later. Meant for a control plane without nodes; 
 import threading
 import time
 
-from bandmaster.actors.watching import Watch
+from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.backend import connect
 from bandmaster.scheduler.events import ExecutionEndedEvent
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from bandmaster.actors.watching import Watch
+from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.backend import connect
 from bandmaster.k8s.pods import PodScript
 from bandmaster.scheduler.events import ExecutionEndedEvent

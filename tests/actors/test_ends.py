@@ -8,7 +8,7 @@ import pytest
 from lifecycle import Lifecycle, Reports, requested
 
 from bandmaster.actors import execution_cancelled, execution_completed, execution_failed, execution_timeout
-from bandmaster.actors.watching import Watch
+from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.pods import PodStatus
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionTimeoutEvent
 from bandmaster.scheduler.model.states import TERMINAL, State

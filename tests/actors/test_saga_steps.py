@@ -10,8 +10,8 @@ from dramatiq.middleware.time_limit import TimeLimitExceeded
 from lifecycle import DEFAULTS, Lifecycle, Reports, requested
 
 from bandmaster.actors import create_pod, delete_pod
+from bandmaster.actors.reconcile import Watch
 from bandmaster.actors.saga import Saga, pause_ms
-from bandmaster.actors.watching import Watch
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.middleware import ExecutionCancelled

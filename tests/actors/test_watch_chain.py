@@ -8,7 +8,7 @@ import redis
 from lifecycle import Lifecycle, requested
 
 from bandmaster.actors import runtime, try_schedule, watch, watch_completions
-from bandmaster.actors.rounds import Rounds
+from bandmaster.actors.maintenance_rounds import Rounds
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.process.leadership import Leadership
 from waiting import wait_until

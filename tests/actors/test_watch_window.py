@@ -4,7 +4,7 @@ import pytest
 from leftovers import processes_under
 from lifecycle import FOR_EVER, Lifecycle, Reports, requested
 
-from bandmaster.actors.watching import Watch
+from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionTimeoutEvent
 from bandmaster.scheduler.model.states import State

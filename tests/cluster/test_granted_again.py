@@ -6,7 +6,7 @@ from admin import Admin
 from installation import FOREVER
 from making import MakeSpec
 
-from bandmaster.actors.watching import Watch
+from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.events import ExecutionEndedEvent, ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
