@@ -1,4 +1,4 @@
-"""The example programs, run for real as the demo runs them: alone, in an empty folder, with an empty environment.
+"""The demo's programs, run for real as the demo runs them: alone, in an empty folder, with an empty environment.
 
 A program is copied away from its neighbours first, since an execution is sent as one text. What this file proves of
 the good ones is what their README promises; of the trouble makers, that they make the trouble they are there for.
@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TROUBLE = EXAMPLES / "trouble"
-PROGRAMS = sorted(path for path in EXAMPLES.iterdir() if path.suffix in {".py", ".sh"})
+from bandmaster.demo.plan import PROGRAMS as FOLDER
+
+TROUBLE = FOLDER / "trouble"
+PROGRAMS = sorted(path for path in FOLDER.iterdir() if path.suffix in {".py", ".sh"})
 EVERYTHING = [*PROGRAMS, *sorted(TROUBLE.glob("*.py"))]
 TIMEOUT_SECONDS = 60.0  # bounds a hang; a program takes well under a second
 ADDRESS_SPACE_KIB = 256 * 1024
