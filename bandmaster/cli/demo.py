@@ -13,22 +13,24 @@ from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.opening import settings_of_command
 from bandmaster.cli.screen import notes, output, say_json
 from bandmaster.demo.checks import Claim
-from bandmaster.demo.plan import ExamplesMissing
+from bandmaster.demo.plan import PROGRAMS, ProgramsMissing
 from bandmaster.demo.play import perform
 from bandmaster.demo.stack import StackFailed
 
 
 def demo(
-    examples: Annotated[Path, typer.Option(help="The folder of example programs.")] = Path("examples"),
+    programs: Annotated[
+        Path, typer.Option(help="The folder of the programs, if not its own.", show_default=False)
+    ] = PROGRAMS,
     as_json: Annotated[bool, typer.Option("--json", help="The claims as one JSON document.")] = False,
 ) -> int:
     """Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."""
     settings = settings_of_command()
     folder = settings.paths.absolute / "demo"
     try:
-        claims = perform(examples, folder, notes() if as_json else output())
-    except ExamplesMissing as error:
-        raise WrongUsage(f"{error}; run it from the project's folder, or name one with --examples") from None
+        claims = perform(programs, folder, notes() if as_json else output())
+    except ProgramsMissing as error:
+        raise WrongUsage(f"{error}; name a folder that has them with --programs, or none") from None
     except StackFailed as error:
         raise CommandFailed(str(error)) from None
     if as_json:

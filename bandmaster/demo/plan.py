@@ -1,4 +1,4 @@
-"""What the demo submits: real programs from `examples/`, three users, all five bands, and the trouble makers.
+"""What the demo submits: real programs, three users, all five bands, and the trouble makers.
 
 In the flow: made first, before anything runs; `checks` compares what happened with it. The order of submission is
 shuffled with a fixed seed, so that it is the same in every run and none that a wrong queue could give by chance.
@@ -15,6 +15,8 @@ from bandmaster.scheduler.model.identifiers import new_execution_id
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 
+PROGRAMS: Final = Path(__file__).parent / "programs"
+"""Those that come with the package."""
 USERS: Final = ("ann", "ben", "cleo")
 SEED: Final = 20_260
 PROGRAMS_AT_LEAST: Final = 60
@@ -46,8 +48,8 @@ ENDS_AS: Final = {
 """The terminal state of each part, and the reason."""
 
 
-class ExamplesMissing(Exception):
-    """The folder of example programs is not there, or has too few."""
+class ProgramsMissing(Exception):
+    """The folder of programs is not there, or lacks some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +71,20 @@ class Planned:
         return Priority.CRITICAL if self.part is Part.REPRIORITISED else self.event.priority
 
 
-def plan(examples: Path) -> list[Planned]:
+def plan(folder: Path = PROGRAMS) -> list[Planned]:
     """The executions, in the order in which they are submitted.
 
+    Args:
+        folder: Of the programs.
+
     Raises:
-        ExamplesMissing: If `examples` has not the programs that are needed.
+        ProgramsMissing: If it has not those that are needed.
     """
-    programs = sorted(path for path in examples.glob("*") if path.suffix in (".py", ".sh"))
-    trouble = {name: examples / "trouble" / f"{name}.py" for name in TROUBLE}
+    programs = sorted(path for path in folder.glob("*") if path.suffix in (".py", ".sh"))
+    trouble = {name: folder / "trouble" / f"{name}.py" for name in TROUBLE}
     missing = [str(path) for path in trouble.values() if not path.is_file()]
     if not programs or missing:
-        raise ExamplesMissing(f"{examples} has {len(programs)} programs and lacks {', '.join(missing) or 'nothing'}")
+        raise ProgramsMissing(f"{folder} has {len(programs)} programs and lacks {', '.join(missing) or 'nothing'}")
     dice = random.Random(SEED)
     cast: list[tuple[Path, Part, Priority]] = [
         (programs[i % len(programs)], Part.RUNS, Priority(i % len(Priority)))
@@ -111,7 +116,7 @@ def _planned(path: Path, part: Part, priority: Priority, user: str) -> Planned:
         file_name=path.name,
         priority=priority,
         memory_limit=MEMORY_LIMIT,
-        metadata=Metadata(user_id=user, labels={"example": path.stem.replace("_", "-")}),
+        metadata=Metadata(user_id=user, labels={"program": path.stem.replace("_", "-")}),
         **fields,
     )
     return Planned(event, _title(text) or path.stem, part)

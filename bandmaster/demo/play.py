@@ -112,11 +112,11 @@ class Play:
             )
 
 
-def perform(examples: Path, folder: Path, console: Console) -> list[Claim]:
+def perform(programs: Path, folder: Path, console: Console) -> list[Claim]:
     """Run the demo.
 
     Args:
-        examples: The example programs.
+        programs: The folder of the programs.
         folder: Emptied, then used for data and logs.
         console: Where to show it.
 
@@ -124,10 +124,10 @@ def perform(examples: Path, folder: Path, console: Console) -> list[Claim]:
         The claims, each checked.
 
     Raises:
-        ExamplesMissing: If the programs are not there.
+        ProgramsMissing: If they are not there.
         StackFailed: If a process ended by itself, or it took too long.
     """
-    planned = plan(examples)
+    planned = plan(programs)
     stack = Stack(folder.absolute())
     with stack.running() as client:
         return Play(stack, client, planned, console).run()

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import psutil
 import pytest
@@ -17,14 +16,12 @@ from bandmaster.demo.plan import plan
 from bandmaster.scheduler.views import QueueStatus
 from waiting import wait_until
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
 
 def test_the_demo_runs_the_main_job_and_all_its_claims_hold() -> None:
     # Not pytest's folder: its path may be longer than a socket's may be.
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "bandmaster", "demo", "--json", "--examples", str(EXAMPLES)],
+            [sys.executable, "-m", "bandmaster", "demo", "--json"],
             env={**os.environ, "BANDMASTER_PATHS__VAR_DIR": folder},
             cwd=folder,
             capture_output=True,
@@ -41,7 +38,7 @@ def test_the_demo_runs_the_main_job_and_all_its_claims_hold() -> None:
 def test_a_demo_that_is_ended_leaves_nothing_running(how: signal.Signals) -> None:
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         demo = psutil.Popen(
-            [sys.executable, "-m", "bandmaster", "demo", "--examples", str(EXAMPLES)],
+            [sys.executable, "-m", "bandmaster", "demo"],
             env={**os.environ, "BANDMASTER_PATHS__VAR_DIR": folder},
             cwd=folder,
             stdout=subprocess.DEVNULL,
@@ -66,14 +63,18 @@ def test_a_claim_that_does_not_hold_is_found() -> None:
         pending_by_priority={},
         settings={},
     )
-    claims = check(plan(EXAMPLES), nothing_seen, status, limit=4)
+    claims = check(plan(), nothing_seen, status, limit=4)
     assert [claim.holds for claim in claims] == [False, False, False, False, True, False]
 
 
-def test_without_examples_it_says_what_is_missing() -> None:
+def test_without_programs_it_says_what_is_missing() -> None:
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "bandmaster", "demo"], cwd=folder, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "bandmaster", "demo", "--programs", folder],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     assert done.returncode == 2
-    assert "--examples" in done.stderr
+    assert "--programs" in done.stderr

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-SOURCES: Final = ("actors", "bandmaster", "benchmarks", "configs", "k8s", "middleware", "scheduler", "tests")
+SOURCES: Final = (
+    "actors",
+    "bandmaster",
+    "benchmarks",
+    "configs",
+    "examples",
+    "k8s",
+    "middleware",
+    "scheduler",
+    "tests",
+)
 SUFFIXES: Final = frozenset({".py", ".lua", ".toml", ".yaml", ".yml", ".tpl"})
 MADE: Final = frozenset({"node_modules", "__pycache__", "build", "_build"})
 FENCE: Final = re.compile(r"^(```+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -29,7 +39,12 @@ def under(folder: Path) -> Iterator[Path]:
 def documents() -> tuple[Path, ...]:
     """Every document of the project."""
     hidden = list((ROOT / ".github").rglob("*.md"))
-    found = [*ROOT.glob("*.md"), *hidden, *(path for path in under(ROOT / "docs") if path.suffix == ".md")]
+    found = [
+        *ROOT.glob("*.md"),
+        ROOT / "examples" / "README.md",
+        *hidden,
+        *(path for path in under(ROOT / "docs") if path.suffix == ".md"),
+    ]
     return tuple(sorted(found))
 
 

@@ -1,143 +1,126 @@
-"""The example programs, run for real as the demo runs them: alone, in an empty folder, with an empty environment.
-
-A program is copied away from its neighbours first, since an execution is sent as one text. What this file proves of
-the good ones is what their README promises; of the trouble makers, that they make the trouble they are there for.
-"""
+"""Each example does what its first lines say, and is as short as a reader hopes for."""
 
 import ast
-import shutil
-import subprocess
-import sys
+import re
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TROUBLE = EXAMPLES / "trouble"
-PROGRAMS = sorted(path for path in EXAMPLES.iterdir() if path.suffix in {".py", ".sh"})
-EVERYTHING = [*PROGRAMS, *sorted(TROUBLE.glob("*.py"))]
-TIMEOUT_SECONDS = 60.0  # bounds a hang; a program takes well under a second
-ADDRESS_SPACE_KIB = 256 * 1024
+from bandmaster import ExecutionQueueService
+from examples.running import EXAMPLES, Running, most_at_once
+from waiting import wait_until
+
+FILES = sorted(path for path in EXAMPLES.rglob("*.py") if path.name != "conftest.py")
 
 
-def _name(path: Path) -> str:
-    return path.name
+def test_tenants_have_limits_of_their_own(running: Running, queue: ExecutionQueueService) -> None:
+    queue.controls.set_limit("tenant:acme", 0)
+    running.run("tenants.py")
+    running.start_worker("tenants")
+    running.wait_until_said(r"zeta \d is done", 2)
+    assert running.said("acme") == [], "an operator's limit goes before the code's"
+    queue.controls.set_limit("tenant:acme", None)
+    running.wait_until_said(r"acme \d is done", 6)
+    of_acme = running.said(r"acme \d (?:begins|is done)")
+    assert most_at_once(("acme", said.endswith("begins")) for said in of_acme) == {"acme": 2}
 
 
-def _command(path: Path, folder: Path) -> list[str]:
-    """Copy a program away from its neighbours; return the command that runs the copy with an empty environment."""
-    copy = str(shutil.copy(path, folder / "program"))
-    interpreter = "sh" if path.suffix == ".sh" else sys.executable
-    return ["env", "-i", "PATH=/usr/bin:/bin", interpreter, copy]
+def test_later_comes_later_and_tries_are_one_execution(running: Running, queue: ExecutionQueueService) -> None:
+    assert running.run("later.py") == "the tea is SCHEDULED\n"
+    running.start_worker("later")
+    running.wait_until_said("remember the (?:tea|cake)", 2)
+    running.wait_until_said("the parcel goes back after 2 retries", 1)
+    assert sorted(running.said(r"remember the (\w+)")) == ["cake", "tea"]
+    assert running.said(r"try (\d) with the (?:letter|parcel): delivered") == ["3"]
+    assert sorted(running.said(r"ConnectionError: (try \d with the \w+)")) == [
+        *("try 1 with the letter", "try 1 with the parcel"),
+        *("try 2 with the letter", "try 2 with the parcel"),
+        "try 3 with the parcel",
+    ]
+    assert len(queue.views.dead()) == 1
 
 
-def _empty(folder: Path) -> Path:
-    empty = folder / "empty"
-    empty.mkdir()
-    return empty
+def test_results_are_told_whether_it_ran_or_not(running: Running) -> None:
+    running.start_worker("results")
+    assert running.run("results.py").splitlines() == [
+        "one text: 4",
+        "several: [1, 2, 3]",
+        "it failed: ValueError there is no text",
+        "it never ran: ExecutionCancelled",
+    ]
 
 
-def _title(path: Path) -> str:
-    """Return the label that the demo shows: the first line of the docstring, or of the comment under ``#!``."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".sh":
-        return text.splitlines()[1].removeprefix("# ")
-    return (ast.get_docstring(ast.parse(text)) or "").split("\n")[0]
+def test_the_steps_of_pipelines_wait_under_their_own_limits(running: Running) -> None:
+    running.start_worker("pipelines")
+    assert running.run("pipelines.py").splitlines() == [
+        f"album/{site}/{name}, small" for site in ("north", "south") for name in ("lake", "hill", "wood")
+    ]
+    said = [re.findall(r"\[(.+)\] (begins|is done)", line)[0] for line in running.said(r"\[.+?\] (?:begins|is done)")]
+    assert len(said) == 36
+    most = most_at_once((step, word == "begins") for step, word in said)
+    assert most["shrink"] == 1
+    assert most["fetch from north"] <= 2
+    assert most["fetch from south"] <= 2
 
 
-def _imports(path: Path) -> set[str]:
-    """Return the top-level names of all modules that a Python program imports."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").split(".")[0])
-    return found
+def test_coroutines_are_bodies_under_limits_too(running: Running) -> None:
+    first, second = running.run("asyncio_actor.py").splitlines()
+    assert first == "5 accepted, 0 refused"
+    assert second.startswith("and ")
+    running.start_worker("asyncio_actor")
+    running.wait_until_said(r"example\.\w+ \d is done", 6)
+    visits = running.said(r"example\.org \d (?:begins|is done)")
+    assert most_at_once(("visit", said.endswith("begins")) for said in visits) == {"visit": 2}
+    for number in range(1, 6):
+        pages = running.said(rf"example\.org {number} (opens|closes)")
+        assert pages == ["opens", "opens", "closes", "closes"], "its pages are read at the same time"
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=_name)
-def test_a_program_succeeds_alone_in_an_empty_folder_and_reports_a_result(path: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        _command(path, tmp_path),
-        cwd=_empty(tmp_path),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert 3 <= len(done.stdout.splitlines()) <= 22
-
-
-@pytest.mark.parametrize("path", EVERYTHING, ids=_name)
-def test_a_program_is_short_and_needs_only_the_standard_library(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-
-    assert 15 <= len(lines) <= 80
-    assert path.suffix == ".sh" or _imports(path) <= sys.stdlib_module_names
+def test_a_web_application_accepts_refuses_and_tells(running: Running) -> None:
+    month = {"month": "2026-11"}
+    with running.serving("web_api:app") as client:
+        first = client.post("/tenants/acme/reports", json=month, headers={"Idempotency-Key": "order-1"})
+        assert (first.status_code, first.json()) == (202, {"execution_id": "order-1"})
+        again = client.post("/tenants/acme/reports", json=month, headers={"Idempotency-Key": "order-1"})
+        assert again.status_code == 409
+        several = [client.post("/tenants/acme/reports", json=month).status_code for _ in range(3)]
+        assert several == [202, 202, 429], "three of a tenant may wait"
+        assert client.post("/tenants/zeta/reports", json=month).status_code == 202
+        assert client.post("/tenants/zeta/reports", json={"month": "x" * 2_000_000}).status_code == 422
+        assert client.get("/reports/order-2").status_code == 404
+        waits = client.get("/reports/order-1").json()
+        assert waits["state"] == "PENDING"
+        assert "no worker has asked for lane reports yet" in waits["waits_because"]
+        running.start_worker("web_api")
+        wait_until(lambda: client.get("/reports/order-1").json()["state"] == "COMPLETED", what="the report")
+    running.wait_until_said(r"the report of (?:acme|zeta) for 2026-11", 4)
 
 
-def test_every_program_has_a_title_of_its_own_that_fits_a_table() -> None:
-    titles = [_title(path) for path in EVERYTHING]
-
-    assert len(set(titles)) == len(EVERYTHING)
-    assert [title for title in titles if not (15 <= len(title) <= 90 and title.endswith("."))] == []
-
-
-def test_there_are_sixty_programs_as_the_readme_says() -> None:
-    assert len(PROGRAMS) == 60
+def test_executions_are_followed_to_their_end(running: Running) -> None:
+    running.start_worker("bandmaster.actors")
+    printed = running.run("executions.py").splitlines()
+    counting = printed[0].split()[0]
+    assert printed[:4] == [*(f"{counting} counts {number}" for number in (1, 2, 3)), f"{counting} has ended: COMPLETED"]
+    assert printed[4] == "this one fails"
+    assert [line.rpartition(" ")[2] for line in printed[5:]] == ["FAILED", "CANCELLED"]
 
 
-def test_the_corrupt_import_exits_with_code_3_and_says_why(tmp_path: Path) -> None:
-    done = subprocess.run(
-        _command(TROUBLE / "fails.py", tmp_path),
-        cwd=_empty(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
-
-    assert done.returncode == 3
-    assert "corrupt" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_the_tests_of_an_application_need_no_server(running: Running) -> None:
+    arguments = ("-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "-p", "no:valkey")
+    nowhere = Running("unix:///nowhere/redis.sock", EXAMPLES)
+    assert "5 passed" in nowhere.run(*arguments, "--rootdir", ".", "-c", "/dev/null", folder=EXAMPLES / "tested")
 
 
-@pytest.mark.parametrize("name", ["never_ends.py", "long_running.py"])
-def test_a_program_that_should_be_stopped_still_runs_after_a_second_and_has_finished_nothing(
-    name: str, tmp_path: Path
-) -> None:
-    folder = _empty(tmp_path)
-    with subprocess.Popen(_command(TROUBLE / name, tmp_path), cwd=folder, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() != ""  # it has begun
-
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(timeout=1.0)
-        finally:
-            process.kill()
-
-    assert {path.name for path in folder.iterdir()} <= {"customers.csv.part"}
+def test_the_readme_lists_every_example() -> None:
+    listed = set(re.findall(r"^\| \[[\w./]+\]\((\w+)", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
+    assert listed == {path.stem for path in EXAMPLES.iterdir() if path.suffix == ".py"} | {"tested"}
+    assert len(listed) == 8
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="`ulimit -v` has no effect elsewhere")
-def test_the_memory_hog_grows_until_a_limit_stops_it(tmp_path: Path) -> None:
-    limited = ["sh", "-c", f'ulimit -v {ADDRESS_SPACE_KIB} && exec "$@"', "sh"]
-
-    done = subprocess.run(
-        [*limited, *_command(TROUBLE / "takes_too_much_memory.py", tmp_path)],
-        cwd=_empty(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
-
-    assert done.returncode != 0
-    assert "MemoryError" in done.stderr
-    assert len(done.stdout.splitlines()) > 3  # it was on its way, and said so
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_an_example_is_short_and_uses_public_names_only(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert len(path.read_text().splitlines()) <= 120
+    modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    modules += [name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
+    assert {name for name in modules if name.startswith("bandmaster")} <= {"bandmaster", "bandmaster.testing"}
