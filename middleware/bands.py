@@ -88,7 +88,7 @@ class PriorityBands(Middleware):
         scripts = self.engine.scripts
         keys = Keys(prefix_of(getattr(broker, "namespace", NAMESPACE)))
         if self._follows and keys != scripts.keys:
-            self._use(Engine(Scripts(scripts.client, keys, deadline_seconds=scripts.deadline_seconds)))
+            self._use(Engine(scripts.under(keys)))
 
     @property
     def actor_options(self) -> set[str]:

@@ -73,7 +73,7 @@ class ConcurrencyGate(Middleware):
         bands = self._bands_of(broker)
         scripts, keys = self.engine.scripts, bands.engine.scripts.keys
         if self._follows and keys != scripts.keys:
-            self.engine = Engine(Scripts(scripts.client, keys, deadline_seconds=scripts.deadline_seconds))
+            self.engine = Engine(scripts.under(keys))
         first: list[Middleware] = []
         if not getattr(broker, "pulls_lanes", False):
             self._hints = Hints(broker, self.engine, bands, self.held, self.lease_ttl_ms)

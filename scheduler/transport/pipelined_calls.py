@@ -26,7 +26,7 @@ class PipelinedCalls:
         self._unanswered: deque[Call] = deque()
         self._connection: AbstractConnection | None = None
         self._waited_seconds = 0.0
-        self._has_failed = not scripts.wire.is_direct
+        self._has_failed = not scripts.connections.is_direct
 
     def send(self, script: Script, *arguments: Argument) -> None:
         """Send a call."""
@@ -37,7 +37,7 @@ class PipelinedCalls:
         began = time.monotonic()
         try:
             if self._connection is None:
-                self._connection = self._scripts.wire.take()
+                self._connection = self._scripts.connections.take()
             with Until(began + self._scripts.deadline_seconds):
                 self._connection.send_packed_command((self._scripts.packed(script, call.arguments),))
         except (redis.ConnectionError, redis.TimeoutError):
@@ -72,11 +72,11 @@ class PipelinedCalls:
         if self._connection is not None and self._unanswered:
             self._fail()
         elif self._connection is not None:
-            self._scripts.wire.keep(self._connection)
+            self._scripts.connections.keep(self._connection)
             self._connection = None
 
     def _fail(self) -> None:
         self._has_failed = True
         if self._connection is not None:
-            self._scripts.wire.drop(self._connection)
+            self._scripts.connections.drop(self._connection)
             self._connection = None

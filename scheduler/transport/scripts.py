@@ -10,6 +10,7 @@ parked waits.
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -81,12 +82,18 @@ class Scripts:
         self.keys = keys or Keys()
         self.callers = CALLERS
         self._library = assemble(replaced_includes)
-        self.wire = DirectConnections(client, deadline_seconds)
+        self.connections = DirectConnections(client, deadline_seconds)
+
+    def under(self, keys: Keys) -> "Scripts":
+        """The same scripts on the same connections, for the queue whose keys these are."""
+        other = copy(self)
+        other.keys = keys
+        return other
 
     @property
     def client(self) -> Any:  # redis-py types every reply as a union with its async twin
         """For plain commands, on the engine's own connections; what is asked within `repeat` has its deadline."""
-        return self.wire.client
+        return self.connections.client
 
     def script(self, name: str, arguments: str) -> Script:
         """The script `name`, whose header must list exactly `arguments` (space-separated, without the token)."""
@@ -160,8 +167,8 @@ class Scripts:
         return self._send(script, arguments)
 
     def _send(self, script: Script, arguments: tuple[Argument, ...]) -> Any:
-        if self.wire.is_direct:
-            return self.wire.ask(self.packed(script, arguments))
+        if self.connections.is_direct:
+            return self.connections.ask(self.packed(script, arguments))
         return self.client.execute_command("FCALL", script.function, 1, self.keys.declared, *arguments)
 
     def packed(self, script: Script, arguments: tuple[Argument, ...]) -> bytes:
@@ -177,7 +184,7 @@ class Scripts:
 
     def close(self) -> None:
         """Close the connections that are kept between calls; the client is its owner's. A later call opens new ones."""
-        self.wire.close()
+        self.connections.close()
 
     def _with_token(self, script: Script, arguments: tuple[Argument, ...], caller: Caller) -> tuple[Argument, ...]:
         return (caller.name, next(caller.numbers), *arguments) if script.takes_token else arguments

@@ -148,10 +148,10 @@ def test_a_client_that_decodes_its_replies_shares_them_too(redis_client: redis.R
 
 
 def test_a_call_that_redis_refuses_leaves_its_connection_usable(redis_client: redis.Redis) -> None:
-    wire = DirectConnections(redis_client, 5)
+    connections = DirectConnections(redis_client, 5)
     with pytest.raises(redis.ResponseError):
-        wire.ask(b"*1\r\n$8\r\nNONSENSE\r\n")
-    assert wire.ask(packed(("ECHO", "still here"))) == b"still here"
+        connections.ask(b"*1\r\n$8\r\nNONSENSE\r\n")
+    assert connections.ask(packed(("ECHO", "still here"))) == b"still here"
 
 
 def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Redis) -> None:

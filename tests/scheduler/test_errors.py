@@ -6,10 +6,12 @@ import pytest
 from dramatiq.middleware import MiddlewareError
 
 from bandmaster.scheduler.model.errors import (
+    AmbiguousExecution,
     BandmasterError,
     DuplicateExecution,
     InvalidRequest,
     NotLeader,
+    NotRunnable,
     QueueFull,
     QueueRejected,
     QueueUnavailable,
@@ -32,6 +34,8 @@ ERRORS: list[BandmasterError] = [
     StaleGrant(execution_id="a", attempt=1, current_attempt=2, state=State.RUNNING),
     NotLeader(leader_id="me", epoch=4, current_epoch=5),
     UnknownExecution(execution_id="a"),
+    AmbiguousExecution(typed="a", found=["ab", "ac"]),
+    NotRunnable("nothing is left"),
 ]
 
 
