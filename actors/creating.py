@@ -1,4 +1,4 @@
-"""Creates the pod of a grant, and holds on until it is certain that there is one, or none.
+"""Creates the pod of a grant, and asks again until it is known whether the pod exists.
 
 In the flow: the saga's step between clearing up and handing over. While the backend says neither, the slot is held; the
 pod is asked for again only under a grant that is still the current one, or a creator that slept until its pod had come

@@ -1,4 +1,4 @@
-"""``try_schedule``: the periodic fallback, sent by the scheduler process every 10 seconds, by name.
+"""``try_schedule``: the periodic repair, sent by name every 10 seconds by the scheduler process.
 
 In the flow: everything is event-driven first; this repairs what a crash or a lost wake-up left: promote what is due,
 reap what was left, sweep what is stale, push wake tokens, revive the watch. It carries its leader's epoch

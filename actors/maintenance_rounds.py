@@ -1,4 +1,4 @@
-"""A worker's own rounds: while no scheduler process leads, some worker sends `try_schedule` in its place.
+"""Sends `try_schedule` from a worker while no scheduler process leads.
 
 In the flow: a thread of each worker process looks every interval; a lock lets one of them send. So an application of
 workers alone misses nothing: the sweep and the revival of the watch come too. If the thread's process

@@ -1,4 +1,4 @@
-"""From a pod's outcome to the lifecycle event that reports it, and from there to what is kept as the result. Pure.
+"""Translates a pod's outcome into the lifecycle event that reports it, and that event into the stored result. Pure.
 
 In the flow: `watch_completions` makes the event, the lifecycle actors settle with it, `bandmaster show` reads the
 result back.

@@ -1,4 +1,4 @@
-"""From an event to what its pod runs: the settings' defaults put in, the image checked against the allow-list. Pure.
+"""Builds the pod specification of an event: defaults from the settings, the image checked against the allow-list. Pure.
 
 In the flow: the first step of the saga; what is refused here never had a pod.
 """

@@ -1,4 +1,4 @@
-"""One window of watching the pods: reports ends, renews the leases of the living, deletes what nobody waits for.
+"""One watch window: reports pods that ended, renews the leases of running ones, deletes orphans.
 
 In the flow: `watch_completions` runs one window after the other. Each begins with all pods there are, so nothing that
 happened while nobody watched is missed. What Redis holds and what the pods are is compared anew each time, and each

@@ -1,4 +1,4 @@
-"""A broker's arguments as the settings say them, for ``BandedRedisBroker.from_settings()``.
+"""Reads the arguments of ``BandedRedisBroker.from_settings()`` from the settings.
 
 In the flow: read once, where an application makes its broker. An argument goes before its setting, and is said to. It
 is a module of its own, imported on demand: who needs no settings does not pay for reading them.

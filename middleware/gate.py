@@ -1,4 +1,4 @@
-"""``ConcurrencyGate``: a body begins only under a grant that is still this process's; without it nothing counts.
+"""``ConcurrencyGate``: runs an actor only while its grant is still valid in this process.
 
 In the flow: the last middleware, so its before-hook is the last word before the body and its after-hooks come before
 those of Results, Pipelines and Callbacks. On `BandedRedisBroker` the message brings its grant; on another broker it is

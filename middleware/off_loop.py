@@ -1,4 +1,4 @@
-"""Blocking calls of asyncio callers, in threads of their own, so that their event loop goes on.
+"""Runs the blocking calls of asyncio callers in threads of their own, so that the event loop goes on.
 
 In the flow: `asend` and `asend_many` come here. Not in the loop's default threads, which also resolve names: a server
 that hangs keeps these for a deadline, and nothing else of the application. If the process dies, what was sent waits.

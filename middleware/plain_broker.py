@@ -1,4 +1,4 @@
-"""Plain brokers: the broker's message is a hint that something may start; which execution does is the gate's to say.
+"""Gates actors on brokers whose queues are not pulled: a message is a hint, and the gate decides what runs.
 
 In the flow: on `RedisBroker`, RabbitMQ or `StubBroker` this is the first middleware. A message of a gated actor that
 reaches a thread is parked, if its producer has not done so, and then stands for its lane: the thread gets the best

@@ -1,4 +1,4 @@
-"""A daemon thread that goes round until it is stopped: the heartbeat and the pump of a worker process.
+"""A daemon thread that repeats one task until it is stopped, and can be started again if it dies.
 
 In the flow: whoever notices that it is dead starts it again. No failure of one round ends it: leases depend on it, and
 every lane. If the process dies, so does it.

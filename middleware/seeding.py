@@ -1,4 +1,4 @@
-"""The runtime settings that an application has configured, given to Redis where nobody has set them yet.
+"""Writes the configured runtime settings to Redis where nobody has set them yet.
 
 In the flow: a worker process does it when it boots; what an operator, or an earlier start, has set stays (D14). While
 the server does not answer, it is tried again beside the worker, which waits for that server too. If the process dies

@@ -1,4 +1,4 @@
-"""From what was typed to an execution's id: the id itself, or the beginning of exactly one that is known.
+"""Finds the execution that an operator means: by its id, or by the beginning of exactly one id.
 
 In the flow: every command that takes an id of an operator asks here first. Ids are looked for among what waits, is
 scheduled, runs or is dead, and in the latest of the journal; the whole id always works, as long as the execution is

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 DEFAULT_LANE: Final = "executions"
-"""The lane of the seed: keys and settings that name no lane are this one's."""
+"""Keys and settings that name no lane are this one's."""
 FIXED: Final = (
     "pending",
     "active",

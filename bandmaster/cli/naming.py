@@ -37,4 +37,5 @@ def used_names(queue: ExecutionQueueService) -> set[str]:
     for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_TAIL):
         names |= {f"{kind}:{entry.fields[kind]}" for kind in ("action", "user", "lane") if entry.fields.get(kind)}
         names |= set(entry.fields.get("gates", "").splitlines())
-    return names.union(filter(None, map(kind_of, names)))
+    # A lane is paused by itself; all lanes are no kind.
+    return names.union(kind for kind in map(kind_of, names) if kind not in (None, "lane:*"))

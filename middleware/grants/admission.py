@@ -1,4 +1,4 @@
-"""Asking for one grant at a time, for a plain broker's hint: the thread that was given it runs what it is granted.
+"""Admits one execution at a time, for the thread that received a plain broker's hint.
 
 In the flow: a call whose reply did not come is made again before any new one, so that no grant is lost. What is granted
 enters the held table at once. If the process dies here, the leases run out.

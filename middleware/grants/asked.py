@@ -1,4 +1,4 @@
-"""What threads ask of the exchange: a slot given back, or work for those that are free; and how many go in one call.
+"""The requests that threads make of the exchange, and how many of them go in one call.
 
 In the flow: `holding.py` and `pump.py` ask, `exchange.py` answers. If the process dies here, the leases run out.
 """

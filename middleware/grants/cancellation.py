@@ -1,4 +1,4 @@
-"""Interrupting a body whose execution was cancelled, and taking the interrupt back when the body is over.
+"""Interrupts a body whose execution was cancelled, and takes the interrupt back when the body is over.
 
 In the flow: the heartbeat learns of a cancellation at its renewal and raises `ExecutionCancelled` in the body's thread,
 at its next Python instruction: a call into C is not cut short. Under gevent (`dramatiq-gevent`) a body is a greenlet,

@@ -1,4 +1,4 @@
-"""What the calling code works on: the message, the entry whose body runs, and whether it is over and its hooks run.
+"""Context variables: the message and the table entry that the calling code works on, and whether its hooks run.
 
 Context variables, so that the body of an `async` actor, which runs on the event loop's thread, sees its own grant.
 Nothing here outlives the process.

@@ -1,4 +1,4 @@
-"""The one call under way of a worker process that gives slots back and takes others, for all of its lanes.
+"""Settles ended executions and admits the next ones in one call, for all lanes of a worker process.
 
 In the flow: threads that ended come here with their settlements, the pump with free threads; what comes while a call is
 under way goes together in the next (`scheduler/engine/joining.py`). A call takes as many grants as it frees threads

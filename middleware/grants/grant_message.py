@@ -1,4 +1,4 @@
-"""From a grant to the message whose actor runs it: the stored message, with its event put back in, or one made for it.
+"""Rebuilds the message of a grant: the stored message with its event put back in, or one made for the event.
 
 In the flow: after admission, in the process that will run it. A grant whose message cannot be read or whose actor is
 not known here is ended: it holds a slot and would otherwise come again and again.

@@ -1,4 +1,4 @@
-"""What one worker holds, from grant to end: settled with what is admitted next, handed back or let go.
+"""Settles, hands back or lets go of the grants that one worker holds.
 
 In the flow: ack and nack settle here, and what has not begun is handed back at a pause or at shutdown. Who takes an
 entry out of the held table owns its permit, and gives it back or passes it on. If the process dies, its leases run out.

@@ -1,4 +1,4 @@
-"""The heartbeat of one worker process: renews the leases of all that it holds, in one call.
+"""Renews the leases of all grants that a worker process holds, in one call.
 
 In the flow: runs from worker boot to shutdown, also while the worker drains. A renewal counts from the moment before it
 was sent; what Redis calls stale is marked lost, and a body whose execution was cancelled is interrupted. If the process

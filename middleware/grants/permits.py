@@ -1,4 +1,4 @@
-"""The free threads of one worker process, shared by its lanes and its plain queues.
+"""Permits: one for each free thread of a worker process, shared between its lanes and its plain queues.
 
 In the flow: a party takes as many permits as it may start messages, and gives back those it did not use; whoever ends a
 message gives its permit back, or passes it to the next execution that its release admitted. All lanes together are one

@@ -1,4 +1,4 @@
-"""Results of bodies that ended while their store was away: stored before the execution is settled.
+"""Stores results whose backend was away when the body ended, before the execution is settled.
 
 In the flow: Dramatiq's `Results` stores in a hook after the body, and what a hook raises is logged and forgotten, so
 that the execution would be COMPLETED without a result. From worker boot on, what its hook could not store is kept on

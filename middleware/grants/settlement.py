@@ -1,4 +1,4 @@
-"""The end of a granted message: how its slot is given back.
+"""Decides how a granted message that ended is settled: completed, failed, retried or cancelled.
 
 In the flow: ack and nack come here, after every `after_*` hook, so results, pipelines and callbacks are out before the
 slot is given back; if the process dies in between, the execution is reaped and runs again with a higher attempt.

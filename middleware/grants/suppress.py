@@ -1,4 +1,4 @@
-"""Keeping a message from publishing anything: no result, no next step of a pipeline, no callback of its own.
+"""Suppresses what a message would publish: its result, the next step of its pipeline, its callbacks.
 
 In the flow: the gate mutes what it skips and what ended under a lost grant, before the hooks that would publish it. To
 skip is in order and not worth a warning, so that line of Dramatiq's is left out, for these messages only; likewise the

@@ -1,4 +1,4 @@
-"""What this process holds: one entry a grant, from its admission to its settlement.
+"""The grant table of a process: one entry for each grant, from admission to settlement.
 
 In the flow: consumers and settlements add entries, the gate begins them, the heartbeat renews them, settlement takes
 them out. Who takes an entry out owns its permit, so a permit is given back exactly once. The table is memory only: if

@@ -1,4 +1,4 @@
-"""Which actors are gated, and what their options mean: ``band``, ``action``, ``gates``, ``limits``, ``keep_unrun``.
+"""Reads a gated actor's options: ``band``, ``action``, ``gates``, ``limits``, ``keep_unrun``.
 
 In the flow: read once, when the actor is declared; a wrong option stops the declaration, so that it is found at import
 and not with the first message.

@@ -1,4 +1,4 @@
-"""What is refused where nobody could be told: kept as a dead letter with the reason, and whoever sent it is told.
+"""Keeps what was refused where nobody could be told as a dead letter with the reason, and has its sender told.
 
 In the flow: a hook's message (a pipeline's next step, a callback), for Dramatiq would swallow what is raised there; and
 what a plain producer put into a list. The dead letter is posted to the outbox of its lane, whose workers tell. If the

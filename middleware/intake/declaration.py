@@ -1,4 +1,4 @@
-"""Whether the server knows the limits that the actors of this process declare.
+"""Tells the server the limits that the actors of this process declare, again if it lost them.
 
 In the flow: asked before each admission. A worker declares once, for one that started later may declare other limits,
 and these hold. But a server that came back without its last data has lost the declaration: it is made again within

@@ -1,4 +1,4 @@
-"""A message apart from its delivery: what a broker stamps on it for one trip through its queues is no part of it.
+"""Separates a message from its delivery: removes and restores what a broker stamps on it for one trip.
 
 In the flow: before a message is read, stored or stored again, so that a delay queue's name or a due time of the broker
 never comes back with a retry.

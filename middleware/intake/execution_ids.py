@@ -1,4 +1,4 @@
-"""Which execution a message stands for: the one that its sender named, or one for each time that it is sent.
+"""Derives the execution id of a message: the one that its sender named, or a new one for each sending.
 
 In the flow: asked before a message is parked. Dramatiq sends one message many times: a pipeline that runs again, a
 plain producer that sends again. Each of these is an execution; but the same sending may reach us twice (parked, and the

@@ -1,4 +1,4 @@
-"""A hook that refuses: nothing leaves it but what stops the message.
+"""Turns any error in a hook into one that stops the message, since Dramatiq ignores ordinary ones.
 
 In the flow: around all that `PriorityBands` does before a message is enqueued, since Dramatiq's hooks fail open.
 Nothing is kept here.

@@ -1,4 +1,4 @@
-"""Parking what a plain producer, one without our middleware, put into a Dramatiq list.
+"""Parks gated messages that a producer without our middleware put into a Dramatiq list.
 
 In the flow: the consumer that fetched such a message, and the gate of a plain broker, come here; the message leaves its
 list only after that, so it is parked at least once, under an id that its delivery names, and takes effect once.

@@ -1,4 +1,4 @@
-"""From a Dramatiq message to the candidate that is parked, and what the options of one message mean.
+"""Reads a Dramatiq message and its options into the candidate that is parked.
 
 In the flow: `PriorityBands` calls this before anything is written, so bad input leaves nothing behind. Options of one
 message: ``band``, ``user_id``, ``gates``, ``execution_id``, ``scheduled_at``; Dramatiq's own: ``delay``, ``max_age``.

@@ -1,4 +1,4 @@
-"""Options of a message that are not ours, but whose names are near ours: taken silently, they would do nothing.
+"""Refuses message options whose names are nearly ours: ignored silently, they would do nothing.
 
 In the flow: before a message of a gated actor is read. An option that some middleware of the broker declares
 (``actor_options``) is known and left alone, whatever it is called; so is any name that is far from ours. Pure.

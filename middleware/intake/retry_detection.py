@@ -1,4 +1,4 @@
-"""Whether a message that a body sends under its own id is its retry, or another request that borrows the id.
+"""Decides whether a message that a body sends under its own id is its retry or a new request.
 
 In the flow: `PriorityBands` asks before it notes a retry, which settlement applies under the grant, past admission. So
 only what was admitted may come again that way: the same actor and queue, band, action, user and gates. Anything else is

@@ -1,4 +1,4 @@
-"""The ids of what was sent while Redis did not answer: nobody knows whether it was accepted.
+"""Remembers the ids that were sent while Redis did not answer: they may have been accepted.
 
 In the flow: who sends such a message again means the same sending, so `PriorityBands` does not take it for another one.
 It is memory of the process that sent; the latest are kept.

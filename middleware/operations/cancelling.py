@@ -1,4 +1,4 @@
-"""Ending an execution on demand, and, if it runs in a pod, having the pod deleted at once.
+"""Cancels an execution, and has its pod deleted at once if it runs in one.
 
 In the flow: the transition is made in Redis, so what waits ends although no worker runs. What runs in a pod is
 CANCELLING then, and keeps its slot until the pod is gone; a worker is sent the pod's name. If that message, or this

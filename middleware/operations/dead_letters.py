@@ -1,4 +1,4 @@
-"""Accepting in place of a dead letter the same event or message under a new id, its earlier tries forgotten.
+"""Runs a dead letter again: accepts the same event or message under a new id.
 
 In the flow: `dead retry` comes here before it drops the letter; if the process dies in between, there are both. What
 was refused before it was read (a gate or an argument that is not allowed) is checked anew, and only a process that

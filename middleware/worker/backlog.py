@@ -1,4 +1,4 @@
-"""What a process has fetched from its Dramatiq lists and not yet acknowledged, list by list.
+"""Messages that a process has fetched from its Dramatiq lists and not yet acknowledged, list by list.
 
 In the flow: a consumer fetches and sorts; what is gated is parked (`unparked.py`), the rest waits for a thread, the
 most urgent of all lists first, by the actors' own `priority=` as Dramatiq has it. It outlives its consumer, which

@@ -1,4 +1,4 @@
-"""Looking at and waiting for Dramatiq's lists, few at a time, whatever the number of queues in a process.
+"""Limits how many of Dramatiq's lists a process reads or waits for at once, whatever its number of queues.
 
 In the flow: a client's pool has a hundred connections by default, and each list that is looked at or waited for takes
 one meanwhile; the rest is for sends, settlements and the pump. Nothing is kept here, so nothing is lost if the process

@@ -1,4 +1,4 @@
-"""The pulse of a worker process, for a probe from outside: its threads go round, and whether the server answers.
+"""Writes a worker's health file for the liveness probe: do its threads make progress, does the server answer.
 
 In the flow: a thread of each worker process looks every few seconds, from boot until the drain is over. If a consumer
 or the heartbeat hangs, or the whole process does, the pulse stops, and whoever probes it starts the process anew; what

@@ -1,4 +1,4 @@
-"""The bounds that an application gives its lanes: ``BandedRedisBroker(lanes={"emails": {"max_queue_size": 5_000}})``.
+"""Sets the bounds that an application gives its lanes: ``lanes={"emails": {"max_queue_size": 5_000}}``.
 
 In the flow: they are put down in Redis by whoever declares them first, before the first message is sent to the lane and
 when a worker boots, and now and then anew: a server may come back without them. There, every process reads them, and

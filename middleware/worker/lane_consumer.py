@@ -1,4 +1,4 @@
-"""The consumer of one queue in a worker process that has lanes: its Dramatiq list, beside its lane.
+"""Consumes one queue of a worker process that has lanes: the Dramatiq list beside the lane.
 
 In the flow: a lane is admitted by the pump of the process; its queue may also hold ungated actors and messages that
 plain producers pushed, which are fetched here, as are those of plain queues, and start when a thread is free. What is

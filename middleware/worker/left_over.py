@@ -1,5 +1,4 @@
-"""Lanes whose queue has no gated actor any more: what was parked while it had one still runs, under its limits, and
-whoever sent what ended with no body there is told.
+"""Serves lanes whose queue has no gated actor any more, under their limits, and tells their ends.
 
 In the flow: consumers look whether executions wait in the lane of their queue, or ends in its outbox, when they start
 and every few seconds, since older producers may still park; if so the queue is a lane of this process from then on.

@@ -1,4 +1,4 @@
-"""The consumers of Dramatiq's lists in a worker that has lanes.
+"""Consumes Dramatiq's lists and delay queues in a worker that has lanes.
 
 In the flow: a lane's queue, or any other of the same worker, may be filled by plain producers. What is gated begins to
 wait as if it had been sent here, also what lies in a delay queue; what is not is run. If the process dies, Dramatiq's

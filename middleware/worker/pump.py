@@ -1,4 +1,4 @@
-"""The pump of one worker process: asks for all of its lanes at once, as many executions as there are free threads.
+"""Asks for executions of all lanes at once, as many as the worker process has free threads.
 
 In the flow: one thread a process waits on the wake lists of all lanes while a thread is free, asks when it is woken,
 and what it is granted goes straight to the worker's threads (`exchange.py`). Saturated, those that end bring the next

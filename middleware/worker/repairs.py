@@ -1,4 +1,4 @@
-"""What keeps an application of workers alone going for days: what has waited for too long expires.
+"""Expires what has waited for too long, from an application of workers without a scheduler process.
 
 In the flow: the heartbeat comes here each round; every ten minutes one worker of all does it. What is due and what was
 lost needs no upkeep, since every call promotes and reaps. If the process dies here, another is next.

@@ -1,5 +1,4 @@
-"""Telling whoever sent a message of an end that no body was there to end with: expired, cancelled while it waited,
-given up after crashes, refused in a hook.
+"""Tells the senders of messages that ended without a body: expired, cancelled, given up after crashes, refused.
 
 In the flow: an admission says that an outbox of this process's lanes has something; a thread of its own collects a few
 at a time, for a results backend may be slow. Of each it stores an exception, so that `get_result` raises, sends

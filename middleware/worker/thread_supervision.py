@@ -1,4 +1,4 @@
-"""Whether the threads of a worker live and go round, and new ones in place of those that died.
+"""Watches the threads of a worker, and replaces those that died.
 
 In the flow: the heartbeat looks each round, and consumers look after the heartbeat. An exception that gets past
 Dramatiq (a time limit that fires in a hook, a connection error while a consumer closes) ends a thread silently, and the

@@ -1,4 +1,4 @@
-"""Gated messages that were fetched from a Dramatiq list, until they are parked: their producers know nothing of lanes.
+"""Gated messages that were fetched from a Dramatiq list and are not parked yet.
 
 In the flow: a consumer fetches them, parks them here and takes them off the list. While their lane is full they wait
 here, few at a time, and are not tried before there is room: their producers have long gone on. None is refused for good

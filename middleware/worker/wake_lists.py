@@ -1,4 +1,4 @@
-"""The wake lists of a worker's lanes: waiting on all of them at once, on one connection.
+"""Waits on the wake lists of all of a worker's lanes at once, on one connection.
 
 In the flow: scripts push a token to the list of a lane that something may be admitted from, and our producers one that
 points to its Dramatiq list. Whoever pops it looks there at once. A token that is lost costs a second, never more, since

@@ -1,4 +1,4 @@
-"""The queue from which a worker's threads take their messages, into which they may put some themselves.
+"""The queue between consumers and worker threads, safe for threads that put messages in while an exception strikes.
 
 In the flow: a thread that ends brings the next executions, and an exception may be thrown into it just then: a time
 limit's, a shutdown's. Where that strikes in the standard library's `put`, its lock may stay taken for good, and the

@@ -1,4 +1,4 @@
-"""What one worker process does for its lanes: boot, heartbeat, pump, threads that live, shutdown.
+"""The lifecycle of one worker process with lanes: boot, lease renewal, pump, thread supervision, shutdown.
 
 In the flow: consumers look after its threads in each of their rounds. From `before_worker_shutdown` on, and while
 paused, nothing is admitted, not by a release either, and what has not begun is handed back at once, since Dramatiq

@@ -1,4 +1,4 @@
-"""What an operator turns: limits of gates, pauses, runtime settings. All take effect at once, on every process.
+"""Limits, pauses and runtime settings: an operator's changes, effective at once in every process.
 
 In the flow: the command line and applications call these; admission reads what they write, in Redis, in the script
 that admits (D14), and the journal has who changed what. Repeating a call does no harm, and is one change.

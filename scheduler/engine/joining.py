@@ -1,4 +1,4 @@
-"""Calls that the threads of a process make together: what comes while one is under way goes in the next.
+"""Combines calls of several threads: what is asked while a call is under way goes together in the next.
 
 In the flow: whoever asks and finds no call under way leads. It makes one call for all that is asked for, and passes the
 lead to the first of those that came meanwhile. So nothing waits to fill a batch, and who asks alone is served at once.

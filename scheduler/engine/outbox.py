@@ -1,4 +1,4 @@
-"""The outboxes: ends that no body was there to end with, until a worker of the lane has told whoever sent them.
+"""The outbox of a lane: ends without a body, until a worker has told whoever sent them.
 
 In the flow: scripts post what expires, is cancelled while it waits or is given up; an admission says that there is
 something, and `middleware/worker/telling.py` collects it. If the process dies between collecting and telling, the end

@@ -1,4 +1,4 @@
-"""What is parked, and parking many: a hundred a call, and while the server works on one page the next is made ready.
+"""Candidates for parking, and parking many of them: a hundred a call, pipelined.
 
 In the flow: `Transitions.park_many` and the broker's `send_many` append candidates to a `Parking`. Each page has its
 own request token, so one whose reply was lost is asked for again and takes effect once. If the process dies here, the

@@ -1,4 +1,4 @@
-"""Sends of several threads that are accepted in one call: what is sent while one is under way goes in the next.
+"""Parks the messages of several sending threads in one call.
 
 In the flow: `Transitions.park` comes here, so every `send()` does; who sends alone makes his call at once. Each is
 accepted or refused for itself. Who was told that Redis did not answer, or was interrupted, is done with it: nothing is

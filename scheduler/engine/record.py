@@ -1,4 +1,4 @@
-"""An execution as it is shown: its record and its result, typed, from what Redis keeps of them.
+"""The record and the result of an execution, typed, as Redis keeps them.
 
 In the flow: the command line reads these, and so may any other caller; nothing is changed. Both are read tolerantly,
 since a record of an older version is better shown in part than not at all.

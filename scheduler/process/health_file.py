@@ -1,4 +1,4 @@
-"""The pulse of a process: a locked file that it rewrites while it makes progress, for a probe from outside.
+"""A health file: locked and rewritten while a process makes progress, for a liveness probe.
 
 In the flow: scheduler and worker processes beat; `configs/deploy/probe.py` reads. The lock says that the process lives,
 the file's age when it last made progress, its word whether the server answered then. If the process dies, the lock goes

@@ -1,4 +1,4 @@
-"""Servers behind Sentinel: connections that ask the sentinels for the primary each time they connect.
+"""Connections that ask Sentinel for the primary each time they connect.
 
 In the flow: `client_of` makes such a client for ``redis+sentinel://host,host/service/db``. The engine's own connections
 are of its class, so they find the new primary after a failover too. While there is none, connecting fails as with a

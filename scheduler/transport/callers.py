@@ -1,4 +1,4 @@
-"""The names under which a process calls: a call takes one that is free, and numbers itself under it.
+"""Names of concurrent callers: name and rising number are the request token of a call.
 
 In the flow: `Scripts` takes a name for each call whose effect must not happen twice; name and number are its request
 token. Redis keeps the last answer to each name (`reply:{caller}`), so the names are one stock for the whole process,

@@ -1,4 +1,4 @@
-"""Connections on which no thread waits beyond its deadline, whatever the server does.
+"""Redis connections that never make a thread wait beyond its deadline.
 
 In the flow: `Scripts.repeat` says until when the calling thread may wait; `direct_connection.py` makes the connections.
 A timeout of redis-py's is for one step: one address of a host, one answer of the login, one piece of a reply. Steps add

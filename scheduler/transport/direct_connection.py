@@ -1,4 +1,4 @@
-"""The engine's way to the server and back: connections of its own, and nothing of what a general client does besides.
+"""Minimal connection path for script calls: one packed FCALL, without redis-py's per-command work.
 
 In the flow: `Scripts` packs a call once and sends it here. The connections have the class and options of the user's
 client, but not its pool, which others may hold to the last, and not its retries: `Scripts.repeat` alone tries again.

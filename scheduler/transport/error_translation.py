@@ -1,4 +1,4 @@
-"""What redis-py raises, as the engine says it: one place, so that no caller sees the client's own errors.
+"""Translates redis-py exceptions into `QueueUnavailable`.
 
 In the flow: `Scripts.repeat` comes here when a command that was sent to the server failed, and is not sent again.
 Whether one that was not answered took effect is unknown here.

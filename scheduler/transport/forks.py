@@ -1,4 +1,4 @@
-"""What a forked child begins anew: locks that another of the parent's threads held in that moment, and its calls.
+"""Resets locks and pending calls in a forked child.
 
 In the flow: whoever shares a lock between threads says here how to make a new one. It is done in the child before
 anything else runs there, so no thread of it meets the old one; the parent is not touched.

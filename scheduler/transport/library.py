@@ -1,4 +1,4 @@
-"""The Lua scripts' sources, put together as one function library that the server loads once.
+"""Assembles the Lua scripts into one function library that the server loads once.
 
 ``FCALL`` and not ``EVALSHA`` (Redis 7.0 or newer, or Valkey): what is sent as a script builds all its functions and
 tables anew in each call, a library only when it is loaded, and replicas and restarted servers have it. It and its

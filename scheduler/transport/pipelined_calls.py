@@ -1,4 +1,4 @@
-"""Calls of scripts that do not wait for each other: sent one after the other on one connection, answered in order.
+"""Pipelined script calls: sent one after the other on one connection, answered in order.
 
 In the flow: `Parking` makes the next page ready while the server works on the last. One connection, since the server
 takes what comes on one in order, and on two as it likes. When it fails, all that was not answered is asked for again,

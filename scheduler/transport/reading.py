@@ -1,4 +1,4 @@
-"""Reading with plain commands: under the deadline of a call, and asked again while the server does not answer.
+"""Reads with plain commands, repeated within one deadline while the server does not answer.
 
 In the flow: `views.py` and `controls.py` read so. Reading changes nothing, so it may be repeated without a token.
 """

@@ -1,4 +1,4 @@
-"""Calling the Lua scripts: one round trip a call, safe to repeat when the reply was lost, over within one deadline.
+"""Calls Lua scripts: one round trip a call, safe to repeat when the reply was lost, over within one deadline.
 
 Every call of a script with an effect carries a request token: a caller's name and its rising number. When the
 connection breaks or times out, nobody knows whether the effect happened; the same call is made again with the same

@@ -2,7 +2,7 @@
 -- each more would cost every call what two commands cost its arguments. A test holds this file against scheduler/keys.py.
 local K = {}
 local prefix
-local OWN_LANE = 'executions' -- of the seed: what it names without a lane, keys and settings, is this one's
+local OWN_LANE = 'executions' -- keys and settings that name no lane are this one's
 
 do
     local FIXED = {
