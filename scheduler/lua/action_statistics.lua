@@ -4,6 +4,7 @@
 -- ARGV: action
 -- Returns: {queue_length, active_count, max_concurrent, oldest_enqueued_at, total_enqueued, total_completed}
 --   max_concurrent '' for no limit; oldest_enqueued_at in unix milliseconds, '' for none
+-- Uses: call, keys, limits, transitions
 view('action_statistics', function(action)
     local oldest = call('ZRANGE', D.action_pending(action), 0, 0, 'WITHSCORES')
     local gate = 'action:' .. action

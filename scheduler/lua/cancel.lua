@@ -8,6 +8,7 @@
 --   attempt         only under this grant (a timeout is an attempt's own), '' for whatever attempt it is at
 --   by              who asks, '' for no operator
 -- Returns: {code, state, attempt, pod, pod_uid}; code OK | STALE | UNKNOWN | ENDED
+-- Uses: call, keys, journal, tombstones, changes, waiting, ending, transitions
 once('cancel', function(id, outcome, reason, attempt, by)
     asked_by = by
     local m = load(id) or load_tombstone(id)

@@ -5,6 +5,7 @@
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lane, count, taken_ms
 -- Returns: {{id, ended_at, state, reason, message}, …}
+-- Uses: call, keys, time, keeping, outbox, transitions
 local PAGES_A_CALL = 10
 
 transition('collect', function(lane, count, taken_ms)

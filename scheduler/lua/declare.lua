@@ -5,6 +5,7 @@
 --   lanes   separated by spaces
 --   name    a gate key, or a kind such as `tenant:*`
 -- Returns: the number of the last declaration that changed something: whoever finds a lower one later knows that his is lost
+-- Uses: call, keys, raised, transitions
 local DECLARED_ARGUMENTS = 3
 
 transition('declare', function(lanes, ...)

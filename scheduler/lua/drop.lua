@@ -5,6 +5,7 @@
 -- ARGV: id, by
 --   by   who asks, '' for no operator
 -- Returns: 1 if it was a dead letter, else 0, as for what lives under the id of one whose time is over
+-- Uses: call, keys, journal, changes, keeping, transitions
 transition('drop', function(id, by)
     asked_by = by
     if call('ZREM', K.dead, id) == 0 then return 0 end

@@ -4,6 +4,7 @@
 -- ARGV: action, by
 --   by   who asks
 -- Returns: DROPPED | IN_USE (one of it waits or holds a slot: nothing was changed) | UNKNOWN (there are none)
+-- Uses: call, keys, changes, transitions
 transition('drop_action', function(action, by)
     if call('ZCARD', D.action_pending(action)) + call('SCARD', D.held('action:' .. action)) > 0 then return 'IN_USE' end
     if call('SREM', K.actions, action) == 0 then return 'UNKNOWN' end

@@ -5,6 +5,7 @@
 -- ARGV: leader_id, epoch, ttl_ms
 --   epoch   the one held, '' for a candidate
 -- Returns: {1, epoch} for the leader, {0, epoch of the other}
+-- Uses: call, keys, transitions
 transition('elect', function(leader_id, epoch, ttl_ms)
     local current = call('GET', K.leader)
     local is_own = current and string.match(current, '^%d+ (.*)$') == leader_id

@@ -27,6 +27,8 @@
 --   wait_ms: until the next due time or lease end, -1 for none, and with settlements where nobody asks
 --   untold 1: something may be collected from an outbox of these lanes; only who asks is told so
 --   code OK | STALE | UNKNOWN | ENDED | NOT_HELD, and the state that it is in now; or ERROR, and the error
+-- Uses: call, apart, keys, settings, journal, tombstones, ranking, outbox, ending, repair, payloads, fence,
+--   admitting, transitions
 local ARGUMENTS_EACH = 11
 local HOLDING = {RUNNING = true, POD = true, CANCELLING = true}
 

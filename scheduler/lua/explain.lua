@@ -7,6 +7,7 @@
 --   position          from 0 in its lane, -1 unless PENDING
 --   consumer_age_ms   since a worker last asked for its lane, -1 for never
 --   reason            paused:NAME | gate:KEY:held:LIMIT | full:active:LIMIT:SETTING | due:unix_ms | before:COUNT
+-- Uses: call, keys, now, settings, journal, tombstones, changes, limits, gates, slots, transitions
 view('explain', function(id)
     local m = load(id)
     if not m then

@@ -4,6 +4,7 @@
 -- ARGV: lease
 --   lease   as it stands in `lease` or `lease:pods`
 -- Returns: 1 if it was given back, else 0
+-- Uses: call, keys, journal, leases, losses, transitions
 transition('forget', function(lease)
     local id = held_under(lease)
     local m = load(id)

@@ -7,6 +7,7 @@
 --   holder          the grant's nonce, '' from the watch: a wrong one is STALE, and so is its attempt
 -- Returns: {code, state, wanted}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD; state POD or CANCELLING after OK
 --   wanted 1: this pod, whoever created it, is its current attempt's, and shall run; else it has to be deleted
+-- Uses: call, keys, now, settings, time, journal, tombstones, leases, fence, transitions
 local HELD = {RUNNING = true, POD = true}
 
 local function is_wanted(m, attempt, pod_uid)

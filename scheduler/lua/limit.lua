@@ -6,6 +6,7 @@
 --   limit   a whole number >= 0, '' for none
 --   by      who asks
 -- Returns: the number that hold the gate now, 0 for a kind
+-- Uses: call, keys, settings, changes, defaults, limits, gates, raised, transitions
 transition('limit', function(gate, limit, by)
     local key = is_kind(gate) and D.default_limits() or K.limits
     note_change('limit', gate, call('HGET', key, gate) or '', limit, by)

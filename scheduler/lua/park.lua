@@ -13,6 +13,7 @@
 -- Returns: {reply, …}, one each: {'OK', state, position, score} | {'DUPLICATE', state, lasting} | {'QUEUE_FULL', limit}
 --   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled, and for a message, whose sender is not
 --   told; state '' if it is forgotten
+-- Uses: call, keys, now, scores, journal, tombstones, counts, gates, ranking, waiting, room, promoting, transitions
 local ARGUMENTS_EACH = 13
 local with_payload -- what is kept in the same write: the clock, once no later one of this call gets a time
 

@@ -5,6 +5,7 @@
 --   gate   a gate key, `lane:NAME` or `*` for everything
 --   by     who asks
 -- Returns: 1 if it was not paused before, else 0
+-- Uses: call, keys, now, settings, changes, limits, gates, transitions
 transition('pause', function(gate, by)
     local began = call('HSETNX', K.paused, gate, now)
     if began == 1 then note_change('pause', gate, '', 'paused', by) end

@@ -4,6 +4,7 @@
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number promoted | 'STALE_EPOCH'
+-- Uses: promoting, transitions
 led('promote', function(count)
     return promote_due(tonumber(count))
 end)

@@ -4,6 +4,7 @@
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number looked at | 'STALE_EPOCH'
+-- Uses: reaping, transitions
 led('reap', function(count)
     return reap_expired(tonumber(count))
 end)

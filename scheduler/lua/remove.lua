@@ -6,6 +6,7 @@
 --   silent          1: whoever sent it is not told of its end
 --   by              who asks, '' for no operator
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED
+-- Uses: journal, tombstones, changes, waiting, ending, transitions
 once('remove', function(id, silent, by)
     asked_by = by
     local m = load(id) or load_tombstone(id)

@@ -6,6 +6,7 @@
 --   holder     the grant's nonce, or `pod:` and the pod's UID; '' for who knows the attempt alone
 -- Returns: one of RENEWED | CANCEL | STALE | ERROR each; CANCEL is renewed, but its cancellation was asked for; ERROR is not,
 --   since what is known of it is damaged, and the others are
+-- Uses: call, apart, keys, settings, time, journal, leases, fence, transitions
 local GRANT_ARGUMENTS = 3
 
 local function renew(id, attempt, holder, lease_ms)

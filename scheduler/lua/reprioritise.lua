@@ -6,6 +6,8 @@
 --   caller number   the request token
 --   by              who asks, '' for no operator
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED | NOT_WAITING
+-- Uses: call, keys, settings, scores, journal, tombstones, changes, gates, candidates, deadlines, staleness,
+--   transitions
 once('reprioritise', function(id, band, by)
     asked_by = by
     local m = load(id) or load_tombstone(id)

@@ -5,6 +5,7 @@
 --   gate   a gate key, `lane:NAME` or `*` for everything
 --   by     who asks
 -- Returns: 1 if it was paused before, else 0
+-- Uses: call, keys, now, settings, changes, limits, gates, transitions
 local PAUSES_KEPT = 1000 -- the latest of each name: beyond, or later, what waits still may expire early
 local PAUSES_TTL_SECONDS = 30 * 86400
 

@@ -4,6 +4,7 @@
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: {expired, more}; more 1: call again | 'STALE_EPOCH'
+-- Uses: settings, outbox, staleness, transitions
 
 -- Where nobody asks for a lane any more, its outbox went with its TTL, and the mark of it would stay.
 local function unmark_ended()

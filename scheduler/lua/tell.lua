@@ -6,6 +6,7 @@
 --   ended_at   as collected: a later execution of that id has an end of its own
 --   dead       1: it is kept as a dead letter
 -- Returns: 1 if it was there, else 0
+-- Uses: call, keys, journal, keeping, outbox, transitions
 transition('tell', function(id, ended_at, dead)
     local m = load(id)
     if not m or m.ended_at ~= ended_at or call('ZREM', D.outbox(m.lane), id) == 0 then return 0 end

@@ -4,6 +4,7 @@
 -- ARGV: epoch
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number of lanes with a candidate | 'STALE_EPOCH'
+-- Uses: call, keys, gates, transitions
 led('wake', function()
     local lanes = call('ZRANGE', K.lanes, 0, -1)
     for _, lane in ipairs(lanes) do touched[lane] = true end

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import redis
+from lua_text import TOP_LEVEL_LOCAL, body, defined_in, header, kind_of, without_comments
 
 from bandmaster.configs.areas import LeaseSettings, LimitSettings, RetentionSettings
 from bandmaster.scheduler.engine.controls import BOUNDS, Controls
@@ -33,8 +34,6 @@ GROUPS = {"declare", "exchange", "park", "renew"}
 LANES_LAST = {"status"}
 """Scripts whose last arguments are lanes, any number of them."""
 KINDS = {"once", "once_if_memory", "transition", "led", "view"}
-DEFINED = re.compile(r"^(\w+)\('(\w+)', function\((.*)\)$", re.MULTILINE)
-"""How a script is given to the library: its kind, its name and its arguments."""
 OF_LUA = {
     *(
         "redis",
@@ -61,36 +60,6 @@ LUA_WORDS = {
 OF_THE_LIBRARY = ("DIGEST", "given_keys", "given_arguments", "functions", "redis")
 """Variables that are there beside those of the files, where a script is sent alone."""
 LUA = Path(str(files("bandmaster.scheduler.lua")))
-TOP_LEVEL_LOCAL = re.compile(r"^local (?:function )?([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*)", re.MULTILINE)
-
-
-def header(name: str) -> list[str]:
-    lines = read_lua(f"{name}.lua").splitlines()
-    end = next(number for number, line in enumerate(lines) if not line.startswith("--"))
-    return lines[:end]
-
-
-def body(name: str) -> str:
-    return "\n".join(read_lua(f"{name}.lua").splitlines()[len(header(name)) :])
-
-
-def kind_of(name: str) -> tuple[str, tuple[str, ...]]:
-    """The kind of a script, and the arguments of its body."""
-    ((kind, defined, arguments),) = DEFINED.findall(body(name))
-    assert defined == name
-    return kind, tuple(arguments.split(", ")) if arguments else ()
-
-
-def without_comments(text: str) -> str:
-    return re.sub(r"--.*", "", text)
-
-
-def defined_in(include: str) -> set[str]:
-    """The names that an include gives to what follows it."""
-    names: set[str] = set()
-    for found in TOP_LEVEL_LOCAL.findall(read_lua(f"include/{include}.lua")):
-        names.update(found.split(", "))
-    return names
 
 
 @pytest.mark.parametrize("name", script_names())
