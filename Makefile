@@ -19,7 +19,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis test-cluster chaos-cluster check lint types layers docs format bench bench-quick lock clean
+.PHONY: help install demo test test-redis test-cluster chaos-cluster check lint types layers docs dist format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -35,7 +35,7 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	@# Without the remark that an editable install is one.
-	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable '.[all]'
 	@touch $@
 
 demo: install ## Run the main job on real programs: needs no Redis, no cluster, no root
@@ -78,6 +78,11 @@ layers: install ## Check that imports run one way
 docs: install ## Build the site of the documents in build/docs; a warning is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
+dist: install ## Build wheel and sdist in dist/, as a release has them, and check what PyPI would show
+	rm -rf build/lib build/bdist.* dist *.egg-info
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
+
 bench: install ## Measure beside bare Dramatiq and a simple script, and draw docs/benchmarks.svg: a quarter of an hour, alone
 	$(BIN)/python -m benchmarks --chart docs/benchmarks.svg --markdown build/bench/results.md
 
@@ -92,7 +97,7 @@ lock: ## Take the newest allowed version of everything into requirements.lock
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --upgrade pip
-	build/lock/bin/python -m pip install --quiet --group build --group dev --group docs --editable .
+	build/lock/bin/python -m pip install --quiet --group build --group dev --group docs --editable '.[all]'
 	@{ echo "# Every package, at the version it was tested with. Written by 'make lock'."; \
 		build/lock/bin/python -m pip freeze --all --exclude-editable --exclude pip; } > requirements.lock
 	rm -rf build/lock

@@ -5,14 +5,15 @@ backend that answers is asked with ``ping``.
 
 The cluster's package is imported by name, at the moment it is asked for: it brings the ``kubernetes`` client along,
 which costs 0.4 s and 33 MB in every process that imports it, and most processes of a local installation have no use
-for it.
+for it. That client comes with the extra `k8s`.
 """
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from ..configs.areas import KubernetesSettings
+from ..configs.errors import ExtraMissing
+from ..configs.extras import import_extra
 from ..configs.local import LocalSettings
 from .errors import BackendNotAvailable
 from .local.limits import limits_of
@@ -20,7 +21,7 @@ from .local.pods import LocalPods
 from .pods import Pods
 
 BACKENDS: Final = ("local", "kubernetes")
-_CLUSTER: Final = ".cluster.pods"
+_CLUSTER: Final = f"{__package__}.cluster.pods"
 
 
 def connect(
@@ -35,8 +36,8 @@ def connect(
         cluster: Which cluster and namespace, and what holds for every pod there; needed for ``kubernetes``.
 
     Raises:
-        BackendNotAvailable: If there is none of that name, or its settings are missing or refused, or ask for more than
-            this machine can give.
+        BackendNotAvailable: If there is none of that name, or its extra is not installed, or its settings are missing
+            or refused, or ask for more than this machine can give.
     """
     if backend == "local":
         return LocalPods(root, limits_of(local or LocalSettings(), root))
@@ -48,6 +49,9 @@ def connect(
 
 
 def _open_cluster(settings: KubernetesSettings) -> Pods:
-    module: Any = import_module(_CLUSTER, __package__)
+    try:
+        module: Any = import_extra(_CLUSTER, "k8s")
+    except ExtraMissing as error:
+        raise BackendNotAvailable(f"backend 'kubernetes' cannot be used: {error}") from error
     pods: Pods = module.ClusterPods(settings)
     return pods

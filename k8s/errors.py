@@ -8,7 +8,7 @@
     ├── PodRejected          this specification can never run; permanent, a retry changes nothing
     ├── PodsUnavailable      the backend does not answer or is out of room; transient, try again
     ├── PodDoubtful          whether there is a pod could not be found out, and whoever asked has to leave
-    └── BackendNotAvailable  the settings ask for a backend that this version has not got
+    └── BackendNotAvailable  the settings ask for a backend that is not here
 
 Creating is the only step of the saga that raises them all. If the process dies between an error and its handling,
 nothing is lost: a pod either exists under its name, to be adopted, or it does not.
@@ -63,4 +63,4 @@ class PodDoubtful(PodError):
 
 
 class BackendNotAvailable(PodError):
-    """The settings ask for a backend that this version has not got."""
+    """The settings ask for a backend that this version or this installation has not got."""

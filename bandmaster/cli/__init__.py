@@ -22,6 +22,7 @@ import signal
 import sys
 from importlib import import_module
 
+USAGE = 2
 INTERRUPTED = 130
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ def main() -> "NoReturn":
     interrupted = signal.getsignal(signal.SIGINT)
     quiet = signal.SIG_DFL if interrupted is signal.default_int_handler else interrupted
     signal.signal(signal.SIGINT, quiet)
-    app = import_module("bandmaster.cli.app")
+    extras = import_module("bandmaster.configs.extras")
+    try:
+        app = extras.import_extra("bandmaster.cli.app", "cli")
+    except extras.ExtraMissing as error:
+        sys.stderr.write(f"bandmaster: {error}\n")
+        sys.exit(USAGE)
     try:
         signal.signal(signal.SIGINT, interrupted)
         code = app.main()

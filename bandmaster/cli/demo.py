@@ -12,10 +12,12 @@ import typer
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.opening import settings_of_command
 from bandmaster.cli.screen import notes, output, say_json
+from bandmaster.configs.extras import import_extra
 from bandmaster.demo.checks import Claim
 from bandmaster.demo.plan import PROGRAMS, ProgramsMissing
 from bandmaster.demo.play import perform
 from bandmaster.demo.stack import StackFailed
+from bandmaster.scheduler.server.valkey import server_binary
 
 
 def demo(
@@ -25,6 +27,9 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="The claims as one JSON document.")] = False,
 ) -> int:
     """Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."""
+    # Before anything is started: what its scheduler and its server need.
+    import_extra("apscheduler.schedulers.background", "local")
+    server_binary()
     settings = settings_of_command()
     folder = settings.paths.absolute / "demo"
     try:

@@ -8,7 +8,7 @@ from typing import Final
 
 import redis
 
-from bandmaster.configs.errors import SettingsError
+from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.scheduler.model.errors import (
     AmbiguousExecution,
@@ -36,7 +36,7 @@ class Exit(IntEnum):
 MEANINGS: Final = {
     Exit.OK: "done",
     Exit.FAILED: "what was asked about failed (a waited-for execution, a process of `up`)",
-    Exit.USAGE: "wrong usage, input or settings; nothing was done",
+    Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
     Exit.NOT_FOUND: "no such execution",
     Exit.UNAVAILABLE: "the server does not answer",
     Exit.REJECTED: "not accepted: queue full, too many of one user, or a duplicate",
@@ -45,13 +45,14 @@ MEANINGS: Final = {
 }
 """Code → what it means; the one table, shown by ``bandmaster --help``."""
 
-EXPECTED: Final = (BandmasterError, SettingsError, redis.RedisError)
+EXPECTED: Final = (BandmasterError, SettingsError, ExtraMissing, redis.RedisError)
 """What a command may raise; anything else is a defect, and keeps its traceback."""
 
 _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     # The first that fits: InvalidRequest is a QueueRejected, too.
     (InvalidRequest, Exit.USAGE),
     (SettingsError, Exit.USAGE),
+    (ExtraMissing, Exit.USAGE),
     (PodRejected, Exit.USAGE),
     (QueueRejected, Exit.REJECTED),
     (UnknownExecution, Exit.NOT_FOUND),

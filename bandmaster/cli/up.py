@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 from threading import Thread
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import redis
 import typer
@@ -18,15 +18,18 @@ import typer
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.folder import make_folder, refuse_a_second
 from bandmaster.cli.opening import Opened, opened_on, settings_of_command
-from bandmaster.cli.processes import Stack, built_in, from_procfile
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.streams import StreamLost
+from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.errors import PodError
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.server.connection import connect, redis_url
+
+if TYPE_CHECKING:
+    from bandmaster.cli.processes import Stack
 
 WORKERS: Final = 2
 THREADS: Final = 4
@@ -60,8 +63,11 @@ def up(
     """
     if procfile is not None and (workers is not None or threads is not None):
         raise WrongUsage("--procfile says what runs: --workers and --threads are for the processes that are built in")
+    processes: Any = import_extra("bandmaster.cli.processes", "local")
     settings = settings_of_command()
-    commands = from_procfile(procfile) if procfile else built_in(workers or WORKERS, threads or THREADS)
+    commands: dict[str, str] = (
+        processes.from_procfile(procfile) if procfile else processes.built_in(workers or WORKERS, threads or THREADS)
+    )
     url = redacted_url(redis_url(settings))
     refuse_a_second(settings)
     make_folder(settings)
@@ -73,7 +79,7 @@ def up(
     def on_start() -> None:
         Thread(target=_watch_start, args=(stack, settings, as_json), daemon=True).start()
 
-    stack = Stack(commands, on_start=on_start)
+    stack: Stack = processes.Stack(commands, on_start=on_start)
     stack.loop()  # pyright: ignore[reportUnknownMemberType]
     code = _exit_of(stack)
     if as_json:
@@ -86,7 +92,7 @@ def up(
     raise typer.Exit(code)
 
 
-def _watch_start(stack: Stack, settings: Settings, as_json: bool) -> None:
+def _watch_start(stack: "Stack", settings: Settings, as_json: bool) -> None:
     try:
         _say_ready(settings, as_json)
     except StreamLost as lost:
@@ -134,7 +140,7 @@ def _still_running(settings: Settings) -> int:
         return 0
 
 
-def _exit_of(stack: Stack) -> Exit:
+def _exit_of(stack: "Stack") -> Exit:
     if stack.died:
         return Exit.FAILED
     return Exit.INTERRUPTED if stack.asked_by is signal.SIGINT else Exit.OK

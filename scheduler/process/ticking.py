@@ -10,10 +10,9 @@ others. What a leader that slept sends carries its old epoch, and is refused (F5
 import threading
 import time
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import redis
-from apscheduler.schedulers.base import BaseScheduler
 from dramatiq import Message
 from dramatiq.brokers.redis import RedisBroker
 
@@ -23,6 +22,9 @@ from ..model.errors import QueueUnavailable
 from ..transport.scripts import Scripts
 from .health_file import HealthFile
 from .leadership import Leadership
+
+if TYPE_CHECKING:
+    from apscheduler.schedulers.base import BaseScheduler
 
 log = Logger(__name__)
 JOB_ID: Final = "saga_try_schedule"
@@ -52,7 +54,7 @@ class Ticking:
         self._last_tick: str | None = None
         self._resigned = False
 
-    def add_jobs(self, scheduler: BaseScheduler) -> None:
+    def add_jobs(self, scheduler: "BaseScheduler") -> None:
         """Put both jobs on an APScheduler, the first tick at once."""
         scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
             self.tick,

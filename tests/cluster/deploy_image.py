@@ -104,11 +104,13 @@ def _build(folder: Path, image: Image) -> Path:
 
 def _fetch_wheels(folder: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [each for extra in project["optional-dependencies"].values() for each in extra]
     _run(
         *(sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder),
         *("--only-binary=:all:", "--python-version=3.11", "--constraint", ROOT / "requirements.lock"),
         *MORE_WHEELS,
         *project["dependencies"],
+        *(each for each in extras if not each.startswith(f"{project['name']}[")),
     )
 
 

