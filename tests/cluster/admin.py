@@ -67,6 +67,12 @@ class Admin:
         states = [each["state"] for each in pod["status"].get("containerStatuses", [])]
         return next((state["waiting"].get("reason") for state in states if "waiting" in state), None)
 
+    def is_with_kubelet(self, namespace: str, name: str) -> bool:
+        """Whether a kubelet has said something of a pod's containers: mostly that it creates them, or, of a quick one,
+        that they run already."""
+        pod = self.pod(namespace, name) or {"status": {}}
+        return bool(pod["status"].get("containerStatuses"))
+
     def config_maps(self, namespace: str) -> list[str]:
         """The names of Bandmaster's ConfigMaps."""
         found = self._json(

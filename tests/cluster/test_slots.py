@@ -47,7 +47,7 @@ def test_f34_a_pod_that_is_deleted_at_once_while_it_starts_holds_its_slot_until_
             lambda each=each: installation.meta(each).get("pod"), timeout_seconds=3 * MINUTES, what="a pod"
         )
         wait_until(
-            lambda name=name: admin.waiting(namespace, name or "") == "ContainerCreating",
+            lambda name=name: admin.is_with_kubelet(namespace, name or ""),
             timeout_seconds=MINUTES,
             what="its kubelet",
         )
