@@ -16,6 +16,8 @@ from .wake_lists import blocking_seconds
 
 MOST_WAITED_FOR: Final = 8
 MOST_LOOKED_AT: Final = 16
+MOST_LOOKED_AT_OF_LANES: Final = 4
+"""Of these lists only plain producers' messages come, so fewer connections are kept for them."""
 LONGEST_TURN_WAIT_SECONDS: Final = 1.0
 
 
@@ -27,6 +29,7 @@ class DramatiqLists:
         self._namespace = namespace
         self._waits = threading.BoundedSemaphore(MOST_WAITED_FOR)
         self._turns = threading.BoundedSemaphore(MOST_LOOKED_AT)
+        self._turns_of_lanes = threading.BoundedSemaphore(MOST_LOOKED_AT_OF_LANES)
 
     def wait(self, queue_name: str, seconds: float) -> bool:
         """Wait until a list is not empty, for so long at most, and take nothing from it.
@@ -44,15 +47,19 @@ class DramatiqLists:
         return True
 
     @contextmanager
-    def turn(self) -> Generator[bool]:
+    def turn(self, *, of_lane: bool) -> Generator[bool]:
         """A consumer's turn to look at its list.
+
+        Args:
+            of_lane: It is a lane's, or a lane's delay queue.
 
         Yields:
             Whether it has one; if not, as while the server hangs, it goes round and asks again.
         """
-        has_turn = self._turns.acquire(timeout=LONGEST_TURN_WAIT_SECONDS)
+        turns = self._turns_of_lanes if of_lane else self._turns
+        has_turn = turns.acquire(timeout=LONGEST_TURN_WAIT_SECONDS)
         try:
             yield has_turn
         finally:
             if has_turn:
-                self._turns.release()
+                turns.release()

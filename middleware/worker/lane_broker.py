@@ -5,6 +5,7 @@ is done with Dramatiq's own lists takes turns here, so that many queues do not t
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from dramatiq.brokers.redis import RedisBroker
@@ -31,15 +32,19 @@ class LaneBroker(RedisBroker):
     def _dispatch(self, command: str) -> Callable[..., Any]:
         dispatch: Callable[..., Any] = cast("Any", super())._dispatch(command)
 
-        def fetch(*arguments: str | int) -> Any:
-            with self.lists.turn() as has_turn:
-                return dispatch(*arguments) if has_turn else []
+        def fetch(queue_name: str, *arguments: str | int) -> Any:
+            with self.turn(queue_name) as has_turn:
+                return dispatch(queue_name, *arguments) if has_turn else []
 
         return fetch if command == "fetch" else dispatch
 
+    def turn(self, queue_name: str) -> AbstractContextManager[bool]:
+        """A consumer's turn to look at the list of a queue, or of its delay queue."""
+        return self.lists.turn(of_lane=q_name(queue_name) in self.bands.gated.lanes)
+
     def command(self, name: str, queue_name: str, *arguments: str | int) -> Any:
-        """Have Dramatiq's own script do something with a list."""
-        return self._dispatch(name)(queue_name, *arguments)
+        """Have Dramatiq's own script do something with a list; who fetches has its turn already."""
+        return cast("Any", super())._dispatch(name)(queue_name, *arguments)
 
     def do_qsize(self, queue_name: str) -> int:
         """How many messages a queue has: its list, its delay queue and its lane."""

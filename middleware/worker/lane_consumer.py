@@ -81,7 +81,7 @@ class LaneConsumer(ListConsumer):
             self._backlog.pointed_to.clear()
             self._list_due = 0.0
         if self._wants_more and time.monotonic() >= self._list_due:
-            with self.broker.lists.turn() as has_turn:
+            with self.broker.turn(self.queue_name) as has_turn:
                 if not has_turn:
                     return
                 fetched = self.fetch(self._room)

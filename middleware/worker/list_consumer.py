@@ -90,7 +90,7 @@ class ListConsumer(_RedisConsumer):
         Returns:
             Whether it was looked for; else it is not its turn yet.
         """
-        with self.broker.lists.turn() as has_turn:
+        with self.broker.turn(self.queue_name) as has_turn:
             if has_turn:
                 acks = f"{self.broker.namespace}:__acks__.{self.broker.broker_id}.{self.queue_name}"
                 fetched: set[bytes] = self.broker.plain_client.smembers(acks)
