@@ -105,7 +105,7 @@ class UserLimitExceeded(QueueRejected):
 
 
 class DuplicateExecution(QueueRejected):
-    """An execution with this id waits, runs, or has ended of late (README, What is left of an execution)."""
+    """An execution with this id waits, runs, or has ended of late (docs/ends.md, What is left of an execution)."""
 
     code: ClassVar[str] = "duplicate"
 
