@@ -181,6 +181,7 @@ class Hints(Middleware):
                 store_unstored(entry)
                 entry.settling = entry.settling or Settling(settlement_of(broker, gated, message, entry))
                 self._exchange.settle(entry.settling)
+                entry.settling = None
         except UNAVAILABLE as error:
             raise SettlementPending(str(error)) from error
         except BaseException:

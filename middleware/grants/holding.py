@@ -60,6 +60,7 @@ class Holding:
             gated = self._gated.get(message.actor_name)
             entry.settling = Settling(settlement_of(broker, gated, message, entry), entry)
         outcome = self._exchange.settle(entry.settling)
+        entry.settling = None  # which knows its entry: both would be left to the garbage collector
         # A grant whose execution is not known any more was overtaken like any stale one.
         if outcome.code in (Code.STALE, Code.UNKNOWN):
             log.warning("settlement_refused", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)

@@ -81,6 +81,9 @@ class GrantedMessage(MessageProxy):
     def __init__(self, message: "Message[Any]", entry: Entry) -> None:
         super().__init__(message)
         self.entry = entry
+        # Read some twenty times a job: not through the proxy's `__getattr__`.
+        self.message_id, self.actor_name, self.queue_name = message.message_id, message.actor_name, message.queue_name
+        self.args, self.kwargs, self.options = message.args, message.kwargs, message.options
         entry.message = message
 
 

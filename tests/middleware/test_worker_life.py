@@ -1,5 +1,6 @@
 """A worker's life: pause and resume, shutdown, threads that die, consumers that are replaced."""
 
+import gc
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -244,3 +245,24 @@ def test_an_actor_may_become_gated_while_the_worker_runs(broker: BandedRedisBrok
         plain.send()
         broker.join("default", timeout=20_000)
     assert sorted(ran) == ["gated", "plain", "plain"]
+
+
+def test_what_ended_leaves_nothing_to_the_garbage_collector(broker: BandedRedisBroker) -> None:
+    ran: list[int] = []
+
+    @dramatiq.actor(band="HIGH")
+    def work(number: int) -> None:
+        ran.append(number)
+
+    with running(broker, threads=2):
+        work.send(0)
+        broker.join("default", timeout=20_000)
+        gc.collect()
+        gc.disable()
+        try:
+            broker.send_many([work.message(number) for number in range(200)])
+            broker.join("default", timeout=20_000)
+            # A cycle a job would make the collector run, over all objects of the application, every hundred jobs.
+            assert gc.collect() < len(ran)
+        finally:
+            gc.enable()
