@@ -76,6 +76,8 @@ def execution_cancelled(event: Given) -> None:
 
 def _end(event: ExecutionEndedEvent, state: State) -> None:
     pod = _pod_of(event)
+    if _is_overtaken(event, pod):
+        return
     if pod is not None and not pod.phase.ended:
         _end_pod(event, state, pod)
         return
@@ -103,6 +105,8 @@ def _end_pod(event: ExecutionEndedEvent, state: State, pod: PodStatus) -> None:
 
 def _try_again(event: ExecutionFailedEvent) -> None:
     pod = _pod_of(event)
+    if _is_overtaken(event, pod):
+        return
     if pod is not None and not pod.phase.ended:
         # Two pods of one execution would run at once. The pod knows best: its own end will be reported.
         log.warning("pod_still_runs", execution_id=event.execution_id, attempt=event.attempt, pod=pod.name)
@@ -128,6 +132,14 @@ def _holder(event: ExecutionEndedEvent) -> str:
 
 def _pod_of(event: ExecutionEndedEvent) -> PodStatus | None:
     return pods().get(pod_name(event.execution_id, event.attempt)) if event.attempt else None
+
+
+def _is_overtaken(event: ExecutionEndedEvent, pod: PodStatus | None) -> bool:
+    """Whether it is the end of a pod whose name another has now: a server with older data gave the attempt again."""
+    if pod is None or event.pod_uid in (None, pod.uid):
+        return False
+    log.warning("end_of_an_earlier_pod", execution_id=event.execution_id, attempt=event.attempt, pod=pod.name)
+    return True
 
 
 def _said(event: ExecutionEndedEvent, code: Code, state: State | None) -> None:

@@ -77,6 +77,30 @@ def test_d8_a_report_of_an_earlier_attempt_changes_nothing_but_acknowledges_its_
     assert acknowledged(lifecycle, pod)
 
 
+@pytest.mark.parametrize(
+    ("actor", "fields"),
+    [
+        (execution_completed, {"exit_code": 0}),
+        (execution_failed, {"reason": "Deleted"}),
+        (execution_failed, {"reason": "Evicted", "infrastructure": True}),
+        (execution_timeout, {}),
+    ],
+    ids=["completed", "failed", "infrastructure", "timeout"],
+)
+@pytest.mark.parametrize("is_noted", [True, False], ids=["handed over", "created"])
+def test_f14_the_end_of_a_pod_that_is_gone_does_not_end_the_one_that_has_its_name(
+    is_noted: bool, actor: Any, fields: dict[str, Any], lifecycle: Lifecycle
+) -> None:
+    # A server that came back with older data gave the same attempt again.
+    pod = lifecycle.in_pod() if is_noted else lifecycle.create(lifecycle.granted(), 1)
+    before = lifecycle.queue.views.meta("x")
+    actor(event(pod_uid="of-the-first", **fields))
+    assert lifecycle.queue.views.meta("x") == before
+    found = lifecycle.pods.get(pod.name)
+    assert found is not None
+    assert (found.phase.ended, found.deleting) == (False, False)
+
+
 @pytest.mark.parametrize("attempt", [0, 1])
 def test_what_was_pushed_without_a_check_frees_nobodys_slot(attempt: int, lifecycle: Lifecycle) -> None:
     lifecycle.granted()
