@@ -65,6 +65,7 @@ def test_a_body_whose_execution_is_cancelled_is_interrupted_and_not_tried_again(
     short.add_middleware(Results(backend=RedisBackend(client=redis_client)))
     seen: list[type[BaseException]] = []
     begun = threading.Event()
+    looked = threading.Event()
 
     @dramatiq.actor(band="HIGH", store_results=True, min_backoff=1)
     def work() -> None:
@@ -73,6 +74,7 @@ def test_a_body_whose_execution_is_cancelled_is_interrupted_and_not_tried_again(
             spin()
         except BaseException as interrupt:
             seen.append(type(interrupt))
+            assert looked.wait(20)
             raise
 
     sent = work.send()
@@ -80,6 +82,7 @@ def test_a_body_whose_execution_is_cancelled_is_interrupted_and_not_tried_again(
         assert begun.wait(20)
         queue.cancel(sent.message_id)
         assert queue.views.meta(sent.message_id)["state"] == State.RUNNING, "its slot is held until it has ended"
+        looked.set()
         short.join("default", timeout=20_000)
         with pytest.raises(ResultFailure, match="ExecutionCancelled"):
             sent.get_result(block=True, timeout=10_000)
