@@ -19,7 +19,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis test-cluster chaos-cluster check lint types layers docs dist format bench bench-quick lock clean
+.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos-cluster check lint types layers docs dist format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -54,6 +54,12 @@ test-redis: install ## Run the tests of engine and broker on redis-server, or on
 	@$(OTHER_SERVER) --version || { \
 		echo "$(OTHER_SERVER) does not run: install it first (Debian, Ubuntu: apt-get install redis-server)" >&2; exit 1; }
 	BANDMASTER_TEST_SERVER=$(OTHER_SERVER) $(BIN)/pytest $(PYTEST_ARGS) tests/scheduler tests/model tests/middleware
+
+cluster: ## A cluster for the tests, of kind, k3d, minikube or Debian's packages (as root); prints its kubeconfig's path
+	@$(PYTHON) -m tools.cluster up
+
+cluster-down: ## End that cluster
+	@$(PYTHON) -m tools.cluster down
 
 # Apart from the others, which fill the machine. A test that disturbs the whole cluster waits until it has it for itself.
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")

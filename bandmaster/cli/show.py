@@ -15,6 +15,7 @@ from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts,
 from bandmaster.cli.times import show_duration, show_taken, show_time
 from bandmaster.cli.waiting import pod_waits_for
 from bandmaster.scheduler.engine.journal import JournalEntry
+from bandmaster.scheduler.engine.journal_events import event_of
 from bandmaster.scheduler.engine.record import Record, Result, read_result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.finding import find_id
@@ -110,6 +111,7 @@ def _document(
     return record.as_json() | {
         "explanation": {"position": record.position, "reasons": [] if explanation is None else explanation.reasons},
         "timeline": [{"verb": each.verb, "at": iso_of(each.at_ms)} | each.fields for each in timeline],
+        "events": [told.model_dump(mode="json", exclude_none=True) for told in map(event_of, timeline) if told],
         "event": None if event is None else event.model_dump(mode="json", exclude_none=True),
         "result": None if result is None else result.model_dump(),
     }

@@ -3,9 +3,9 @@
 No node takes these pods: the benchmark plays the kubelet. The watcher is the loop of `watch_completions`; each end is
 acknowledged as the lifecycle actors do, and the clean-up removes the pod at once. Measured are the delay of the ends,
 what the process grows by while it sees all pods for the first time, and the calls of one execution to the API server,
-counted by what urllib3 logs of each: POST the pod and its script; GET the log's end; GET and PATCH the pod (the
-finalizer) and DELETE its script at the acknowledgement; DELETE the pod when its time is over. Lists and watches are not
-of one.
+counted by what urllib3 logs of each: POST the pod and its script; GET and PATCH the pod (the finalizer) and DELETE its
+script at the acknowledgement; DELETE the pod when its time is over. Played pods have no log to GET. Lists and watches
+are not of one.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """What happens to an execution after it was requested, one model a fact.
 
 They are the arguments of the lifecycle actors (``execution_completed`` …) and the readable form of the journal's
-entries. `at` is Redis's clock, since that is what ordered them; whoever reports an end gives `attempt`, without which
-a late report of an earlier attempt could free the slot of a later one (D8, D33).
+entries (`engine/journal_events.py`). `at` is Redis's clock, since that is what ordered them. Whoever reports an end
+gives `attempt`: without it, a late report of an earlier attempt could free the slot of a later one (D8, D33).
 """
 
 import time
@@ -31,8 +31,9 @@ class ExecutionAcceptedEvent(LifecycleEvent, frozen=True):
     """It waits now."""
 
     event_type: Literal["execution_accepted"] = "execution_accepted"
-    position: int = Field(ge=0)
-    """How many were to start before it; 0 is next."""
+    position: int | None = Field(default=None, ge=0)
+    """How many were to start before it; 0 is next. None: it is not due yet, or is a body of an actor, of which none are
+    counted."""
 
 
 class ExecutionRejectedEvent(LifecycleEvent, frozen=True):

@@ -53,7 +53,7 @@ def test_every_lifecycle_event_is_read_back_from_its_json() -> None:
     ("model", "fields", "message"),
     [
         (ExecutionAcceptedEvent, {"position": -1}, r"^position: -1 is refused"),
-        (ExecutionAcceptedEvent, {}, r"^position: is missing"),
+        (ExecutionScheduledEvent, {}, r"^attempt: is missing"),
         (ExecutionAcceptedEvent, {"position": 0, "at": 1.5}, r"^at: 1.5 is refused"),
         (ExecutionRejectedEvent, {"reason": "x" * 1025}, r"^reason: 'x+… is refused"),
         (ExecutionScheduledEvent, {"attempt": 0}, r"^attempt: 0 is refused"),

@@ -1,0 +1,1 @@
+"""Programs for the developers of this repository; nothing of the package imports them."""
