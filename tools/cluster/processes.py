@@ -6,6 +6,7 @@ the cluster's tests do, by the same files.
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,10 +28,16 @@ def say(text: str) -> None:
 
 
 def start(folder: Path, component: str, command: Sequence[str | Path]) -> None:
-    """Start a component; it goes on when this program ends."""
+    """Start a component; it goes on when this program ends.
+
+    Its whole path stands in the list of processes: whoever restarts it need not know where it was found.
+    """
+    program = shutil.which(command[0])
+    if program is None:
+        raise ClusterError(f"{command[0]} is not installed")
     with open(folder / f"{component}.log", "wb") as log:
         started = subprocess.Popen(
-            [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            [program, *map(str, command[1:])], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
     (folder / f"{component}.pid").write_text(f"{started.pid}\n")
     started.returncode = 0  # it outlives this process: Python is not to complain
