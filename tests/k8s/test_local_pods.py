@@ -1,8 +1,6 @@
 """Local pods from create to collected: outcomes, what a program sees, one pod per attempt, delete, acknowledge."""
 
 import json
-import os
-import shutil
 import signal
 import sys
 import time
@@ -14,8 +12,7 @@ from subprocess import PIPE, Popen
 import pytest
 from living_pods import CREATE, ended, gone, living_pods, outcome_of, processes_under, running, spec
 
-from bandmaster.k8s.backend import connect
-from bandmaster.k8s.errors import PodConflict, PodNotFound, PodsUnavailable
+from bandmaster.k8s.errors import PodConflict, PodNotFound
 from bandmaster.k8s.local.launching import launch
 from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
@@ -260,37 +257,6 @@ def test_a_creator_that_slept_until_its_pod_was_gone_makes_no_second_one(
     with pytest.raises(PodConflict, match="deleted meanwhile"):
         pods.create(spec(f"echo ran >> {tmp_path}/runs"))
     assert (tmp_path / "runs").read_text() == "ran\n"
-
-
-def test_a_root_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    pods = connect("local", root=tmp_path / "file")
-    with pytest.raises(PodsUnavailable, match="is not writable"):
-        pods.ping()
-    with pytest.raises(PodsUnavailable, match="cannot be made"):
-        pods.create(spec("true"))
-    assert str(tmp_path) in pods.describe()
-
-
-def test_a_root_that_somebody_removes_makes_pods_unavailable_to_a_watch(pods: LocalPods, root: Path) -> None:
-    outcome_of(pods, spec("true"))
-    wait_until(lambda: not processes_under(root), what="the end of all that could still write there")
-    watch = pods.watch(30)
-    next(watch)
-    shutil.rmtree(root)
-    with pytest.raises(PodsUnavailable):
-        next(watch)
-
-
-def test_asking_whether_it_answers_makes_nothing(tmp_path: Path) -> None:
-    connect("local", root=tmp_path / "var").ping()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_pods_are_private_to_their_user(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec("true"))
-    for path in (root / "pods", root / "pods" / created.name):
-        assert os.stat(path).st_mode & 0o077 == 0
 
 
 def test_a_pod_that_a_newer_release_made_is_one_all_the_same(pods: LocalPods, root: Path) -> None:

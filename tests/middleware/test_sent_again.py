@@ -11,7 +11,7 @@ from dramatiq.brokers.redis import RedisBroker
 from dramatiq.results import Results
 from dramatiq.results.backends import RedisBackend
 from proxy import proxy_before
-from working import plain_redis_broker, running
+from working import running
 
 from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
 from bandmaster.middleware.worker.list_consumer import ListConsumer
@@ -249,43 +249,6 @@ def test_a_hook_that_runs_again_after_a_crash_sends_the_next_step_once(
         broker.join("default", timeout=20_000)
     assert ran.count("second") == 1
     assert queue.views.dead() == []
-
-
-def test_on_a_plain_broker_a_message_sent_again_runs_again(redis_url: str, queue: ExecutionQueueService) -> None:
-    broker = plain_redis_broker(redis_url)
-    ran: list[int] = []
-
-    @dramatiq.actor(broker=broker, band="HIGH")
-    def work(number: int) -> None:
-        ran.append(number)
-
-    message = work.message(1)
-    with running(broker):
-        for times in (1, 2):
-            broker.enqueue(message)
-            wait_until(lambda times=times: len(ran) == times, what="it has run")  # type: ignore[misc]
-        broker.enqueue(message, delay=10)
-        wait_until(lambda: len(ran) == 3, what="it has run")
-    broker.close()
-
-
-def test_on_a_plain_broker_a_plain_producers_message_runs_each_time(
-    redis_url: str, plain_producer: RedisBroker, queue: ExecutionQueueService
-) -> None:
-    broker = plain_redis_broker(redis_url)
-    ran: list[int] = []
-
-    @dramatiq.actor(broker=broker, band="HIGH")
-    def work(number: int) -> None:
-        ran.append(number)
-
-    plain_producer.declare_queue("default")
-    message: Message[Any] = Message("default", "work", (1,), {}, {})
-    with running(broker):
-        for times in (1, 2):
-            plain_producer.enqueue(message)
-            wait_until(lambda times=times: len(ran) == times, what="it has run")  # type: ignore[misc]
-    broker.close()
 
 
 def test_results_are_found_by_the_messages_own_id(

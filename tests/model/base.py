@@ -12,7 +12,8 @@ from model.clock import START_MS
 from model.dump import Dump
 from model.engine import Engine
 from model.execution import Execution
-from model.invariants import Invariants, key_of, left_behind
+from model.indexes import key_of
+from model.invariants import Invariants, left_behind
 from model.oracle import Oracle
 
 LANES: Final = ("executions", "mail")
