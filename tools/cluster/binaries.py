@@ -54,9 +54,7 @@ class Binaries:
             ClusterError: This is no Debian 12, nobody is root, or a step failed.
         """
         if not shutil.which("apt-get"):
-            raise ClusterError(
-                "there is no kind, k3d or minikube with Docker here, and without apt-get none can be built"
-            )
+            raise ClusterError("there is no Docker with kind, k3d or minikube here, and no apt-get to build one")
         if os.geteuid() != 0:
             raise ClusterError("a cluster from Debian's packages needs root; kind, k3d or minikube do not")
         self._install()

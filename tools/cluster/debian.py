@@ -7,7 +7,6 @@ etcd does not wait for the disk. The admin's token is made anew at each start; t
 and its ports (the API server's and the two after it, for etcd).
 """
 
-import contextlib
 import json
 import os
 import secrets
@@ -65,7 +64,9 @@ class Node:
         say("up")
 
     def down(self) -> None:
-        """End all that runs, containers too, and delete the data."""
+        """End all that runs, containers too, and delete the data; nothing is done if there is none."""
+        if not self.folder.exists():
+            return
         stop(self.folder, "kubelet")  # first, or it would start again what is ended
         if self._containerd.is_socket():
             listed = subprocess.run(self._ctr("tasks", "ls", "-q"), check=False, capture_output=True, text=True)
@@ -73,14 +74,14 @@ class Node:
                 succeeds(*self._ctr("tasks", "kill", "--signal", "KILL", task))
         for part in PARTS:
             stop(self.folder, part)
-        succeeds("ip", "address", "delete", f"{NODE_ADDRESS}/32", "dev", "lo")
+        if not self._control_plane:  # which has none, and may run beside a node
+            succeeds("ip", "address", "delete", f"{NODE_ADDRESS}/32", "dev", "lo")
         mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
         for mount in sorted(mounted, reverse=True):
             if Path(mount).is_relative_to(self.folder):
                 succeeds("umount", "--lazy", mount)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(self.folder)
-            say("down")
+        shutil.rmtree(self.folder)
+        say("down")
 
     def _start_control_plane(self) -> None:
         key, tokens, token = self.folder / "service-accounts.key", self.folder / "tokens.csv", secrets.token_hex(16)

@@ -7,9 +7,10 @@ Each brings a cluster up in containers of Docker or Podman. The tests name their
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
-from .processes import say
+from .processes import ClusterError, say, succeeds
 
 IMAGES = {
     "localhost/busybox:test": "docker.io/library/busybox:1.37",
@@ -49,7 +50,7 @@ def up(provider: str, name: str, kubeconfig: Path) -> None:
         kubeconfig: Where its access data are written; the user's own file stays as it is.
 
     Raises:
-        subprocess.CalledProcessError: One of the commands failed; it has said why.
+        ClusterError: A command is missing or failed; it has said why.
     """
     kubeconfig.parent.mkdir(parents=True, exist_ok=True)
     if not _answers(kubeconfig):
@@ -67,17 +68,20 @@ def down(provider: str, name: str, kubeconfig: Path) -> None:
     """End the cluster and forget its access data.
 
     Raises:
-        subprocess.CalledProcessError: The provider could not delete it; it has said why.
+        ClusterError: The provider is missing, or could not delete it; it has said why.
     """
     _run(_DELETE[provider], kubeconfig, name=name)
     kubeconfig.unlink(missing_ok=True)
 
 
 def _answers(kubeconfig: Path) -> bool:
-    asked = ("kubectl", f"--kubeconfig={kubeconfig}", "get", "--raw", "/readyz")
-    return kubeconfig.exists() and subprocess.run(asked, check=False, capture_output=True).returncode == 0
+    return kubeconfig.exists() and succeeds("kubectl", f"--kubeconfig={kubeconfig}", "get", "--raw", "/readyz")
 
 
 def _run(command: tuple[str, ...], kubeconfig: Path, **values: str) -> None:
     words = [word.format(**values) for word in command]
-    subprocess.run(words, check=True, stdout=2, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
+    if shutil.which(words[0]) is None:
+        raise ClusterError(f"{words[0]} is not installed; without --provider, one that is gets chosen")
+    done = subprocess.run(words, check=False, stdout=sys.stderr, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
+    if done.returncode != 0:
+        raise ClusterError(f"`{' '.join(words)}` failed with {done.returncode}")

@@ -106,6 +106,5 @@ def run(*command: str | Path, log: Path, folder: Path | None = None, settings: d
         )
     if done.returncode != 0:
         said = log.read_text(errors="replace").strip().splitlines()[-8:]
-        raise ClusterError(
-            f"`{' '.join(words)}` failed with {done.returncode} (all of it: {log}):\n  " + "\n  ".join(said)
-        )
+        failed = f"`{' '.join(words)}` failed with {done.returncode}; the end of {log}:"
+        raise ClusterError("\n  ".join([failed, *said]))
