@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from admin import Admin
+from deploy_kubectl import cluster_or_skip
 from installation import MINUTES, Installation
 
 from bandmaster.configs.children import child_environment
@@ -99,11 +100,13 @@ def test_logs_follow_a_running_pod_to_its_end_and_are_there_afterwards(
     user: User, installation: Installation, admin: Admin, namespace: str
 ) -> None:
     installation.worker()
-    execution_id = installation.submit("echo first; sleep 6; echo second; exit 3")
+    execution_id = installation.submit("echo first; until [ -e /tmp/told ]; do sleep 0.1; done; echo second; exit 3")
     with user.beginning("logs", "-f", execution_id) as following:
         assert following.stdout is not None
         assert following.stdout.readline() == "first\n"
         assert installation.state(execution_id) is State.POD, "it was told while it ran"
+        pod = installation.meta(execution_id)["pod"]
+        cluster_or_skip().run("exec", f"--namespace={namespace}", pod, "--", "touch", "/tmp/told")
         assert following.stdout.read() == "second\n"
         assert following.wait(timeout=30) == 0
     installation.wait_until_all([execution_id])
