@@ -1,0 +1,13 @@
+"""Makes ``tools`` importable: it is no part of the package, and its folder's neighbours would hide those of the tests."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "tools"
+
+_found = importlib.util.spec_from_file_location(
+    "tools", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
+)
+assert _found is not None
+sys.modules["tools"] = importlib.util.module_from_spec(_found)
