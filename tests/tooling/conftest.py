@@ -1,4 +1,4 @@
-"""Makes ``tools`` importable: it is no part of the package, and its folder's neighbours would hide those of the tests."""
+"""Makes ``tools`` importable. With the repository's root on the path, ``middleware`` would hide ``tests/middleware``."""
 
 import importlib.util
 import sys

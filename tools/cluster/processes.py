@@ -65,8 +65,12 @@ def _is(pid: int, component: str) -> bool:
     try:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
-        return component.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
-    except FileNotFoundError:
+        while not (command := Path(f"/proc/{pid}/cmdline").read_bytes()):
+            # It has ended and nobody has waited for it, or the kernel is about to give it its arguments.
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return False
+        return component.encode() in command.split(b"\0")[0]
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
