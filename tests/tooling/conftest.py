@@ -1,4 +1,4 @@
-"""Makes ``tools`` importable. With the repository's root on the path, ``middleware`` would hide ``tests/middleware``."""
+"""Makes ``tools`` importable. The repository's root on the path would hide ``tests/middleware`` and its neighbours."""
 
 import importlib.util
 import sys
