@@ -4,8 +4,8 @@ In the flow: the watch, or any other runner of the execution, sends these messag
 of their own, so they never wait behind work. Each settles the attempt that it reports: a late or duplicate report
 changes nothing (D8, D33). One script stores the result and gives the slot back; then the pod is acknowledged. If the
 process dies between the two, the next watch reports the ended pod again, which only acknowledges it (F3). A report
-about a pod that is still alive asks the pod to end. Its slot is held until it is gone; then the execution ends as
-reported.
+about a pod that is still alive asks the pod to end; only an infrastructure failure is ignored then. The slot is held
+until the pod is gone; then the execution ends as reported.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """One watch window: reports pods that ended, renews the leases of running ones, deletes orphans.
 
-In the flow: `watch_completions` runs one window after the other. Each window begins with a list of all pods, so it sees
-what happened while nobody watched. Each compares all pods with the records in Redis, and each step is fenced by the
+In the flow: `watch_completions` runs one window after the other. Each window begins with a list of all pods, so it
+misses nothing that happened before, and compares all pods with the records in Redis. Each step is fenced by the
 attempt. So two watches at once, or one that slept, do no harm; if a watch dies, the next one begins.
 
 ==============================  ========================================================================================

@@ -5,7 +5,7 @@ In the flow: the body of `execution_requested` runs it, under its grant. Every s
 =======================  ===============================================================================================
 if it dies, or fails …   then …
 =======================  ===============================================================================================
-before the creation      there is no pod; the lease is reaped, and the next attempt starts again
+before the creation      there is no pod; the grant is reaped, and the next attempt starts again
 in the creation          there may be a pod: the watch hands the grant over to it (F2). If the attempt is over by then,
                          the watch deletes the pod, or the next attempt does, before it creates its own
 before the hand-over     the same; if the pod has ended by then, the report of its end settles the execution

@@ -216,7 +216,7 @@ class PriorityBands(Middleware):
             self._burial.unless_repeated(sent, candidate, duplicate)
             return candidate
         if "execution_id" in sent.options or not has_made_up_id(sent) or candidate.execution_id in self.unsure:
-            raise duplicate  # it names its id itself, or an earlier send without an answer may have been accepted
+            raise duplicate  # the sender chose the id, or an earlier send without an answer may have been accepted
         again = replace(candidate, execution_id=derived_id(sent.message_id, new_execution_id()))
         self._transitions.park(again)
         return again
@@ -230,7 +230,7 @@ class PriorityBands(Middleware):
         *,
         is_named: bool,
     ) -> "Message[Any] | QueueRejected":
-        """Park a message of a bulk whose id was known already as a new execution, unless it named that id (`is_named`).
+        """Park a bulk message with a known id as a new execution, unless its sender chose that id (`is_named`).
 
         Returns:
             The message, or the reason why it was refused.

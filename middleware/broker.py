@@ -78,7 +78,7 @@ class BandedRedisBroker(LaneBroker):
             lease_ttl_ms: How long a grant lasts without renewal; a third of it is the heartbeat.
             deadline_seconds: How long a call of the queue may take in all, retries included, whatever the server does.
             max_message_bytes: A longer message of a gated actor is refused.
-            settings: Passed by `from_settings`. Workers write their limits to Redis where nobody has set any yet.
+            settings: Passed by `from_settings`. Workers write its limits, leases and retention where nobody set any.
             lanes: Bounds by lane, such as ``{"emails": {"max_queue_size": 5_000}}``, set where nobody has set any.
             max_concurrent_executions: How many may hold a slot at once, in each lane but `executions` for which `lanes`
                 has no such bound. The next three arguments apply to the same lanes.

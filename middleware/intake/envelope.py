@@ -19,7 +19,7 @@ DELIVERY_OPTIONS: Final = frozenset({"eta", "redis_message_id", HINT})
 def copied(message: "Message[Any]", **options: Any) -> "Message[Any]":
     """Return a copy, with some options replaced."""
     if type(message) is not Message:
-        return message.copy(options=options)  # pyright: ignore[reportUnknownVariableType]  # Dramatiq leaves it open of what
+        return message.copy(options=options)  # pyright: ignore[reportUnknownVariableType]  # untyped in Dramatiq
     # This runs for each message that is sent or run; Dramatiq's own ways to copy one take several times as long.
     return Message(
         message.queue_name,

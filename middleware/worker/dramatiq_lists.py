@@ -32,7 +32,7 @@ class DramatiqLists:
         self._turns_of_lanes = threading.BoundedSemaphore(MOST_LOOKED_AT_OF_LANES)
 
     def wait(self, queue_name: str, seconds: float) -> bool:
-        """Wait until a list is not empty, for at most so many seconds, and take nothing from it.
+        """Wait until a list is not empty, for at most `seconds`, and take nothing from it.
 
         Returns:
             Whether it waited; False if too many threads wait on lists already.

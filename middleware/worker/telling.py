@@ -33,11 +33,11 @@ COLLECTED: Final = 10
 MAX_AGE: Final = "max_age"
 """The reason of executions that were older than their own ``max_age``."""
 TAKEN_LEASES: Final = 2
-"""A collected end is reserved for this process for so many leases; then another may collect it."""
+"""How long a collected end is reserved for this process, in leases; then another process may collect it."""
 LEFT_SECONDS: Final = 3_600.0
 """How long ends of an actor that is not known here are left to other workers; then they become dead letters."""
 MOST_UNKNOWN: Final = 1_000
-"""For so many unknown actors at most, the process remembers since when they are unknown; beyond, it forgets all."""
+"""The most unknown actors of which the process remembers since when; with one more, it forgets all and starts again."""
 
 
 class Telling:

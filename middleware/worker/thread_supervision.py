@@ -32,7 +32,7 @@ class Progress:
             self._seen[threading.current_thread()] = time.monotonic()
 
     def stuck(self, threads: Iterable[threading.Thread], seconds: float) -> list[str]:
-        """Return the names of threads without a round for so many seconds; a new thread's time starts now."""
+        """Return the names of threads that have begun no round for `seconds`; a new thread's time starts now."""
         now = time.monotonic()
         with self._lock:
             return [each.name for each in threads if now - self._seen.setdefault(each, now) > seconds]

@@ -29,7 +29,7 @@ LONGEST_LOOK_SECONDS: Final = 1.0
 TRY_SECONDS: Final = 30.0
 """After this time a park is tried although the lane is full, since it expires executions that waited too long."""
 MOST_LIMITED: Final = 1_000
-"""For at most so many users at their limit, the pause is remembered; beyond, all are forgotten."""
+"""The most users at their limit whose pauses are remembered; with one more, all are forgotten."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
 """The longest pause before another message of a user at the limit is tried."""
 

@@ -49,7 +49,7 @@ class WakeLists:
         self._keys = scripts.keys
 
     def wait(self, lanes: Sequence[str], seconds: float) -> WakeToken | None:
-        """Wait on the lists of these lanes for a token, for at most so many seconds; None if none came.
+        """Wait on the lists of these lanes for a token, for at most `seconds`; None if none came.
 
         Raises:
             QueueUnavailable: If Redis did not answer.

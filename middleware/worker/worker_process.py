@@ -257,7 +257,7 @@ class LaneProcess(Middleware):
         self._pump.round(longest_seconds)
 
     def stuck(self, seconds: float) -> list[str]:
-        """Return the names of threads without a round for so many seconds, except stopped and paused consumers."""
+        """Return the names of threads that have begun no round for `seconds`, except stopped and paused consumers."""
         consumers = list(self._worker.consumers.values()) if self._worker else []
         threads: list[threading.Thread] = [each for each in consumers if each.running and not each.paused]
         own = filter(None, [self._heartbeat.rounds.thread, self._pumping.thread])
