@@ -1,8 +1,8 @@
-"""Creates the pod of a grant, and asks again until it is known whether the pod exists.
+"""Creates the pod of a grant, and repeats the call until it is known whether the pod exists.
 
-In the flow: the saga's step between clearing up and handing over. While the backend says neither, the slot is held; the
-pod is asked for again only under a grant that is still the current one, or a creator that slept until its pod had come
-and gone would make a second. If the process dies, or has to leave, the watch or the next attempt finds the pod.
+In the flow: the saga's step between clearing up and handing over. While it is not known, the slot is held. The creation
+is repeated only while the grant is the current one: otherwise a creator that slept while its pod ran and ended would
+create a second pod. If the process dies or has to stop, the watch or the next attempt finds the pod.
 """
 
 import time
@@ -29,18 +29,18 @@ class Creator:
         self._is_leaving = is_leaving
 
     def create(self, spec: PodSpec, nonce: str, *, doubtful: bool = False) -> PodStatus:
-        """Create the pod of an attempt. This takes as long as a pod may run in its slot and nobody knows.
+        """Create the pod of an attempt. The call lasts until it is certain whether such a pod runs.
 
         Args:
             spec: The attempt.
-            nonce: The grant's own; empty: whichever has this attempt.
-            doubtful: Whether it was asked for before, and may have come to be.
+            nonce: The grant's nonce; empty: any grant of this attempt.
+            doubtful: Whether an earlier call may have created the pod already.
 
         Raises:
             PodRejected: The request can never run.
-            PodConflict: The name is another's, or was its own pod's, which is gone.
-            PodsUnavailable: There is surely no pod.
-            PodDoubtful: There may be one, and this process has to leave.
+            PodConflict: Something else has the pod's name, or the pod existed and is gone.
+            PodsUnavailable: There is certainly no pod.
+            PodDoubtful: There may be a pod, and this process has to stop.
         """
         while True:
             try:
@@ -51,7 +51,7 @@ class Creator:
                     self._pause(spec)
                 raise
             except PodsUnavailable as error:
-                # One that had no effect says nothing about an earlier one, whose answer was lost.
+                # A call that had no effect says nothing about an earlier call whose answer was lost.
                 doubtful = doubtful or error.pod_may_exist
                 if not doubtful or (not error.pod_may_exist and not self._may_run(spec)):
                     raise
@@ -61,7 +61,7 @@ class Creator:
                     return self._sought(spec)
 
     def _sought(self, spec: PodSpec) -> PodStatus:
-        """The pod that may have come to be under a grant that is over or cancelled: found, or surely not there."""
+        """Look for a pod that may have been created under a grant that is over now, until it is found or ruled out."""
         while self._may_run(spec):
             try:
                 found = self._pods.get(spec.name)
@@ -73,7 +73,7 @@ class Creator:
         raise PodsUnavailable(f"pod {spec.name} is not there, and not wanted any more", pod_may_exist=False)
 
     def _is_wanted(self, spec: PodSpec, nonce: str) -> bool:
-        """Whether the pod may be asked for (again): whoever slept may have lost its grant, and its pod be gone."""
+        """Whether the grant is current. A process that slept may have lost it, and its pod may have come and gone."""
         while not self._is_leaving():
             try:
                 (renewal,) = self._transitions.renew([(spec.execution_id, spec.attempt, nonce)])

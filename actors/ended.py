@@ -1,10 +1,11 @@
-"""``execution_completed``, ``_failed``, ``_timeout``, ``_cancelled``: what ends an execution, and frees its slot.
+"""``execution_completed``, ``_failed``, ``_timeout``, ``_cancelled``: the actors that end executions and free slots.
 
-In the flow: the watcher, or whoever else ran the execution, sends these; they are ungated, on a queue of their own, so
-they never wait behind work. Each settles under the attempt it reports: a late or doubled one changes nothing (D8, D33).
-The result is stored and the slot given back in one script, then the pod is acknowledged; if the process dies between
-the two, the next watch sees the ended pod again and reports it again, which only acknowledges it (F3). While the pod is
-alive the slot is held, whatever is reported: the execution is asked to end, and ends as reported when its pod is gone.
+In the flow: the watch, or any other runner of the execution, sends these messages. The actors are ungated, on a queue
+of their own, so they never wait behind work. Each settles the attempt that it reports: a late or duplicate report
+changes nothing (D8, D33). One script stores the result and gives the slot back; then the pod is acknowledged. If the
+process dies between the two, the next watch reports the ended pod again, which only acknowledges it (F3). A report
+about a pod that is still alive asks the pod to end; only an infrastructure failure is ignored then. The slot is held
+until the pod is gone; then the execution ends as reported.
 """
 
 from typing import Any
@@ -37,7 +38,7 @@ OPTIONS: dict[str, Any] = {
     "max_retries": 20,
     "min_backoff": 500,
     "max_backoff": 30_000,
-    "throws": InvalidRequest,  # what was pushed unchecked by somebody else is no better at the next try
+    "throws": InvalidRequest,  # an invalid event that somebody pushed unchecked stays invalid: no retries
 }
 
 
@@ -69,7 +70,7 @@ def execution_cancelled(event: Given) -> None:
     cancelled = ExecutionCancelledEvent.from_any(event)
     found = queue.transitions.cancel(cancelled.execution_id, reason=cancelled.reason or "cancelled")
     log.info("execution_cancelled", execution_id=cancelled.execution_id, code=found.code, state=found.state)
-    # RUNNING: its body is told at the next renewal, and its hand-over deletes the pod.
+    # If it is RUNNING, its body learns of this at the next renewal of its lease, and the hand-over deletes the pod.
     if found.state is State.CANCELLING and found.pod is not None:
         pods().delete(found.pod, uid=found.pod_uid)
 
@@ -94,7 +95,7 @@ def _end(event: ExecutionEndedEvent, state: State) -> None:
 
 
 def _end_pod(event: ExecutionEndedEvent, state: State, pod: PodStatus) -> None:
-    """Reported by somebody else than its pod, which is alive: ask it to end so, and hold the slot until it is gone."""
+    """Handle an end that was reported while the pod is alive: ask the pod to end, hold the slot until it is gone."""
     found = queue.transitions.cancel(
         event.execution_id, outcome=state, reason=event.reason or state.lower(), attempt=event.attempt, by=NO_OPERATOR
     )
@@ -108,7 +109,7 @@ def _try_again(event: ExecutionFailedEvent) -> None:
     if _is_overtaken(event, pod):
         return
     if pod is not None and not pod.phase.ended:
-        # Two pods of one execution would run at once. The pod knows best: its own end will be reported.
+        # A retry now would let two pods of one execution run at once. This pod's own end will be reported.
         log.warning("pod_still_runs", execution_id=event.execution_id, attempt=event.attempt, pod=pod.name)
         return
     retry = Retry(
@@ -116,7 +117,7 @@ def _try_again(event: ExecutionFailedEvent) -> None:
         event.attempt,
         "infrastructure",
         holder=_holder(event),
-        # The first time at once and in its old place; if it goes on, later and later.
+        # The first retry is at once, in the execution's old place; each further one waits longer.
         delay_ms=0 if event.attempt == 1 else pause_ms(event.attempt - 1),
         reason=event.reason or "infrastructure",
         result=result_json(event),
@@ -135,7 +136,7 @@ def _pod_of(event: ExecutionEndedEvent) -> PodStatus | None:
 
 
 def _is_overtaken(event: ExecutionEndedEvent, pod: PodStatus | None) -> bool:
-    """Whether it is the end of a pod whose name another has now: a server with older data gave the attempt again."""
+    """Whether another pod has the ended pod's name by now: a server with older data granted the attempt again."""
     if pod is None or event.pod_uid in (None, pod.uid):
         return False
     log.warning("end_of_an_earlier_pod", execution_id=event.execution_id, attempt=event.attempt, pod=pod.name)

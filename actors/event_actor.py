@@ -1,7 +1,7 @@
-"""Actors whose one argument is an event: a dict or a model, checked before anything is sent.
+"""Actor classes whose one argument is an event: a dict or a model, checked before anything is sent.
 
-In the flow: where `execution_requested.send({...})` and the reports of ends come in. What is refused here raised
-InvalidRequest in the caller, and nothing was queued; what is sent is JSON of a valid event.
+In the flow: `execution_requested.send({...})` and the reports of ends start here. An invalid event raises
+InvalidRequest in the caller, and nothing is queued. A message that is sent holds a valid event as JSON.
 """
 
 from datetime import timedelta
@@ -32,7 +32,7 @@ FIELD_OF_OPTION: Final = {
     "gates": "gates",
     "scheduled_at": "scheduled_at",
 }
-"""What an ordinary gated actor takes as options of a message, a request has in the event itself."""
+"""Message options of an ordinary gated actor, and the fields of the request event that stand for them here."""
 
 
 class EventActor(Actor[..., Any]):
@@ -51,8 +51,8 @@ class EventActor(Actor[..., Any]):
         """Send the event.
 
         Raises:
-            QueueRejected: If it is not accepted; nothing was kept.
-            QueueUnavailable: If Redis did not answer; says where it was looked for.
+            QueueRejected: If the event is not accepted; nothing was kept.
+            QueueUnavailable: If Redis did not answer; the error also says how to start the server or name another.
         """
         try:
             return super().send_with_options(args=args, kwargs=kwargs, delay=delay, **options)
@@ -65,7 +65,7 @@ class EventActor(Actor[..., Any]):
         """Build the message.
 
         Raises:
-            InvalidRequest: If it is not one valid event.
+            InvalidRequest: If the arguments are not one valid event.
         """
         if len(args) != 1 or kwargs:
             raise InvalidRequest("arguments", "not one event", allowed=f"one dict, or {self.model.__name__}")
@@ -73,7 +73,7 @@ class EventActor(Actor[..., Any]):
         return super().message_with_options(args=(event.model_dump(mode="json", exclude_none=True),), **options)
 
     def checked(self, event: object, options: dict[str, Any]) -> Event:
-        """The event, if it may be sent with these options."""
+        """Return the event, if it may be sent with these options."""
         return self.model.from_any(event)
 
 
@@ -81,7 +81,7 @@ class EndActor(EventActor):
     """An actor that takes the report of an attempt's end."""
 
     def checked(self, event: object, options: dict[str, Any]) -> Event:
-        """The event, if it names the attempt: without it, a late report could free a later attempt's slot (D8, D33)."""
+        """Return the event, if it names its attempt; else a late report could free a later attempt's slot (D8, D33)."""
         end = super().checked(event, options)
         attempt: int = getattr(end, "attempt", 0)
         if not 1 <= attempt <= ATTEMPT_MAX:
@@ -124,7 +124,7 @@ class RequestActor(EventActor):
     model = ExecutionRequestedEvent
 
     def checked(self, event: object, options: dict[str, Any]) -> Event:
-        """The event; an option that the event has a field for is refused, since it would say the same twice."""
+        """Return the event. An option that duplicates a field of the event is refused."""
         for option in FIELD_OF_OPTION.keys() & options.keys():
             raise InvalidRequest(
                 option, "is not an option of this actor", allowed=f"{FIELD_OF_OPTION[option]} of the event"

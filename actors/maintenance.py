@@ -1,8 +1,9 @@
 """``try_schedule``: the periodic repair, sent by name every 10 seconds by the scheduler process.
 
-In the flow: everything is event-driven first; this repairs what a crash or a lost wake-up left: promote what is due,
-reap what was left, sweep what is stale, push wake tokens, revive the watch. It carries its leader's epoch
-and stops when another was elected (D28). Repeating any of it does no harm; if it dies halfway, the next tick is near.
+In the flow: events drive the queue; this actor repairs what a crash or a lost wake-up left behind. It promotes due
+executions, reaps expired leases, sweeps executions that waited too long, pushes wake tokens and revives the watch. It
+carries its leader's epoch and stops when another leader was elected (D28). Every step may be repeated. If the process
+dies halfway, the next tick does the rest.
 """
 
 import dramatiq
@@ -22,10 +23,10 @@ def try_schedule(leader_id: str = "", epoch: int | None = None, not_after_ms: in
     """Repair.
 
     Args:
-        leader_id: Of the scheduler process that sends it.
-        epoch: Of its leadership; None: unfenced, for whoever wants a repair at once.
-        not_after_ms: When it is too old, by Redis's clock: Dramatiq's own `max_age` compares the clocks of two hosts,
-            and where they differ would drop every tick (F18).
+        leader_id: The id of the scheduler process that sends the message.
+        epoch: The epoch of that leader; None: unfenced, for a repair on demand.
+        not_after_ms: After this time, by Redis's clock, the tick is too old and is skipped. Dramatiq's own `max_age`
+            compares the clocks of two hosts; where these differ, it would drop every tick (F18).
     """
     maintenance = queue.maintenance if epoch is None else queue.maintenance.under(leader_id, epoch)
     try:

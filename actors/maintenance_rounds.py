@@ -1,8 +1,8 @@
 """Sends `try_schedule` from a worker while no scheduler process leads.
 
-In the flow: a thread of each worker process looks every interval; a lock lets one of them send. So an application of
-workers alone misses nothing: the sweep and the revival of the watch come too. If the thread's process
-dies, another worker's round is next; if all schedulers die, their leadership runs out and the workers take over.
+In the flow: a thread of each worker process checks for a leader once an interval; a lock lets one of them send. So an
+application without schedulers also gets the sweep and the revival of the watch. If the thread's process dies, another
+worker sends in the next interval. If all schedulers die, their leadership expires and the workers take over.
 """
 
 import threading
@@ -18,7 +18,7 @@ from ..scheduler.queue import ExecutionQueueService
 log = Logger(__name__)
 LOCK = "round"
 LOCK_SHARE = 0.9
-"""Of the interval: the lock ends before the same worker looks again."""
+"""The lock's lifetime as a share of the interval: the lock expires before the same worker checks again."""
 
 
 class Rounds(Middleware):
@@ -31,13 +31,13 @@ class Rounds(Middleware):
         self._thread: threading.Thread | None = None
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Begin."""
+        """Start the thread."""
         self._stopped.clear()
         self._thread = threading.Thread(target=self._run, args=(broker,), name="bandmaster-rounds", daemon=True)
         self._thread.start()
 
     def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """End; a round that hangs in Redis is not waited for."""
+        """Stop the thread, without waiting for a round that hangs in Redis."""
         self._stopped.set()
 
     def _run(self, broker: Broker) -> None:

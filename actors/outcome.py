@@ -1,4 +1,4 @@
-"""Translates a pod's outcome into the lifecycle event that reports it, and that event into the stored result. Pure.
+"""Pure functions from a pod's outcome to the lifecycle event that reports it, and from that event to the stored result.
 
 In the flow: `watch_completions` makes the event, the lifecycle actors settle with it, `bandmaster show` reads the
 result back.
@@ -21,7 +21,7 @@ RESULT_FIELDS = frozenset({"exit_code", "reason", "duration_seconds", "output_ta
 
 
 def event_of(pod: PodStatus) -> ExecutionEndedEvent:
-    """The event that reports how a pod ended; `at` and the duration are those of its program.
+    """Return the event that reports how a pod ended; `at` and the duration are those of its program.
 
     Raises:
         InvalidRequest: If the pod's facts make no valid event.
@@ -49,9 +49,9 @@ def event_of(pod: PodStatus) -> ExecutionEndedEvent:
 
 
 def absent_event(execution_id: str, attempt: int, pod_uid: str) -> ExecutionFailedEvent:
-    """The event of a pod that is not there, though it should be: how it ended, nobody saw.
+    """Return the event for a pod that should be there and is not: nobody saw how it ended.
 
-    That is no fault of the execution's: it is tried again, or, if it was cancelled, ends.
+    This is not the execution's fault: the execution is tried again, or, if it was cancelled, ends.
     """
     return ExecutionFailedEvent(
         execution_id=execution_id, attempt=attempt, pod_uid=pod_uid, reason=ABSENT, infrastructure=True
@@ -59,10 +59,10 @@ def absent_event(execution_id: str, attempt: int, pod_uid: str) -> ExecutionFail
 
 
 def result_json(event: ExecutionEndedEvent) -> bytes:
-    """What is kept as the result of an execution."""
+    """Return the stored result of an execution, as JSON."""
     return event.model_dump_json(include=set(RESULT_FIELDS), exclude_none=True).encode()
 
 
 def rejection_json(error: Exception) -> bytes:
-    """What is kept as the result of an execution that could never run."""
+    """Return the stored result of an execution that could never run, as JSON."""
     return json.dumps({"reason": "PodRejected", "output_tail": str(error), "output_truncated": False}).encode()

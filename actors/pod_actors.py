@@ -1,8 +1,8 @@
-"""``create_pod`` and ``delete_pod``: the two commands to the pod interface, called directly or sent.
+"""``create_pod`` and ``delete_pod``: the two actors that command the pod interface, called directly or sent.
 
 In the flow: `execution_requested` calls `create_pod` under its grant; cancellations send `delete_pod`. Both may be
-repeated: a pod that exists is adopted, one that is gone stays gone. Sent, `create_pod` runs under the same grant, which
-is checked first, so a stale message creates nothing. If the process dies here, see `saga.py`.
+repeated: a pod that exists is adopted, and a pod that is gone stays gone. A message for `create_pod` names its grant,
+which is checked first, so a stale message creates nothing. `saga.py` says what happens if the process dies here.
 """
 
 import dramatiq
@@ -31,8 +31,8 @@ def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
 
     Args:
         event: The ExecutionRequestedEvent.
-        attempt: The grant.
-        nonce: The grant's own; empty: whichever has this attempt.
+        attempt: The attempt of the grant.
+        nonce: The grant's nonce; empty: any grant of this attempt.
     """
     requested = ExecutionRequestedEvent.from_any(event)
     execution_id = requested.execution_id
@@ -43,7 +43,7 @@ def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
         return
     saga = Saga(queue.transitions, pods(), settings.k8s, lambda: broker.process.is_stopping)
     if "cancel" in meta:
-        # Before its body began: what was never created need not be deleted.
+        # Cancelled before its body began: this attempt has no pod that would need to be deleted.
         saga.give_up(execution_id, attempt, nonce)
     else:
         saga.run(requested, attempt, nonce)
@@ -51,11 +51,11 @@ def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
 
 @dramatiq.actor(broker=broker, queue_name=LIFECYCLE_QUEUE, max_retries=10, min_backoff=500, max_backoff=30_000)
 def delete_pod(pod: str, uid: str | None = None) -> None:
-    """Delete a pod, if it is (still) the one with this uid; its end is reported by the watcher.
+    """Delete a pod, if it (still) has this uid. The watch reports its end.
 
     Args:
-        pod: Its name.
-        uid: The precondition; None: whichever has the name.
+        pod: The pod's name.
+        uid: The precondition; None: any pod of that name.
     """
     found = pods().delete(pod, uid=uid)
     log.info("pod_deleted", pod=pod, found=found)

@@ -1,6 +1,6 @@
-"""Builds the pod specification of an event: defaults from the settings, the image checked against the allow-list. Pure.
+"""A pure function that builds the pod specification of an event: settings fill the gaps, the image must be allowed.
 
-In the flow: the first step of the saga; what is refused here never had a pod.
+In the flow: the first step of the saga. A request that is refused here never had a pod.
 """
 
 from ..configs.areas import KubernetesSettings
@@ -11,10 +11,10 @@ from ..scheduler.events import ExecutionRequestedEvent
 
 
 def pod_spec(event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesSettings) -> PodSpec:
-    """What the pod of this attempt runs.
+    """Build the specification of this attempt's pod.
 
     Raises:
-        PodRejected: If it can never run; the message names the field.
+        PodRejected: If the request can never run; the error message names the field.
     """
     defaults = settings_of(defaults, event.metadata.profile, event.action)
     image = event.image or defaults.default_image

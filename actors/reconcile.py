@@ -1,21 +1,21 @@
 """One watch window: reports pods that ended, renews the leases of running ones, deletes orphans.
 
-In the flow: `watch_completions` runs one window after the other. Each begins with all pods there are, so nothing that
-happened while nobody watched is missed. What Redis holds and what the pods are is compared anew each time, and each
-step is fenced by the attempt, so two watches at once, or one that slept, do no harm; if it dies, the next one begins.
+In the flow: `watch_completions` runs one window after the other. Each window begins with a list of all pods, so it
+misses nothing that happened before, and compares all pods with the records in Redis. Each step is fenced by the
+attempt. So two watches at once, or one that slept, do no harm; if a watch dies, the next one begins.
 
 ==============================  ========================================================================================
 the execution is …              and its pod …
 ==============================  ========================================================================================
 RUNNING, this attempt           is alive: its creator may have died, so the grant is handed over to the pod here
-RUNNING, this attempt           is being deleted: its end may not be this grant's, so only the lease is renewed (F14)
+RUNNING, this attempt           is being deleted: it may belong to an earlier grant; only the lease is renewed (F14)
 POD, this attempt               is alive: its lease is renewed
-CANCELLING, this attempt        is alive: renewed, and deleted if it is not yet
-any of these                    has ended: reported, until it is acknowledged and the slot given back
-any of these                    is gone, its end unseen: reported as absent (F23)
-waiting, ended, or further on   is alive: an orphan, deleted (D8, D10)
-not known                       is alive: left alone, since Redis may have lost it; its own timeout bounds it
-not known, but holds a slot     is not there: its record is lost, and the slot is given back
+CANCELLING, this attempt        is alive: its lease is renewed, and the pod is deleted unless that is under way
+any of these                    has ended: its end is reported until the slot is given back and the pod acknowledged
+any of these                    is gone, and nobody saw its end: it is reported as absent (F23)
+waiting, ended, later attempt   is alive: it is an orphan and is deleted (D8, D10)
+not known                       is alive: it is left alone, since Redis may have lost data; its own timeout bounds it
+not known, but holds a slot     is not there: the execution's record is lost, and the slot is given back
 ==============================  ========================================================================================
 """
 
@@ -40,7 +40,7 @@ Report = Callable[[ExecutionEndedEvent], None]
 
 
 class Watch:
-    """Watches, one window at a time; what it has reported it remembers from one window to the next."""
+    """Watches pods, one window at a time, and remembers from one window to the next which ends it has reported."""
 
     def __init__(
         self, service: ExecutionQueueService, pods: Pods, report: Report, *, tend_seconds: float, again_seconds: float
@@ -51,8 +51,8 @@ class Watch:
             service: The queue.
             pods: The backend.
             report: Sends a lifecycle event.
-            tend_seconds: Between two comparisons with Redis, in a window in which much happens.
-            again_seconds: An end that was reported is reported again if it is not acknowledged by then.
+            tend_seconds: The least time between two comparisons with Redis within one window.
+            again_seconds: A reported end is reported again if it is not acknowledged within this time.
         """
         self._queue = service
         self._pods = pods
@@ -68,8 +68,8 @@ class Watch:
         """Watch until the window is over.
 
         Args:
-            window_seconds: How long.
-            is_ours: Whether this is still the watch that counts; asked before anything is compared.
+            window_seconds: The length of the window.
+            is_ours: Whether this watch still holds the lock; called before each comparison.
 
         Raises:
             PodsUnavailable: If the backend does not answer.
@@ -109,7 +109,7 @@ class Watch:
                 self._report(pod, event_of)
 
     def _is_nobodys(self, pod: PodStatus) -> bool:
-        """Whether we deleted a pod that no grant was handed over to: one that came later has the same attempt (F14)."""
+        """Whether we deleted this pod and no grant was handed over to it; a later pod may have its attempt (F14)."""
         return pod.discarded and self._queue.views.meta(pod.execution_id).get("pod_uid") != pod.uid
 
     def _report(self, pod: PodStatus, event: Callable[[PodStatus], ExecutionEndedEvent]) -> None:
@@ -132,12 +132,12 @@ class Watch:
         self._reported = {uid: at for uid, at in self._reported.items() if at >= since}
 
     def _tend(self) -> None:
-        """Compare what is alive with what Redis holds, both ways."""
+        """Compare the living pods with the records in Redis, both ways."""
         alive = {pod.name: pod for pod in self._alive.values()}
         holders = self._queue.views.pod_leases(HOLDERS_MAX)
         self._unknown &= self._alive.keys()
         ids = list(dict.fromkeys([pod.execution_id for pod in alive.values()] + list(holders)))
-        # In pages: each call has the deadline, however many pods there are.
+        # In pages, so that each call meets its deadline, however many pods there are.
         pages = (ids[begin : begin + RECORDS_A_CALL] for begin in range(0, len(ids), RECORDS_A_CALL))
         metas = {name: meta for page in pages for name, meta in zip(page, self._queue.views.metas(page), strict=True)}
         held = [pod for pod in alive.values() if self._is_held(pod, metas[pod.execution_id])]
@@ -147,12 +147,12 @@ class Watch:
             meta = metas[execution_id]
             if not meta and execution_id not in known:
                 log.warning("record_lost", execution_id=execution_id)
-                self._queue.transitions.forget(lease)  # nothing runs in its slot any more
+                self._queue.transitions.forget(lease)  # no pod runs in this slot any more
             elif "pod" in meta and meta["pod"] not in alive and not self._has_reported(meta["pod_uid"]):
                 self._look_for(execution_id, meta)
 
     def _is_held(self, pod: PodStatus, meta: dict[str, str]) -> bool:
-        """Whether an execution stands behind a pod that is alive; if none does, the pod is deleted."""
+        """Whether a living pod belongs to an execution that holds a slot for it; an orphan is deleted."""
         state = meta.get("state")
         if state is None:
             if pod.uid not in self._unknown:
@@ -164,7 +164,7 @@ class Watch:
             self._delete(pod)
             return False
         if state == State.RUNNING and pod.deleting:
-            # Created under a grant that the server has forgotten, and given again: whoever creates waits for its end.
+            # The server lost the grant of this pod and granted the attempt again: the new creator waits for its end.
             self._queue.transitions.renew([(pod.execution_id, pod.attempt, "")])
             return False
         if state == State.RUNNING:
@@ -180,9 +180,10 @@ class Watch:
             self._pods.delete(pod.name, uid=pod.uid)
 
     def _look_for(self, execution_id: str, meta: dict[str, str]) -> None:
-        """The pod of one that holds a slot was not seen alive: it was created just now, or has ended, or is gone.
+        """Look up the pod of an execution that holds a slot, if this window has not seen the pod alive.
 
-        An end that was acknowledged before is reported again: the server came back with older data (F32).
+        The pod is brand-new, has ended or is gone. An end that was acknowledged before is reported again: the server
+        came back with older data (F32).
         """
         pod = self._pods.get(meta["pod"])
         if pod is None or pod.uid != meta["pod_uid"]:
@@ -192,7 +193,7 @@ class Watch:
         elif pod.outcome is not None:
             self._report(pod, event_of)
         else:
-            # An earlier release made it, or it came just now: it is not among those that are watched.
+            # An earlier release of Bandmaster created it, or it is brand-new: the watch does not list it.
             self._is_held(pod, meta)
             self._queue.transitions.renew([(execution_id, pod.attempt, pod_holder(pod.uid))])
 

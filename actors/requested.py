@@ -1,7 +1,7 @@
 """``execution_requested``: the gated actor on lane `executions`, whose body runs the first half of the saga.
 
-In the flow: `execution_requested.send({...})` parks the event; a worker admits it in order and calls the body under its
-grant; no body waits for a pod to end. What a crash in between leaves stands in `saga.py`.
+In the flow: `execution_requested.send({...})` parks the event. A worker admits it in order and calls the body under its
+grant. No body waits for a pod to end. `saga.py` says what a crash on the way leaves behind.
 """
 
 import dramatiq
@@ -27,13 +27,13 @@ log = Logger(__name__)
     max_retries=5,
     min_backoff=1_000,
     max_backoff=60_000,
-    throws=InvalidRequest,  # an event that this version cannot read is no better at the next try
+    throws=InvalidRequest,  # an event that this version cannot read stays unreadable: no retries
 )
 def execution_requested(event: Given) -> None:
     """Create the execution's pod under its grant, and hand the grant over to it.
 
     Args:
-        event: An ExecutionRequestedEvent, as a dict or the model. Needed: `script` or `command`.
+        event: An ExecutionRequestedEvent, as a dict or the model. It needs `script` or `command`.
     """
     grant = current_grant()
     if grant is None:

@@ -1,8 +1,8 @@
-"""What the actors of one process share: settings, broker, queue, pods. Made at import, connected at first use.
+"""The objects that all actors of a process share (settings, broker, queue, pods), made at import, connected later.
 
-In the flow: `dramatiq bandmaster.actors` imports this in every worker process, a caller in its own, to send. Nothing is
-sent to a server at import, so importing never fails for want of one. A worker waits for the server when it boots, and
-ends with an error if it does not come; what it fetched and did not finish when it dies comes back within a lease.
+In the flow: `dramatiq bandmaster.actors` imports this module in every worker process; callers import it to send. An
+import calls no server, so it never fails for want of one. A worker waits for the server when it boots, and exits with
+an error if the server does not come up. If a worker dies, its unfinished messages come back within a lease.
 """
 
 import os
@@ -32,15 +32,15 @@ log = Logger(__name__)
 LIFECYCLE_QUEUE: Final = "lifecycle"
 """The plain queue of the lifecycle actors, so that they never wait behind work."""
 MAINTENANCE_CHANCE: Final = 100_000
-"""Of a million commands on a plain queue, so many also look for what dead workers had fetched: about each 10 s."""
+"""How many of a million commands on a plain queue also requeue the messages of dead workers: about one in 10 s."""
 
 PING_SECONDS: Final = 2.0
-"""How long an answer may take for a worker to be called ready."""
+"""A worker counts as ready if the server answers a ping within this time."""
 
 settings = load_settings()
 
 broker = BandedRedisBroker.from_settings(
-    # Dramatiq's own lease on the messages of plain queues, here on those that end and cancel executions.
+    # Dramatiq's own lease on the messages of plain queues: here, of those that end or cancel executions.
     heartbeat_timeout=settings.leases.lease_ttl_ms,
     maintenance_chance=MAINTENANCE_CHANCE,
 )
@@ -49,23 +49,23 @@ queue = broker.queue
 
 @cache
 def pods() -> Pods:
-    """The pods of the configured backend; made at first use, since who only sends needs none.
+    """Return the configured backend of pods. It is made at first use, since a process that only sends needs none.
 
     Raises:
-        BackendNotAvailable: If the settings ask for one that this version has not got.
+        BackendNotAvailable: If the settings ask for a backend that this version does not have.
     """
     return connect_pods(settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s)
 
 
 class WorkerStart(Middleware):
-    """A worker process waits for the server, before its broker gives it the configured values to start from."""
+    """Lets a worker process wait for the server at its start."""
 
     def after_process_boot(self, broker: Broker) -> None:
-        """Wait, bounded, saying so.
+        """Wait for the server, for a bounded time, and log that.
 
         Raises:
-            SystemExit: If there is no server, or no such backend: a hook's other exceptions would be swallowed, and
-                the worker would run without what was configured.
+            SystemExit: If there is no server, or no such backend. Dramatiq would swallow any other exception of this
+                hook, and the worker would run without its configuration.
         """
         configure_logging(settings.logging)
         warn_of_unknown(sections())
@@ -79,7 +79,7 @@ class WorkerStart(Middleware):
             sys.exit(1)
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Watch the pods, without waiting for the first tick; where a watch runs already, this one ends at once."""
+        """Start a watch without waiting for the first tick; if a watch runs already, the new one ends at once."""
         broker.get_actor("watch_completions").send()
 
 
@@ -93,5 +93,5 @@ broker.add_middleware(
 )
 broker.add_middleware(Rounds(queue, interval_seconds=settings.scheduler.interval_seconds))
 if global_broker is None:
-    # An application that has a broker of its own keeps it, and still may send to these actors.
+    # An application that has set its own broker keeps it, and can still send to these actors.
     dramatiq.set_broker(broker)

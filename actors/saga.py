@@ -1,21 +1,21 @@
-"""The first half of an execution's saga: validate, clear what an earlier attempt left, create the pod, hand over.
+"""The first half of an execution's saga: validate, clear earlier attempts' pods, create the pod, hand the grant over.
 
-In the flow: the body of `execution_requested`, under its grant. Every step may be repeated:
+In the flow: the body of `execution_requested` runs it, under its grant. Every step may be repeated:
 
 =======================  ===============================================================================================
 if it dies, or fails …   then …
 =======================  ===============================================================================================
-before the creation      nothing exists; the lease is reaped, the next attempt begins anew
-in the creation          a pod exists or not; the watch hands the grant over to one that does (F2), or, if the attempt
-                         is over by then, deletes it, as the next attempt does before it creates its own
-before the hand-over     likewise; a pod that has ended by then is settled by its own end
-after the hand-over      the watch has it
-for good (PodRejected)   the slot is given back, the execution FAILED
-for the time being       the slot is given back, and it waits for its next attempt, longer each time
-and a pod may exist      the slot is held, and the pod asked for, until it is certain; so too while it is being deleted;
-                         asked for, not created: nobody wants it any more, or creates it twice, if the grant is over
+before the creation      there is no pod; the grant is reaped, and the next attempt starts again
+in the creation          there may be a pod: the watch hands the grant over to it (F2). If the attempt is over by then,
+                         the watch deletes the pod, or the next attempt does, before it creates its own
+before the hand-over     the same; if the pod has ended by then, the report of its end settles the execution
+after the hand-over      the watch looks after the pod
+for good (PodRejected)   the slot is given back, and the execution is FAILED
+for the time being       the slot is given back, and the execution waits for its next attempt, longer each time
+and a pod may exist      the slot is held until that is certain, and while a pod of that name is being deleted. If the
+                         grant is over by then, the pod is only looked for: a creation might make a second one
 and the worker stops     the grant is left as if the worker had died: the watch, or the next attempt, finds the pod
-by an interrupt          the step is finished first: a pod half created would run without a slot (D10)
+by an interrupt          the creation is finished first: a half-created pod would run without a slot (D10)
 =======================  ===============================================================================================
 """
 
@@ -43,11 +43,11 @@ log = Logger(__name__)
 PAUSE_MS: Final = 1_000
 LONGEST_PAUSE_MS: Final = 60_000
 GONE_WITHIN_SECONDS: Final = 15.0
-"""How long an attempt waits, slot in hand, for an earlier one's pod to be gone."""
+"""How long an attempt, which holds its slot, waits until the pods of earlier attempts are gone."""
 
 
 def pause_ms(attempt: int) -> int:
-    """How long an execution waits after an attempt that could not create its pod: 1 s, 2 s, 4 s … 60 s."""
+    """Return how long an execution waits after an attempt that could not create its pod: 1 s, 2 s, 4 s … 60 s."""
     return min(LONGEST_PAUSE_MS, PAUSE_MS << min(attempt - 1, 10))
 
 
@@ -64,10 +64,10 @@ class Saga:
         """Work with one queue and one backend.
 
         Args:
-            transitions: Of the queue.
+            transitions: The queue's transitions.
             pods: The backend.
-            defaults: For what a request does not say.
-            is_leaving: Whether this process is to end, so that nothing is waited for any more.
+            defaults: For the fields that a request leaves out.
+            is_leaving: Whether this process has to stop, so that the saga must not wait any more.
         """
         self._transitions = transitions
         self._pods = pods
@@ -79,16 +79,16 @@ class Saga:
 
         Args:
             event: The request.
-            attempt: The grant.
-            nonce: The grant's own; empty: whichever has this attempt.
+            attempt: The attempt of the grant.
+            nonce: The grant's nonce; empty: any grant of this attempt.
 
         Returns:
-            The pod; None if there is none that may go on: the request can never run, has to be tried again, was
+            The pod; None if no pod of this attempt may run on: the request can never run, has to be tried again, was
             cancelled, or has ended already.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; the pod, if there is one, is the watch's or the next attempt's.
-            PodDoubtful: If this process has to leave before it is known whether there is a pod; likewise.
+            QueueUnavailable: If Redis did not answer; the watch or the next attempt takes care of the pod, if any.
+            PodDoubtful: If this process has to stop before it is known whether there is a pod; likewise.
         """
         execution_id = event.execution_id
         try:
@@ -104,8 +104,8 @@ class Saga:
                 result=rejection_json(error),
             )
         except (PodsUnavailable, PodConflict) as error:
-            # Not bounded: while the backend is away nothing is lost, and nothing is the execution's fault. Only from
-            # RUNNING: if the watch has found the pod meanwhile, and handed over, the attempt goes on.
+            # Retries are not bounded: a backend that is away is not the execution's fault. A "retry" settles only a
+            # RUNNING execution: if the watch has found the pod meanwhile and handed over, the attempt goes on.
             log.warning("pod_not_created", execution_id=execution_id, attempt=attempt, error=str(error))
             reason = type(error).__name__
             self._transitions.settle(
@@ -114,10 +114,10 @@ class Saga:
         return None
 
     def give_up(self, execution_id: str, attempt: int, nonce: str = "") -> None:
-        """End an execution that was cancelled before its pod was created; earlier attempts' pods have to be gone.
+        """End an execution that was cancelled before its pod was created, once earlier attempts' pods are gone.
 
         Raises:
-            PodsUnavailable: If one of those is not gone yet.
+            PodsUnavailable: If one of those pods is not gone yet.
         """
         self._clear_earlier(execution_id, attempt)
         settled = self._transitions.release(execution_id, attempt, State.CANCELLED, holder=nonce, reason="cancelled")
@@ -131,7 +131,7 @@ class Saga:
             creating = True
             return self._create(spec, nonce)
         except Interrupt as interrupt:
-            # Raised from another thread, once, wherever this one just was: a cancellation, or the time limit.
+            # Another thread raises it in this one, once, at any line: a cancellation, or the time limit.
             log.info(
                 "saga_interrupted",
                 execution_id=event.execution_id,
@@ -159,19 +159,19 @@ class Saga:
             "pod_not_handed_over", execution_id=execution_id, attempt=attempt, code=handed.code, state=handed.state
         )
         if handed.is_wanted:
-            return None  # the server has forgotten this grant and given its attempt again (F14): the pod is the other's
-        # Cancelled meanwhile, or overtaken by a later attempt (D10): this pod must not run on. Or it has ended and was
-        # settled before this call: it stays, with its log.
+            return None  # the server lost this grant and granted the attempt again (F14): the pod is the new grant's
+        # The execution was cancelled, or a later attempt has begun (D10): this pod must not run on. But a pod that has
+        # ended, and was settled before this call, stays, with its log.
         found = self._pods.get(pod.name)
         if found is not None and found.uid == pod.uid and not found.phase.ended:
             self._pods.delete(pod.name, uid=pod.uid)
         return None
 
     def _clear_earlier(self, execution_id: str, attempt: int) -> None:
-        """No attempt's pod may run beside the next one's; one that has ended stays, with its log.
+        """Delete the running pods of earlier attempts and wait until they are gone; ended pods stay, with their logs.
 
         Raises:
-            PodsUnavailable: If one is not gone yet.
+            PodsUnavailable: If a pod is not gone in time.
         """
         if attempt == 1:
             return

@@ -1,9 +1,9 @@
-"""``watch_completions``: turns what becomes of the pods into lifecycle events, and keeps the leases of the living.
+"""``watch_completions``: the actor that reports the ends of pods as lifecycle events and renews living pods' leases.
 
-In the flow: an actor that watches for a bounded window and sends itself again; a lock makes it single, the periodic job
-revives it. A message that finds the lock taken ends its chain, so however many are sent, one chain remains. If its
-process dies, the lock's TTL runs out; if it sleeps past the TTL, another takes over, and it stops when it wakes up; if
-a window fails, the next one begins a second later.
+In the flow: the actor watches for a bounded window and sends itself again. A lock keeps it single, and the periodic job
+revives it. A message that finds the lock taken is not sent on, so one chain of messages remains. If the process dies,
+the lock's TTL runs out. If the process sleeps past the TTL, another watch takes over, and this one stops when it wakes
+up. If a window fails, the next one begins a second later.
 """
 
 import time
@@ -35,12 +35,12 @@ log = Logger(__name__)
 WATCHER: Final = "watch_completions"
 LEASE_SECONDS: Final = settings.leases.pod_lease_ttl_ms / 1000
 WINDOW_SECONDS: Final = LEASE_SECONDS / 12
-"""Of the pod lease of 60 s: 5 s, so that what a window's end compares is never older than that."""
+"""5 s of the pod lease of 60 s, so that the states compared at a window's end are never older than that."""
 LONGEST_WINDOW_SECONDS: Final = LEASE_SECONDS / 2
 SECONDS_A_POD: Final = 0.001
-"""A window is so much longer for each pod there is, ended ones too: looking at all of them costs a tenth of that."""
+"""A window gets this much longer for each pod, ended pods included; listing them takes a tenth of this time."""
 LOCK_GRACE_SECONDS: Final = LEASE_SECONDS / 6
-"""How much longer than its window a watch may take. One that died is replaced before any lease runs out."""
+"""How much longer than its window a watch may take. A watch that died is replaced before any lease runs out."""
 REPORT_AGAIN_SECONDS: Final = LEASE_SECONDS / 2
 FAILURE_PAUSE_SECONDS: Final = 1.0
 
@@ -58,12 +58,12 @@ def report(event: ExecutionEndedEvent) -> None:
 
 @cache
 def the_watch() -> Watch:
-    """The one of this process, which remembers what it has reported."""
+    """Return this process's watch, which remembers what it has reported."""
     return Watch(queue, pods(), report, tend_seconds=WINDOW_SECONDS, again_seconds=REPORT_AGAIN_SECONDS)
 
 
 def window_seconds() -> float:
-    """How long the next window is."""
+    """Return the length of the next window."""
     if broker.process.permits.total == 1:
         return WINDOW_SECONDS / 10  # the only thread of a worker must not be kept from everything else for long
     return min(LONGEST_WINDOW_SECONDS, WINDOW_SECONDS + the_watch().pods_seen * SECONDS_A_POD)
@@ -84,7 +84,7 @@ def watch_completions() -> None:
         finally:
             _pass_on(lock)
     except Shutdown:
-        log.info("watch_interrupted")  # the worker stops; what was passed on goes to another, or to the next
+        log.info("watch_interrupted")  # the worker stops; another worker, or the next one, takes the message sent on
     except redis.RedisError as error:
         log.warning("watch_ended", error=str(error))  # the periodic job begins a new one
 
@@ -111,7 +111,8 @@ def _keep(lock: "Lock") -> bool:
 
 
 def _pass_on(lock: "Lock") -> None:
-    # In this order: a message that another process takes before the release would find the lock, and end the chain.
+    # Release the lock before the send: another process that took the message earlier would find the lock taken, and
+    # end the chain.
     try:
         lock.release()
     except LockError:

@@ -1,4 +1,4 @@
-"""Dramatiq's side: the broker whose lanes are pulled, and the two middleware that also work on any other broker."""
+"""The Dramatiq side: a broker whose lanes are pulled by workers, and two middleware that also work on any broker."""
 
 from .actor import Actor, actor
 from .bands import PriorityBands

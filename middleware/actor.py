@@ -1,7 +1,7 @@
-"""``actor``: Dramatiq's, with our options as types; and ``Actor``, which can also be sent from asyncio.
+"""``actor``: Dramatiq's decorator with our options as types; and ``Actor``, which can also be sent from asyncio.
 
-In the flow: what is declared goes to the broker as any actor of Dramatiq's does. One that was declared with
-``dramatiq.actor`` becomes an ``Actor`` where our middleware meets it, so that both may be awaited.
+In the flow: a declared actor goes to the broker like any actor of Dramatiq's. An actor that was declared with
+``dramatiq.actor`` becomes an ``Actor`` when our middleware sees its declaration, so that both can be sent from asyncio.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ R = TypeVar("R")
 class Actor(dramatiq.Actor[P, R]):
     """An actor whose options are typed, and that can be sent from asyncio."""
 
-    if TYPE_CHECKING:  # Dramatiq's own, which take any option
+    if TYPE_CHECKING:  # Dramatiq's own methods, which take any option
 
         def message_with_options(  # pyright: ignore[reportIncompatibleMethodOverride]
             self,
@@ -51,8 +51,8 @@ class Actor(dramatiq.Actor[P, R]):
             ...
 
     async def asend(self, *args: P.args, **kwargs: P.kwargs) -> Message[R]:
-        """`send`, while the event loop goes on. Of calls that are not awaited one after the other, any may come first.
-        A task that is cancelled meanwhile may have sent.
+        """`send`, without blocking the event loop. Calls that are not awaited one after the other may send in any
+        order. A task that is cancelled during the call may have sent.
         """
         return await off_loop(lambda: self.send(*args, **kwargs))
 
@@ -64,18 +64,18 @@ class Actor(dramatiq.Actor[P, R]):
         delay: timedelta | int | None = None,
         **options: Unpack[MessageOptions],
     ) -> Message[R]:
-        """`send_with_options`, while the event loop goes on."""
+        """`send_with_options`, without blocking the event loop."""
         return await off_loop(lambda: self.send_with_options(args=args, kwargs=kwargs, delay=delay, **options))
 
 
 def let_await(declared: "dramatiq.Actor[..., Any]") -> None:
-    """Have an actor that was declared with ``dramatiq.actor`` awaited like one of ours; one of another class stays."""
+    """Turn an actor declared with ``dramatiq.actor`` into an ``Actor``; an actor of another class is left as it is."""
     if type(declared) is dramatiq.Actor:
         declared.__class__ = Actor
 
 
 class ActorDecorator(Protocol):
-    """What `actor` with options answers."""
+    """The decorator that `actor` returns when it is called with options."""
 
     @overload
     def __call__(self, fn: Callable[P, Awaitable[R]], /) -> Actor[P, R]: ...

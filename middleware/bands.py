@@ -1,8 +1,9 @@
-"""``PriorityBands``: before a message of a gated actor is enqueued, it is checked and parked in one round trip.
+"""``PriorityBands``: the middleware that checks and parks a gated actor's message before it is enqueued.
 
-In the flow: `send()` → `before_enqueue` here → park.lua. On `BandedRedisBroker` that is all; on another broker the
-message that follows into its queue is only a hint. Every refusal is a `MiddlewareError`, since Dramatiq's hooks fail
-open. If the process dies before the park, nothing was kept and `send()` never returned; after it, the execution waits.
+In the flow: `send()` → `before_enqueue` here → park.lua, in one round trip. On `BandedRedisBroker` that is all; on
+another broker the message then goes into its queue as a mere hint. Every refusal is a `MiddlewareError`, since Dramatiq
+ignores other errors of hooks. If the process dies before the park, nothing was kept and `send()` never returned; after
+it, the execution waits.
 """
 
 import threading
@@ -57,12 +58,12 @@ class PriorityBands(Middleware):
         deadline_seconds: float = DEADLINE_SECONDS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
-        """Needs a client and nothing else.
+        """Only a client is needed.
 
         Args:
-            redis_client: Of the server that holds the queue.
-            prefix: What its keys begin with; without it, it follows the namespace of a `RedisBroker`.
-            engine: In place of these and the deadline, when it is shared.
+            redis_client: A client of the server that holds the queue.
+            prefix: The prefix of the queue's keys; by default it follows the namespace of a `RedisBroker`.
+            engine: A shared engine, in place of the client, the prefix and the deadline.
             deadline_seconds: How long a call of the queue may take in all, retries included.
             max_message_bytes: A longer message of a gated actor is refused.
         """
@@ -75,7 +76,7 @@ class PriorityBands(Middleware):
         self._use(engine)
         self._bulk = threading.local()
         self.unsure = Unsure()
-        """What may have been accepted while Redis did not answer."""
+        """Ids that Redis may have accepted although its answer was lost."""
 
     def _use(self, engine: Engine) -> None:
         self.engine = engine
@@ -96,8 +97,9 @@ class PriorityBands(Middleware):
         return set(ACTOR_OPTIONS)
 
     def takes(self, message: "Message[Any]") -> bool:
-        """Whether a message is this middleware's business: its actor is gated, or it runs in this thread under a grant
-        (its actor was gated when it was sent) and comes once more. Any other is left as it is, whatever its options.
+        """Whether this middleware handles a message: its actor is gated, or this thread runs the message under a grant
+        (its actor was gated when it was sent) and enqueues it again. Any other message is left alone, whatever its
+        options.
         """
         return message.actor_name in self.gated or _held_again(message) is not None
 
@@ -109,37 +111,37 @@ class PriorityBands(Middleware):
             self.gated.enter(actor)
         else:
             refuse_limits(actor, [each for each in broker.middleware if each is not self])
-            self.gated.leave(actor.actor_name)  # declared anew under this name
+            self.gated.leave(actor.actor_name)  # an earlier declaration of this name may have been gated
 
     def after_declare_actor(self, broker: Broker, actor: "Actor[..., Any]") -> None:
-        """Actors declared before this middleware was added are checked when it is."""
+        """Check an actor that was declared before this middleware was added."""
         if is_gated(actor) and actor.actor_name not in self.gated:
             self.before_declare_actor(broker, actor)
 
     def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """A worker needs the gate too.
+        """Check that the worker has the gate too.
 
         Raises:
-            MiddlewareMissing: If it was not added.
+            MiddlewareMissing: If `ConcurrencyGate` was not added.
         """
         if not any(getattr(each, "is_concurrency_gate", False) for each in broker.middleware):
             raise MiddlewareMissing("PriorityBands", "ConcurrencyGate")
         self.gated.forget_declaration()
 
     def before_enqueue(self, broker: Broker, message: "Message[Any]", delay: int | None) -> None:
-        """Park the message, or note it as the retry of what this thread runs.
+        """Park the message, or note it as the retry of the execution that this thread runs.
 
         Raises:
             QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
             QueueUnavailable: If Redis did not answer.
-            LostGrant: If a hook sends on what came of a grant that was lost.
+            LostGrant: If a hook enqueues a message after a body whose grant was lost.
         """
         with FailingClosed(message):
             self._before_enqueue(broker, message, delay)
 
     def _before_enqueue(self, broker: Broker, message: "Message[Any]", delay: float | None) -> None:
         if HINT in message.options:
-            return  # it carries no truth of its own, nor sends on what came of a grant
+            return  # a hint stands for no execution of its own, and passes on no result of a grant
         entry = current_entry()
         if entry is not None and entry.lost and is_settling():
             raise LostGrant(execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
@@ -147,7 +149,7 @@ class PriorityBands(Middleware):
         held = _held_again(message)
         if gated is None and held is None:
             return
-        # A broker that pulls its lanes gives a copy, which nobody else has yet.
+        # A broker that pulls its lanes passes a copy that nobody else refers to yet.
         is_own_copy = held is None and getattr(broker, "pulls_lanes", False) and is_bare(message)
         sent = message if is_own_copy else as_sent(message)
         if held is not None and (gated is None or is_retry(gated, sent, held[1])):
@@ -166,7 +168,7 @@ class PriorityBands(Middleware):
         message.options["execution_id"] = candidate.execution_id
 
     def _now_ms(self, delay_ms: float | None) -> int:
-        # The server's, not this host's: a caller whose clock is off would be due too early or too late (F18).
+        # The server's clock: with a wrong clock on this host, the execution would be due too early or too late (F18).
         return self.engine.views.server_time_ms() if delay_ms else 0
 
     def _read(self, broker: Broker, gated: GatedActor, sent: "Message[Any]", delay: float | None) -> Candidate:
@@ -209,12 +211,12 @@ class PriorityBands(Middleware):
 
     def _sent_again(self, sent: "Message[Any]", candidate: Candidate, duplicate: DuplicateExecution) -> Candidate:
         if _comes_from_delay_queue():
-            return candidate  # the hint of what was parked when it was sent
+            return candidate  # a delayed hint that is due now: its execution was parked when it was sent
         if is_settling():
             self._burial.unless_repeated(sent, candidate, duplicate)
             return candidate
         if "execution_id" in sent.options or not has_made_up_id(sent) or candidate.execution_id in self.unsure:
-            raise duplicate  # it names what was sent before, or may be that
+            raise duplicate  # the sender chose the id, or an earlier send without an answer may have been accepted
         again = replace(candidate, execution_id=derived_id(sent.message_id, new_execution_id()))
         self._transitions.park(again)
         return again
@@ -228,10 +230,10 @@ class PriorityBands(Middleware):
         *,
         is_named: bool,
     ) -> "Message[Any] | QueueRejected":
-        """What was sent in bulk, under an id that is known: another execution, unless it named that (`is_named`).
+        """Park a bulk message with a known id as a new execution, unless its sender chose that id (`is_named`).
 
         Returns:
-            The message, or why it was refused.
+            The message, or the reason why it was refused.
         """
         sent = as_sent(message)
         if not is_named:
@@ -247,7 +249,7 @@ class PriorityBands(Middleware):
 
     @contextmanager
     def bulk(self) -> Generator[Parking]:
-        """Within it, this thread's messages are checked, and parked together, many a call."""
+        """A context in which this thread's messages are checked, and parked together, many in a call."""
         with self._transitions.parking() as parking:
             ids: list[str] = []
             self._bulk.parking, self._bulk.ids = parking, ids
@@ -261,7 +263,7 @@ class PriorityBands(Middleware):
 
     @contextmanager
     def gathering(self) -> Generator[list[Candidate]]:
-        """Within it, this thread's messages are checked, and none is parked."""
+        """A context in which this thread's messages are checked, but not parked."""
         gathered: list[Candidate] = []
         self._bulk.parking, self._bulk.ids = gathered, []
         try:
@@ -280,5 +282,5 @@ def _held_again(message: "Message[Any]") -> "tuple[Entry, Message[Any]] | None":
 
 
 def _comes_from_delay_queue() -> bool:
-    # Where a plain broker's consumer enqueues what is due.
+    # In this thread, the consumer of a plain broker enqueues delayed messages that are due.
     return isinstance(threading.current_thread(), ConsumerThread)

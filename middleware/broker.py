@@ -1,9 +1,9 @@
 """``BandedRedisBroker``: a `RedisBroker` whose lanes are pulled, in strict priority order, under every limit.
 
-In the flow: a gated message is parked by `PriorityBands` and never put into a Dramatiq list; a lane's consumer admits
-as many as there are free threads; ack and nack settle, and admit the next in the same round trip. Actors without band,
-action or gates behave exactly as on `RedisBroker`. What a process holds and has not begun is handed back when it stops;
-if it dies, its leases run out.
+In the flow: `PriorityBands` parks a gated message, which never goes into a Dramatiq list. The process admits as many
+executions as it has free threads. An ack or nack settles an execution and admits the next one in the same round trip.
+Actors without band, action or gates behave exactly as on `RedisBroker`. A process that stops hands back the grants
+whose bodies have not begun; if it dies, its leases run out.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,23 +68,23 @@ class BandedRedisBroker(LaneBroker):
         stale_timeout_seconds: int | None = None,
         **parameters: Any,
     ) -> None:
-        """Takes what `RedisBroker` takes, and brings both middleware.
+        """Take the arguments of `RedisBroker` and more, and add both middleware.
 
         Args:
-            url: Of the Redis or Valkey server, or of its sentinels: redis+sentinel://host,host/service/0.
-            middleware: In place of Dramatiq's default list; both of ours are added to it.
-            prefix: What the queue's keys begin with; without it, it follows ``namespace=``, so that two namespaces on
+            url: The URL of the Redis or Valkey server, or of its sentinels: redis+sentinel://host,host/service/0.
+            middleware: A list in place of Dramatiq's default one; both of our middleware are added to it.
+            prefix: The prefix of the queue's keys; by default it follows ``namespace=``, so that two namespaces on
                 one server have no lane in common: ``exec_queue``, or ``staging:exec_queue``.
             lease_ttl_ms: How long a grant lasts without renewal; a third of it is the heartbeat.
             deadline_seconds: How long a call of the queue may take in all, retries included, whatever the server does.
             max_message_bytes: A longer message of a gated actor is refused.
-            settings: Given by `from_settings`; workers set what they say of limits where Redis has nothing set yet.
+            settings: Passed by `from_settings`. Workers write its limits, leases and retention where nobody set any.
             lanes: Bounds by lane, such as ``{"emails": {"max_queue_size": 5_000}}``, set where nobody has set any.
-            max_concurrent_executions: How many hold a slot at once, in each lane but `executions` that `lanes` gives no
-                such bound; likewise the next three.
-            max_queue_size: How many wait; one more is refused (QueueFull).
-            max_executions_per_user: How many of one user wait; one more is refused (UserLimitExceeded).
-            stale_timeout_seconds: What waits longer ends as EXPIRED.
+            max_concurrent_executions: How many may hold a slot at once, in each lane but `executions` for which `lanes`
+                has no such bound. The next three arguments apply to the same lanes.
+            max_queue_size: How many may wait; one more is refused (QueueFull).
+            max_executions_per_user: How many of one user may wait; one more is refused (UserLimitExceeded).
+            stale_timeout_seconds: An execution that waits longer ends as EXPIRED.
             **parameters: As for `RedisBroker`.
 
         Raises:
@@ -96,7 +96,7 @@ class BandedRedisBroker(LaneBroker):
             check_client(parameters["client"])
         if url is not None and is_sentinel_url(url):
             url, parameters["client"] = None, redis.Redis(connection_pool=sentinel_pool(url))
-        # Whoever patches `Broker.__init__` (Sentry, say) adds middleware there, before anything of ours exists.
+        # Libraries that patch `Broker.__init__` (Sentry, say) add middleware there, before any of our attributes exist.
         self._brought: tuple[Middleware, ...] = ()
         super().__init__(url=url, middleware=middleware, **parameters)
         self._use(cast("redis.Redis", self.client))
@@ -134,18 +134,18 @@ class BandedRedisBroker(LaneBroker):
 
     @classmethod
     def from_settings(cls, **arguments: Any) -> Self:
-        """A broker as ``BANDMASTER_…`` variables and the TOML file say it; arguments, as the constructor's, go before.
+        """Make a broker from ``BANDMASTER_…`` variables and the TOML file; arguments of the constructor override them.
 
         Raises:
             SettingsError: If a setting is wrong or unknown.
             QueueUnavailable: If the server's URL cannot be used.
         """
-        from .configured import arguments_of_settings  # noqa: PLC0415  # who needs no settings does not pay for them
+        from .configured import arguments_of_settings  # noqa: PLC0415  # a program without settings need not load it
 
         return cls(**arguments_of_settings(arguments))
 
     def _use(self, client: "redis.Redis") -> None:
-        # Messages are bytes: a client that decodes its replies is replaced by one to the same server that does not.
+        # Messages are bytes: a client that decodes its replies is replaced by one that does not, to the same server.
         self.plain_client = readable(client)
         if self.plain_client is not client:
             self.client = self.plain_client
@@ -160,10 +160,10 @@ class BandedRedisBroker(LaneBroker):
         before: type[Middleware] | None = None,
         after: type[Middleware] | None = None,
     ) -> None:
-        """As in Dramatiq; ours stay last, so that their after-hooks come before those that publish results.
+        """As in Dramatiq. Our middleware stay last, so that their after-hooks run before those that publish results.
 
         Raises:
-            ValueError: If it is one of ours: this broker brings both.
+            ValueError: If it is one of our middleware: this broker adds both itself.
         """
         if isinstance(middleware, PriorityBands | ConcurrencyGate) and middleware not in self._brought:
             raise ValueError(f"BandedRedisBroker brings {type(middleware).__name__} itself: do not add another")
@@ -179,18 +179,18 @@ class BandedRedisBroker(LaneBroker):
             super().emit_before(signal, *args, **kwargs)
         except MiddlewareError as error:
             if signal in ("ack", "nack") and not isinstance(error, BrokerConnectionError):
-                self.process.abandon(args[0])  # a hook forbade it, and Dramatiq does not try again
+                self.process.abandon(args[0])  # a hook stopped the ack or nack, and Dramatiq does not repeat it
             raise
 
     def emit_after(self, signal: str, *args: Any, **kwargs: Any) -> None:
-        """As in Dramatiq; but a body that ended under a lost grant counts as skipped: it publishes nothing."""
+        """As in Dramatiq, but a message whose grant was lost counts as skipped: its result is not published."""
         if signal == "process_message" and self.gate.has_lost(args[0]):
             self.gate.after_process_message(self, args[0], **kwargs)
             signal, kwargs = "skip_message", {}
         super().emit_after(signal, *args, **kwargs)
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 5000) -> Consumer:
-        """A consumer of a queue: of its lane and its list."""
+        """Return a consumer of a queue: of its lane and of its Dramatiq list."""
         kind = DelayConsumer if queue_name in self.delay_queues else LaneConsumer
         return kind(self, queue_name, prefetch, timeout, is_new=self.process.is_first_consumer())
 
@@ -199,7 +199,7 @@ class BandedRedisBroker(LaneBroker):
 
         Args:
             message: The message.
-            delay: Not before this many milliseconds from now. On a lane it survives any worker.
+            delay: Start no earlier than this many milliseconds from now. On a lane, the delay outlives any worker.
 
         Returns:
             A copy, whose ``options["execution_id"]`` names the execution if the actor is gated.
@@ -216,7 +216,7 @@ class BandedRedisBroker(LaneBroker):
             entry = current_entry()
             if entry is None or not is_settling():
                 raise
-            # A hook's, after a body: Dramatiq would swallow it. It is sent before the body's grant is settled.
+            # A hook sent it after a body, and Dramatiq would swallow this error: the settlement sends it first.
             log.warning("follow_up_deferred", execution_id=entry.grant.execution_id, error=str(error))
             entry.unsent.append((message, delay))
             return message
@@ -236,17 +236,17 @@ class BandedRedisBroker(LaneBroker):
     def send_many(
         self, messages: Iterable["Message[Any]"], *, delay: int | None = None
     ) -> "list[Message[Any] | QueueRejected]":
-        """Enqueue many messages, each with all the checks and for itself, a hundred a round trip.
+        """Enqueue many messages, a hundred a round trip; each is checked and accepted or refused on its own.
 
         Returns:
-            A result each, in order: the message as `enqueue` returns it, or why it was refused.
+            One result for each message, in order: the message as `enqueue` returns it, or the reason of its refusal.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; some may have been accepted, and are duplicates the next time.
+            QueueUnavailable: If Redis did not answer; some may have been accepted, and are duplicates if sent again.
         """
         results: list[Message[Any] | QueueRejected] = []
         parked: dict[int, int] = {}
-        messages = list(messages)  # what making them raises comes before anything is sent
+        messages = list(messages)  # an exception of the iterable is raised before anything is sent
         self.bounds.put_down({each.queue_name for each in messages if each.actor_name in self.bands.gated})
         with self.bands.bulk() as parking:
             for message in messages:
@@ -254,7 +254,7 @@ class BandedRedisBroker(LaneBroker):
                     if self.bands.takes(message):
                         sent, known = copied(message), len(parking)
                         self.emit_before("enqueue", sent, delay)
-                        # A hook may have sent others before it; the retry of the current message is no candidate.
+                        # A hook may have added other candidates; a retry of this thread's own message adds none.
                         if len(parking) > known:
                             parked[len(results)] = len(parking) - 1
                         results.append(sent)
@@ -277,12 +277,12 @@ class BandedRedisBroker(LaneBroker):
     async def asend_many(
         self, messages: Iterable["Message[Any]"], *, delay: int | None = None
     ) -> "list[Message[Any] | QueueRejected]":
-        """`send_many`, while the event loop goes on."""
+        """`send_many`, without blocking the event loop."""
         listed = list(messages)
         return await off_loop(lambda: self.send_many(listed, delay=delay))
 
     def close(self) -> None:
-        """Stop what this broker runs in the background, and close the queue's connections."""
+        """Stop the broker's background threads, and close the queue's connections."""
         self.process.close()
         self.queue.close()
         super().close()

@@ -1,7 +1,7 @@
 """Reads the arguments of ``BandedRedisBroker.from_settings()`` from the settings.
 
-In the flow: read once, where an application makes its broker. An argument goes before its setting, and is said to. It
-is a module of its own, imported on demand: who needs no settings does not pay for reading them.
+In the flow: called once, where an application makes its broker. An argument overrides its setting, and a warning in the
+log says so. This module is imported on demand: a program that needs no settings does not pay for reading them.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from ..scheduler.server.connection import client_of, redis_url
 
 log = Logger(__name__)
 SERVERS: Final = frozenset({"client", "connection_pool", "host", "unix_socket_path", "url"})
-"""Arguments that say which server."""
+"""Arguments that name the server."""
 ARGUMENT_OF: Final = {
     ("redis", "url"): SERVERS,
     ("redis", "prefix"): {"prefix"},
@@ -27,7 +27,7 @@ ARGUMENT_OF: Final = {
 
 
 def arguments_of_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The broker's arguments: those given, and for the others what the settings say.
+    """Return the broker's arguments: the given ones, and the settings' values for the others.
 
     Raises:
         SettingsError: If a setting is wrong or unknown.
@@ -50,7 +50,7 @@ def _said(settings: Settings, given: Mapping[str, Any]) -> dict[str, Any]:
         "max_message_bytes": settings.redis.max_message_bytes,
     }
     if "namespace" not in given or "prefix" in settings.redis.model_fields_set:
-        said["prefix"] = settings.redis.prefix  # else it follows the namespace
+        said["prefix"] = settings.redis.prefix  # otherwise the prefix follows the namespace
     if SERVERS.isdisjoint(given):
         timeout_seconds = settings.redis.command_timeout_seconds
         said["client"] = client_of(redis_url(settings), socket_timeout_seconds=timeout_seconds)

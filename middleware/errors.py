@@ -1,18 +1,18 @@
-"""The errors of Dramatiq's side, beside those of the engine.
+"""The errors of the broker and its middleware, beside those of the engine.
 
 ::
 
     BandmasterError
-    ├── ExecutionExpired       what `get_result` tells of one that waited too long
-    ├── ExecutionFailed        likewise of one that was given up without a result
+    ├── ExecutionExpired       `get_result` raises it for an execution that waited too long
+    ├── ExecutionFailed        `get_result` raises it for an execution that was given up without a result
     ├── MiddlewareMissing      a worker cannot boot: one middleware needs another
     ├── StaleGrant
-    │   └── LostGrant          a hook would send on what came of a grant that was lost
+    │   └── LostGrant          a hook tried to send a message after the body's grant was lost
     └── QueueUnavailable
-        └── SettlementPending  also Dramatiq's ConnectionClosed: it acknowledges again in a while
+        └── SettlementPending  also Dramatiq's ConnectionClosed, so Dramatiq repeats the acknowledgement after a pause
 
-Those that a hook raises are `MiddlewareError`s: any other exception there would be logged and ignored. `UNAVAILABLE`
-are those that mean that Redis cannot be reached or cannot write now, whichever layer says so.
+The errors that hooks raise are `MiddlewareError`s: Dramatiq logs and ignores any other exception of a hook.
+`UNAVAILABLE` lists the errors, of any layer, that mean that Redis cannot be reached or cannot write now.
 """
 
 from typing import Final
@@ -44,7 +44,7 @@ class ExecutionExpired(BandmasterError):
 
 
 class ExecutionFailed(BandmasterError):
-    """The execution was given up without a result: it was refused, or whatever ran it died each time."""
+    """The execution was given up without a result: it was refused, or each process that ran it died."""
 
     def __init__(self, *, execution_id: str, reason: str) -> None:
         super().__init__(f"execution {shown(execution_id)} was given up without a result: {reason}")
@@ -53,14 +53,14 @@ class ExecutionFailed(BandmasterError):
 
 
 class MiddlewareMissing(BandmasterError, MiddlewareError):
-    """A middleware was added without the other that it needs."""
+    """A middleware was added without another one that it needs."""
 
     def __init__(self, present: str, missing: str) -> None:
         super().__init__(f"{present} needs {missing}: broker.add_middleware({missing}(redis_client))")
 
 
 class LostGrant(StaleGrant, MiddlewareError):
-    """What a body did under a grant that was lost is not sent on."""
+    """A hook tried to send a message after a body whose grant was lost."""
 
 
 class SettlementPending(QueueUnavailable, ConnectionClosed):

@@ -1,8 +1,8 @@
-"""``ConcurrencyGate``: runs an actor only while its grant is still valid in this process.
+"""``ConcurrencyGate``: the middleware that runs a gated actor only while its grant is valid in this process.
 
-In the flow: the last middleware, so its before-hook is the last word before the body and its after-hooks come before
-those of Results, Pipelines and Callbacks. On `BandedRedisBroker` the message brings its grant; on another broker it is
-only a hint, and `Hints` asks for one. If the process dies while a body runs, its lease runs out and it is reaped.
+In the flow: the last middleware, so its before-hook runs right before the body, and its after-hooks run before those
+of Results, Pipelines and Callbacks. On `BandedRedisBroker` the message carries its grant; on another broker it is only
+a hint, and `Hints` asks for a grant. If the process dies while a body runs, the lease runs out and the grant is reaped.
 """
 
 import time
@@ -45,12 +45,12 @@ class ConcurrencyGate(Middleware):
         lease_ttl_ms: int = 30_000,
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        """Needs a client and nothing else.
+        """Only a client is needed.
 
         Args:
-            redis_client: Of the server that holds the queue.
-            prefix: What its keys begin with; without it, it is that of `PriorityBands`.
-            engine: In place of these and the deadline, when it is shared.
+            redis_client: A client of the server that holds the queue.
+            prefix: The prefix of the queue's keys; by default that of `PriorityBands`.
+            engine: A shared engine, in place of the client, the prefix and the deadline.
             lease_ttl_ms: How long a grant lasts without renewal.
             deadline_seconds: How long a call of the queue may take in all, retries included.
         """
@@ -64,7 +64,7 @@ class ConcurrencyGate(Middleware):
         self._hints: Hints | None = None
 
     def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Be the last middleware, whatever was added since; on a plain broker, put the hints first.
+        """Become the last middleware, whatever was added since; on a plain broker, put `Hints` first.
 
         Raises:
             MiddlewareMissing: If `PriorityBands` was not added.
@@ -78,13 +78,13 @@ class ConcurrencyGate(Middleware):
         if not getattr(broker, "pulls_lanes", False):
             self._hints = Hints(broker, self.engine, bands, self.held, self.lease_ttl_ms)
             first.append(self._hints)
-        # A new list, since Dramatiq walks through the old one in this moment.
+        # A new list, since Dramatiq is iterating over the old one.
         others = [each for each in broker.middleware if each is not self and not isinstance(each, Hints)]
         broker.middleware = [*first, *others, self]
         keep_results(broker)
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Say what an operator has to know about the server."""
+        """Warn operators if the server may evict keys."""
         warn_of_eviction(self.engine.scripts.client)
 
     def _bands_of(self, broker: Broker) -> PriorityBands:
@@ -97,16 +97,16 @@ class ConcurrencyGate(Middleware):
         return message.actor_name in self._bands_of(broker).gated
 
     def before_process_message(self, broker: Broker, message: MessageProxy) -> None:
-        """Begin the body, if the grant is still this process's.
+        """Begin the body, if this process still holds the grant.
 
         Raises:
-            SkipMessage: If it is not.
+            SkipMessage: If it does not.
         """
         entry = current_entry()
         if entry is None and not self._is_gated(broker, message):
             return
         if entry is None:
-            # Fetched before its actor was declared as gated, say: it must not run past the gate, nor get lost.
+            # For instance, fetched before its actor was declared as gated: it must not bypass the gate, nor get lost.
             self._bands_of(broker).listed.park(plain_message(message), None)
         if entry is None or not self.held.begin(entry):
             skip_silently(message)
@@ -114,7 +114,7 @@ class ConcurrencyGate(Middleware):
     def after_process_message(
         self, broker: Broker, message: MessageProxy, *, result: Any = None, exception: BaseException | None = None
     ) -> None:
-        """Note how the body ended; if its grant was lost meanwhile, turn off what would publish its result."""
+        """Note how the body ended; if its grant was lost meanwhile, turn off the hooks that publish its result."""
         entry = current_entry()
         if entry is not None:
             self.held.end(entry)
@@ -125,37 +125,37 @@ class ConcurrencyGate(Middleware):
                 log.warning("stale_attempt_ended", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
             elif isinstance(exception, ExecutionCancelled):
                 log.info("body_cancelled", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
-                message.fail()  # it ends as cancelled: nothing is tried again, and who waits for its result is told
+                message.fail()  # it ends as cancelled: there is no retry, and callers that wait for a result are told
         settle()
 
     def after_skip_message(self, broker: Broker, message: MessageProxy) -> None:
-        """The body did not run, or nothing of it counts."""
+        """Note that the body did not run, or that its result does not count."""
         settle()
 
     def has_lost(self, message: MessageProxy) -> bool:
-        """Whether a body that just ended did so under a grant that is not this process's any more."""
+        """Whether this process no longer holds the grant of a body that just ended."""
         return isinstance(message, GrantedMessage) and not message.entry.is_valid()
 
     def before_ack(self, broker: Broker, message: MessageProxy) -> None:
-        """On a plain broker, settle before the hint goes."""
+        """On a plain broker, settle the execution before the hint is acknowledged."""
         if self._hints is not None:
             self._hints.settle(broker, message)
 
     def before_nack(self, broker: Broker, message: MessageProxy) -> None:
-        """On a plain broker, settle before the hint goes."""
+        """On a plain broker, settle the execution before the hint is acknowledged."""
         self.before_ack(broker, message)
 
     def after_ack(self, broker: Broker, message: MessageProxy) -> None:
-        """The message is done with."""
+        """Leave the grant: the broker is done with the message."""
         if self._hints is not None:
             self._hints.acknowledged(message)
         entry = current_entry()
         if entry is not None:
-            entry.raised = None  # its traceback holds the frames that hold the message
+            entry.raised = None  # its traceback refers to frames that refer to the message
         leave()
 
     def after_nack(self, broker: Broker, message: MessageProxy) -> None:
-        """The message is done with."""
+        """Leave the grant: the broker is done with the message."""
         self.after_ack(broker, message)
 
     def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:

@@ -1,9 +1,9 @@
-"""``group.run()`` as a whole: what it sends is checked before the first of it is sent.
+"""A wrapper of ``group.run()`` that checks all messages of a group before it sends the first one.
 
-Dramatiq enqueues a group's messages one by one and has no hook around that, so its `run` is wrapped, for brokers that
-pull their lanes alone. A message that is refused for what it is, or a lane without room for all of them, leaves nothing
-behind. What only sending tells, that an id is taken or that others fill the lane in that very moment, refuses single
-messages after all; the others are sent. If the process dies here, what was parked until then waits.
+Dramatiq enqueues a group's messages one by one and has no hook around that. So its `run` is wrapped, which changes only
+brokers that pull their lanes. If a message is invalid, or a lane has no room for all of them, nothing is sent. Some
+refusals show only when a message is sent: its id is taken, or others have just filled the lane. Then that message is
+refused and the others are sent. If the process dies here, the executions parked until then wait.
 """
 
 import threading
@@ -35,7 +35,7 @@ class Groups:
         self._local = threading.local()
 
     def take(self, message: "Message[Any]", delay: int | None) -> bool:
-        """Keep a message for the end of the group that this thread runs; False if it runs none."""
+        """Keep a message until the end of the group that this thread runs; False if it runs none."""
         taken: list[Given] | None = getattr(self._local, "taken", None)
         if taken is not None:
             taken.append((message, delay))
@@ -43,14 +43,14 @@ class Groups:
 
     @contextmanager
     def whole(self) -> Generator[None]:
-        """Within it, this thread's messages are kept; at its end they are checked, and then sent.
+        """A context that keeps this thread's messages, and checks and then sends them at its end.
 
         Raises:
-            QueueRejected: If one is refused; if by these checks, nothing was sent.
+            QueueRejected: If a message is refused; if these checks refused it, nothing was sent.
             QueueUnavailable: If Redis did not answer.
         """
         if is_settling() or getattr(self._local, "taken", None) is not None:
-            yield  # a hook's are sent as hooks send; a group in a group goes with it
+            yield  # a hook's messages are sent as usual; an inner group's messages join those of the outer group
             return
         taken: list[Given] = []
         self._local.taken = taken
@@ -70,7 +70,7 @@ class Groups:
             for index, (message, delay) in enumerate(gated):
                 known = len(candidates)
                 broker.emit_before("enqueue", message, delay)
-                # A hook may have sent others before it; the retry of the current message is no candidate.
+                # A hook may have added other candidates; a retry of this thread's own message adds none.
                 if len(candidates) > known:
                     place_of[index] = len(candidates) - 1
         check_room(broker.queue.views, candidates)
@@ -98,11 +98,11 @@ class Groups:
 
 
 def check_room(views: Views, candidates: Sequence[Candidate]) -> None:
-    """Check that all of them may begin to wait.
+    """Check that all candidates may wait.
 
     Raises:
-        QueueFull: If a lane has no room for that many.
-        UserLimitExceeded: If a user may not have that many waiting.
+        QueueFull: If a lane has no room for so many.
+        UserLimitExceeded: If a user may not have so many waiting.
         QueueUnavailable: If Redis did not answer.
     """
     lanes = sorted({each.lane for each in candidates})

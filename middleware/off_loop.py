@@ -1,7 +1,7 @@
-"""Runs the blocking calls of asyncio callers in threads of their own, so that the event loop goes on.
+"""Runs the blocking calls of asyncio callers in a thread pool, so that the event loop is not blocked.
 
-In the flow: `asend` and `asend_many` come here. Not in the loop's default threads, which also resolve names: a server
-that hangs keeps these for a deadline, and nothing else of the application. If the process dies, what was sent waits.
+In the flow: `asend` and `asend_many` use it. The pool is not the event loop's default one, which also resolves host
+names: a server that hangs occupies only these threads, until the deadline. If the process dies, parked executions wait.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 THREADS: Final = 16
-"""At most; what is beyond waits for its turn."""
+"""The most threads; further calls wait for a free one."""
 
 
 async def off_loop(call: Callable[[], T]) -> T:
-    """What a call answers or raises. It sees the context variables of its caller, such as the current grant."""
+    """Run a call in a thread of the pool, with the caller's context variables, such as the current grant."""
     in_context = partial(contextvars.copy_context().run, call)
     return await asyncio.get_running_loop().run_in_executor(_threads(), in_context)
 
@@ -28,5 +28,5 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="bandmaster-send")
 
 
-# A fork has none of its parent's threads.
+# A forked child has none of its parent's threads, so it needs a new pool.
 os.register_at_fork(after_in_child=_threads.cache_clear)

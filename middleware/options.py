@@ -1,9 +1,9 @@
-"""The options of actors and of messages as types, for who checks programs with pyright or mypy.
+"""The options of actors and messages as types, for programs that are checked with pyright or mypy.
 
-`bandmaster.actor` and what it declares take these and nothing else, so that a misspelt name or band is found before
-anything runs. The options of an application's own middleware are declared by inheriting from these, or are passed by
-``dramatiq.actor``, which takes everything. Nothing here is looked at when a program runs: `misspelt_options.py` and
-`message_options.py` do that.
+`bandmaster.actor` and its actors accept only these options, so a type checker finds a misspelt name or band before
+anything runs. For options of its own middleware, an application inherits from these types, or uses ``dramatiq.actor``,
+which accepts any option. These types do nothing at run time: `misspelt_options.py` and `message_options.py` check the
+options then.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +15,11 @@ from dramatiq import Actor
 from ..scheduler.model.priority import Priority
 
 Band = Priority | Literal["CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND", 0, 1, 2, 3, 4]
-"""0, ``CRITICAL``, starts first."""
+"""A band: 0, ``CRITICAL``, starts first."""
 
 
 class _OfBoth(TypedDict, total=False):
-    """Dramatiq's, each in milliseconds where it is a time."""
+    """Dramatiq's own options of actors and of messages; times are in milliseconds."""
 
     max_age: int
     max_retries: int | None
@@ -34,7 +34,7 @@ class _OfBoth(TypedDict, total=False):
 
 
 class ActorOptions(_OfBoth, total=False):
-    """What may stand in ``@actor(…)``."""
+    """The options of ``@actor(…)``."""
 
     band: Band
     action: str
@@ -50,7 +50,7 @@ class ActorOptions(_OfBoth, total=False):
 
 
 class MessageOptions(_OfBoth, total=False):
-    """What may stand in ``send_with_options(…)``, beside ``args``, ``kwargs`` and ``delay``."""
+    """The options of ``send_with_options(…)``, beside ``args``, ``kwargs`` and ``delay``."""
 
     band: Band
     user_id: str | int

@@ -1,10 +1,10 @@
-"""Gates actors on brokers whose queues are not pulled: a message is a hint, and the gate decides what runs.
+"""Gates actors on brokers whose lanes are not pulled: a message is a hint, and the gate decides which execution runs.
 
-In the flow: on `RedisBroker`, RabbitMQ or `StubBroker` this is the first middleware. A message of a gated actor that
-reaches a thread is parked, if its producer has not done so, and then stands for its lane: the thread gets the best
-execution that may run now, in its place, so that every hook after this one sees what runs. If none may, it is skipped,
-for it waits in Redis. No grant ever travels through the broker, so order is exact. If the process dies, its leases run
-out; a hint lost with it is made good by the rounds of any worker.
+In the flow: on `RedisBroker`, RabbitMQ or `StubBroker` this is the first middleware. When a message of a gated actor
+reaches a thread, it is parked, unless its producer did so. From then on it is only a hint for its lane: the thread runs
+the lane's best execution in its place, so every later hook sees the execution that runs. If no execution may run, the
+hint is skipped, since its own execution waits in Redis. No grant travels through the broker, so order is exact. If the
+process dies, its leases run out, and the rounds of any worker replace the lost hints.
 """
 
 import time
@@ -37,22 +37,22 @@ from .worker.telling import Telling
 
 log = Logger(__name__)
 AGAIN_AFTER_MS: Final = 5_000
-"""When Redis could not be asked, the hint comes again after this."""
+"""A hint comes again after this time if Redis did not answer."""
 
 ENQUEUE_PAUSE_SECONDS: Final = 1.0
 
 
 class HintKind(StrEnum):
-    """What a marked hint says."""
+    """The kinds of marked hints."""
 
     LANE = "lane"
-    """Something of this lane may start; the message itself stands for nothing."""
+    """An execution of this lane may start; the message itself is no execution."""
     MESSAGE = "message"
-    """The message could not be looked at, and comes again: it may not have been parked."""
+    """Redis did not answer when the message arrived, so it comes again; it may not have been parked."""
 
 
 class Hints(Middleware):
-    """The gate's work on a broker whose queues are not pulled."""
+    """The gate's work on a broker whose lanes are not pulled."""
 
     def __init__(
         self, broker: Broker, engine: Engine, bands: PriorityBands, held: GrantTable, lease_ttl_ms: int
@@ -68,7 +68,7 @@ class Hints(Middleware):
             bands.gated,
             held,
             Permits(),
-            lanes=lambda: (),  # what is admitted next is the next hint's
+            lanes=lambda: (),  # a settlement admits nothing: the next hint does
             start=lambda _: False,
             lease_ttl_ms=lease_ttl_ms,
         )
@@ -79,24 +79,24 @@ class Hints(Middleware):
         self._stopping = False
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Start the rounds of this worker: renew, promote, reap, hint at what may run and has no hint."""
+        """Start the rounds of this worker: renew, promote, reap, send hints for executions that have none."""
         self._worker, self._stopping = worker, False
         self._heartbeat.rounds.start()
 
     def stop(self) -> None:
-        """Admit nothing more; leases are still renewed while the worker drains."""
+        """Stop admitting; leases are still renewed while the worker drains."""
         self._stopping = True
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """The worker has drained."""
+        """Stop the threads: the worker has drained."""
         self._telling.stop()
         self._heartbeat.rounds.stop()
 
     def before_process_message(self, broker: Broker, message: MessageProxy) -> None:
-        """A message reached a thread: if it is a hint, the best execution of its lane takes its place.
+        """Replace a gated actor's message, which is a hint, with the best execution of its lane.
 
         Raises:
-            SkipMessage: If none may run now.
+            SkipMessage: If no execution may run now.
         """
         enter(None, message)
         gated = self._bands.gated.get(message.actor_name)
@@ -109,8 +109,8 @@ class Hints(Middleware):
             self._come_again(broker, message, error)
         if granted is None:
             skip_silently(message)
-        # The delivery is the hint's still: by it the broker's message is acknowledged.
-        # But what it runs is no hint: a body may send its own message again.
+        # The delivery options stay those of the hint, since the broker acknowledges by them. But the message
+        # that runs must not be marked as a hint: a body may send its own message again.
         stamped = DELIVERY_OPTIONS - {HINT}
         stamps = {name: message.options[name] for name in stamped if name in message.options}
         granted.entry.hint = plain_message(message)
@@ -128,7 +128,7 @@ class Hints(Middleware):
         try:
             self._bands.listed.park(plain, None)
         except QueueRejected as error:
-            raise QueueUnavailable(str(error)) from error  # full: it waits in the broker until there is room
+            raise QueueUnavailable(str(error)) from error  # the lane is full: the message waits in the broker for room
 
     def _is_parked(self, message: "Message[Any]") -> bool:
         delivery = delivery_of(message)
@@ -146,14 +146,14 @@ class Hints(Middleware):
                 skip_silently(message)
             except SkipMessage:
                 raise
-            except Exception as failure:  # of any broker; until it has the hint again, this one must not be let go
+            except Exception as failure:  # of any broker; keep this hint until the broker has the new one
                 if self._stopping:
                     message.fail()
                     raise SkipMessage("it is kept as a dead letter") from failure
                 time.sleep(ENQUEUE_PAUSE_SECONDS)
 
     def settle(self, broker: Broker, message: MessageProxy) -> None:
-        """Settle what this thread ran, and hint at what may run now, before the hint is acknowledged.
+        """Settle the execution that this thread ran and send hints for free slots, before the hint is acknowledged.
 
         Raises:
             SettlementPending: If Redis did not answer.
@@ -163,13 +163,13 @@ class Hints(Middleware):
             return
         if self._held.has(entry):
             self._settle(broker, message, entry)
-        # A consumer counts what it delivered by the message's id: it gets the hint back that it delivered.
+        # A consumer counts its deliveries by message id, so it gets back the hint that it delivered.
         if entry.hint is not None and plain_message(message) is not entry.hint:
             entry.ran = plain_message(message)
             replace_message(message, entry.hint)
 
     def acknowledged(self, message: MessageProxy) -> None:
-        """The broker is done with the hint: the hooks that follow see the execution's message again."""
+        """Put the execution's message back for the hooks that follow: the broker is done with the hint."""
         entry = current_entry()
         if entry is not None and entry.ran is not None:
             replace_message(message, entry.ran)
@@ -185,13 +185,13 @@ class Hints(Middleware):
         except UNAVAILABLE as error:
             raise SettlementPending(str(error)) from error
         except BaseException:
-            self._held.drop(entry)  # nobody tries again: its lease may run out
+            self._held.drop(entry)  # nobody repeats this settlement: the lease may run out
             raise
         self._held.drop(entry)
         self._hint(broker, entry.lane, 1)
 
     def _hint(self, broker: Broker, lane: str, most: int) -> None:
-        """Send a hint for each wake token, which says that a slot is free and somebody waits."""
+        """Send a hint for each wake token; a token says that a slot is free and an execution waits."""
         if self._stopping:
             return
         try:
@@ -199,7 +199,7 @@ class Hints(Middleware):
             for _ in tokens or ():
                 broker.enqueue(self._hint_at(lane))
         except Exception as error:  # noqa: BLE001  # of any broker: the message that brought us here is acknowledged anyway
-            log.warning("hint_not_sent", error=str(error))  # the next round of any worker makes it good
+            log.warning("hint_not_sent", error=str(error))  # the next round of any worker sends it
 
     def _hint_at(self, lane: str) -> "Message[Any]":
         name = next(gated.name for gated in self._bands.gated.values() if gated.lane == lane)
@@ -215,7 +215,7 @@ class Hints(Middleware):
         if not lanes:
             return
         self._bands.gated.declare_limits(self._engine.controls, worker.broker)
-        # Nothing is granted, but what is due is promoted, what was lost is reaped, and the lanes are known as live.
+        # This grants nothing, but promotes due executions, reaps lost grants and marks the lanes as live.
         admission = self._engine.transitions.admit(lanes, 0, lease_ms=self._lease_ttl_ms, consumer=True)
         if admission.more:
             self._engine.maintenance.wake()  # a token may have been lost with its hint

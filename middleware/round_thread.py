@@ -1,7 +1,7 @@
 """A daemon thread that repeats one task until it is stopped, and can be started again if it dies.
 
-In the flow: whoever notices that it is dead starts it again. No failure of one round ends it: leases depend on it, and
-every lane. If the process dies, so does it.
+In the flow: any code that finds the thread dead starts it again. A failed round does not end the thread, since leases
+and all lanes depend on it. It ends with its process.
 """
 
 import threading
@@ -17,22 +17,22 @@ log = Logger(__name__)
 JOIN_SECONDS: Final = 5.0
 """How long a stop waits for a round that hangs in Redis."""
 FAILED_PAUSE_SECONDS: Final = 1.0
-"""After a round that failed; a server that is away is not asked without a pause."""
+"""The pause after a failed round, so that a server that is away is not called in a tight loop."""
 
 
 class RoundThread:
-    """Goes round until it is stopped. Safe to share between threads."""
+    """Repeats a task until it is stopped. Safe to share between threads."""
 
     def __init__(self, name: str, work: Callable[[], None], *, pause_seconds: float = 0.0) -> None:
-        """Nothing is started yet.
+        """Prepare the thread without starting it.
 
         Args:
-            name: Of the thread.
+            name: The thread's name.
             work: One round.
-            pause_seconds: Before each.
+            pause_seconds: The pause before each round.
         """
         self.thread: threading.Thread | None = None
-        """While there is one."""
+        """The thread; None before the start and after a stop."""
         self._name = name
         self._work = work
         self._pause_seconds = pause_seconds
@@ -52,7 +52,7 @@ class RoundThread:
         with self._lock:
             if self.is_running:
                 return
-            # Each thread has its own: one that was stopped while it hung must not come back to life.
+            # Each thread has its own event: a thread that was stopped while it hung must not come back to life.
             self._stopped = threading.Event()
             self.thread = threading.Thread(target=self._run, args=(self._stopped,), name=self._name, daemon=True)
             self.thread.start()
@@ -72,7 +72,7 @@ class RoundThread:
 
 
 def done(work: Callable[[], None], thread: str) -> bool:
-    """Do something; False, and a line in the log, if it failed."""
+    """Run one round; return False and log the error if it failed."""
     try:
         work()
     except (BandmasterError, redis.RedisError) as error:

@@ -1,8 +1,8 @@
 """Writes the configured runtime settings to Redis where nobody has set them yet.
 
-In the flow: a worker process does it when it boots; what an operator, or an earlier start, has set stays (D14). While
-the server does not answer, it is tried again beside the worker, which waits for that server too. If the process dies
-here, the next that boots does it.
+In the flow: a worker process does this when it boots. Values that an operator or an earlier start has set stay (D14).
+While the server does not answer, a background thread tries again; the worker waits for that server too. If the process
+dies here, the next one that boots does it.
 """
 
 import sys
@@ -31,11 +31,11 @@ class Seeding(Middleware):
         self._settings = settings
 
     def after_process_boot(self, broker: Broker) -> None:
-        """Seed.
+        """Write the settings.
 
         Raises:
-            SystemExit: If a configured value is not one that the queue takes: a hook's other exceptions would be
-                swallowed, and the worker would run without what was configured.
+            SystemExit: If the queue does not accept a configured value. Dramatiq would swallow any other exception of
+                this hook, and the worker would run without its configuration.
         """
         try:
             self.seed()
@@ -58,11 +58,11 @@ class Seeding(Middleware):
             return
 
     def seed(self) -> None:
-        """Set what is configured and not yet set.
+        """Write each setting that is configured and not set yet.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
-            InvalidRequest: If a configured value is not one that the queue takes.
+            InvalidRequest: If the queue does not accept a configured value.
         """
         known = self._queue.views.status().settings.keys()
         for area in (self._settings.limits, self._settings.leases, self._settings.retention):

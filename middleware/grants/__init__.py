@@ -1,1 +1,1 @@
-"""What belongs to a grant, from its admission to its settlement: table, lease, context, cancellation."""
+"""The life of a grant in a process, from its admission to its settlement: table, lease, context, cancellation."""

@@ -1,7 +1,7 @@
 """Admits one execution at a time, for the thread that received a plain broker's hint.
 
-In the flow: a call whose reply did not come is made again before any new one, so that no grant is lost. What is granted
-enters the held table at once. If the process dies here, the leases run out.
+In the flow: a call whose reply was lost is repeated before any new call, so that no grant is lost. Grants enter the
+grant table at once. If the process dies here, the leases run out.
 """
 
 import threading
@@ -47,10 +47,10 @@ class Admissions:
         self._lock = threading.Lock()
 
     def admit(self, broker: Broker, lane: str) -> GrantedMessage | None:
-        """The best execution of a lane that may run now; None if none may.
+        """Admit the best execution of a lane that may run now; None if none may.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; the call is kept, so that what it was granted is not lost.
+            QueueUnavailable: If Redis did not answer; the call is kept and repeated, so that its grant is not lost.
         """
         self._gated.declare_limits(self._engine.controls, broker)
         while True:
@@ -61,7 +61,7 @@ class Admissions:
                 message = self._open(broker, grant, asked.sent)
                 if message is not None:
                     return message
-            # An answer that comes late says nothing of now, and of what was refused the next may be asked for.
+            # Ask again after the answer of a repeated call, which is not up to date, and after a refused grant.
             if unanswered is None and not admission.grants and not admission.more:
                 return None
 

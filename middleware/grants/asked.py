@@ -1,6 +1,6 @@
-"""The requests that threads make of the exchange, and how many of them go in one call.
+"""The requests of threads to the exchange, and the choice of those that go in one call.
 
-In the flow: `holding.py` and `pump.py` ask, `exchange.py` answers. If the process dies here, the leases run out.
+In the flow: `holding.py` and `pump.py` make them, `exchange.py` answers. If the process dies here, the leases run out.
 """
 
 from dataclasses import dataclass
@@ -12,64 +12,64 @@ from ...scheduler.engine.settlements import MOST_SETTLEMENTS, Retry, Settlement
 from .table import Entry
 
 MOST_BYTES: Final = 1024 * 1024
-"""Of settlements in one call; a larger one goes alone."""
+"""The most bytes of settlements in one call; a larger settlement goes alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What a call that asked for more found."""
+    """The answer to a request for executions."""
 
     more: bool
-    """Something may be admitted still: ask again at once, or, without a thread, as soon as one is free."""
+    """More executions may be admitted: ask again at once, or as soon as a thread is free."""
     wait_ms: int | None
-    """In how many ms something falls due or a lease ends, if that is known."""
+    """In how many ms the next execution falls due or the next lease ends, if that is known."""
     untold: bool
-    """An outbox of these lanes has something."""
+    """Whether an outbox of these lanes holds anything."""
     started: int
-    """So many were granted in this call and given to a thread."""
+    """How many executions were granted in this call and given to threads."""
 
 
 class Settling(Ask):
-    """A grant that is given up."""
+    """A request to settle one grant."""
 
     def __init__(self, settlement: Settlement, entry: Entry | None = None) -> None:
-        """What becomes of it is not known yet.
+        """Make a request that has no outcome yet.
 
         Args:
-            settlement: How.
-            entry: The one that it settles, whose thread becomes free; None if none stands behind it any more.
+            settlement: How the grant is settled.
+            entry: The grant's entry, whose thread becomes free; None if no thread stands behind the grant any more.
         """
         super().__init__()
         self.settlement: Final = settlement
         self.entry: Final = entry
         self.alone = False
-        """No other goes in the same call, since it failed."""
+        """Whether it goes in a call of its own, since it failed before."""
         self.outcome: Outcome | None = None
 
     def set_apart(self) -> None:
-        """It failed, and is to be asked for again by itself, for as long as it takes: somebody has to mend the data."""
+        """Make a failed request ready for calls of its own, which repeat until somebody has mended the data."""
         self.outcome, self.alone, self.is_done, self.is_queued = None, True, False, False
 
     @property
     def size_bytes(self) -> int:
-        """How much it adds to a call, about."""
+        """About how many bytes it adds to a call."""
         settlement = self.settlement
         return len(settlement.result) + (len(settlement.message) if isinstance(settlement, Retry) else 0)
 
 
 class Asking(Ask):
-    """Free threads look for work, or, without one, say that their lanes are live."""
+    """A request of free threads for executions; without free threads, it only marks the lanes as live."""
 
     def __init__(self, lanes: tuple[str, ...], permits: int) -> None:
         super().__init__()
         self.lanes: Final = lanes
         self.permits: Final = permits
-        """Taken for it; the call takes what else is free."""
+        """The permits taken for this request; the call also takes all other free permits."""
         self.admitted: Admitted | None = None
 
 
 def fitting(waiting: "list[Settling | Asking]") -> "list[Settling | Asking]":
-    """The first of those that wait, as many as go in one call: of those that ask for more, one."""
+    """Choose the first waiting requests, as many as fit in one call; at most one of them is an `Asking`."""
     chosen: list[Settling | Asking] = []
     size_bytes, is_asked = 0, False
     for ask in waiting:

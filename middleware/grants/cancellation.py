@@ -1,8 +1,8 @@
 """Interrupts a body whose execution was cancelled, and takes the interrupt back when the body is over.
 
-In the flow: the heartbeat learns of a cancellation at its renewal and raises `ExecutionCancelled` in the body's thread,
-at its next Python instruction: a call into C is not cut short. Under gevent (`dramatiq-gevent`) a body is a greenlet,
-and is interrupted where it waits. A body that does not let it out completes all the same.
+In the flow: the heartbeat learns of a cancellation when it renews the lease, and raises `ExecutionCancelled` in the
+body's thread at the next Python instruction: a call into C is not cut short. Under gevent (`dramatiq-gevent`) a body is
+a greenlet, and is interrupted where it waits. A body that catches the exception completes normally.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ from typing import Any, cast
 from dramatiq import threading as dramatiq_threading
 from dramatiq.middleware import Interrupt
 
-# Dramatiq leaves its arguments untyped.
+# Dramatiq does not annotate this function's arguments.
 _raise_in_thread = cast(
     "Callable[[int, type[BaseException]], None]", cast(Any, dramatiq_threading).raise_thread_exception
 )
@@ -27,7 +27,7 @@ class ExecutionCancelled(Interrupt):
 
 
 def running_greenlet() -> Any:
-    """The greenlet that calls; None where threads are threads."""
+    """Return the calling greenlet; None without gevent."""
     return None if _gevent is None else _gevent.getcurrent()
 
 
@@ -35,9 +35,9 @@ def interrupt(thread_id: int, greenlet: Any, is_over: Callable[[], bool]) -> Non
     """Raise `ExecutionCancelled` in a body.
 
     Args:
-        thread_id: Its thread's.
-        greenlet: Its greenlet, if it has one.
-        is_over: Asked in the moment of raising, if that comes later.
+        thread_id: The id of the body's thread.
+        greenlet: The body's greenlet, if it has one.
+        is_over: Whether the body is over; called just before a deferred raise.
     """
     if greenlet is None:
         _raise_in_thread(thread_id, ExecutionCancelled)
@@ -47,7 +47,7 @@ def interrupt(thread_id: int, greenlet: Any, is_over: Callable[[], bool]) -> Non
         if not is_over() and not greenlet.dead:
             greenlet.throw(ExecutionCancelled)
 
-    # From the hub, which nothing waits for: the caller goes on, and no other body is in the middle of anything.
+    # The hub raises it later: the caller does not wait, and no other body is running at that moment.
     _gevent.get_hub().loop.run_callback(throw)
 
 

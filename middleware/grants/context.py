@@ -1,6 +1,6 @@
 """Context variables: the message and the table entry that the calling code works on, and whether its hooks run.
 
-Context variables, so that the body of an `async` actor, which runs on the event loop's thread, sees its own grant.
+They are not thread-locals, since the body of an `async` actor runs on the event loop's thread and needs its own grant.
 Nothing here outlives the process.
 """
 
@@ -18,29 +18,29 @@ _settling: ContextVar[bool] = ContextVar("bandmaster_settling", default=False)
 
 
 def enter(entry: Entry | None, message: MessageProxy | None = None) -> None:
-    """This thread now works on a message, under this entry or under none."""
+    """Note that this thread now works on a message, under this entry or under none."""
     _entry.set(entry)
     _message.set(message)
     _settling.set(False)
 
 
 def settle() -> None:
-    """The body is over: what is enqueued now comes from a hook, and nobody catches its refusal."""
+    """Note that the body is over: from now on hooks enqueue messages, and nobody catches their refusals."""
     _settling.set(True)
 
 
 def leave() -> None:
-    """The message is done with."""
+    """Note that this thread works on no message any more."""
     enter(None)
 
 
 def current_entry() -> Entry | None:
-    """The entry that the calling code works on."""
+    """Return the entry that the calling code works on."""
     return _entry.get()
 
 
 def leave_grant() -> None:
-    """Let the calling body's end settle nothing: nobody knows if its slot may be given back, so its lease runs out."""
+    """Let the calling body end without a settlement, until its lease runs out: its slot may still be in use."""
     entry = _entry.get()
     if entry is not None:
         entry.lost = entry.stale = True
@@ -52,7 +52,7 @@ def is_settling() -> bool:
 
 
 def current_origin() -> str:
-    """What names the work whose hooks run: its execution, or, if it is not gated, the delivery of its message."""
+    """Return a name for the work whose hooks run: its execution, or the delivery of its message if it is not gated."""
     entry, message = _entry.get(), _message.get()
     if entry is not None:
         return entry.grant.execution_id
@@ -60,6 +60,6 @@ def current_origin() -> str:
 
 
 def current_grant() -> Grant | None:
-    """The grant under which the calling actor's body runs; None outside a gated actor."""
+    """Return the grant under which the calling actor's body runs; None outside a gated actor."""
     entry = _entry.get()
     return None if entry is None else entry.grant

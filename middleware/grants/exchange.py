@@ -1,9 +1,9 @@
 """Settles ended executions and admits the next ones in one call, for all lanes of a worker process.
 
-In the flow: threads that ended come here with their settlements, the pump with free threads; what comes while a call is
-under way goes together in the next (`scheduler/engine/joining.py`). A call takes as many grants as it frees threads
-and as are free, best first over all lanes that are consumed here, and what is granted starts before the next call is
-made. What nobody can start is handed back. If the process dies here, the leases run out.
+In the flow: threads submit settlements when their bodies end, and the pump asks for executions when threads are free.
+Requests that arrive during a call go together in the next one (`scheduler/engine/joining.py`). A call asks for one
+grant for each thread that is free or that it frees, best first over all lanes consumed here. Granted executions start
+before the next call is made; those that cannot start are handed back. If the process dies here, the leases run out.
 """
 
 import threading
@@ -34,15 +34,15 @@ log = Logger(__name__)
 class _Call(Batch["Settling | Asking"]):
     lanes: tuple[str, ...] = ()
     permits = 0
-    """Taken for it, or of threads that it freed, and not behind a grant yet."""
+    """Permits that were taken for it, or that its settlements freed, and that no grant uses yet."""
     sent = 0.0
     worker_number = 0
-    """Whose threads the permits are."""
+    """The number of the worker whose threads the permits stand for."""
     is_dealt = False
     starting: Entry | None = None
-    """That of the next one, if an exception struck while it was started."""
+    """The entry whose start was interrupted by an exception, if any."""
     started = 0
-    """So many were given to a thread."""
+    """How many executions were given to threads."""
 
     def __init__(self, asks: "list[Settling | Asking]") -> None:
         super().__init__(asks)
@@ -65,17 +65,17 @@ class Exchange:
         start: Callable[[GrantedMessage], bool],
         lease_ttl_ms: int,
     ) -> None:
-        """Nothing is asked yet.
+        """Prepare the exchange without a call.
 
         Args:
-            engine: Of the server.
-            broker: Whose actors are known here.
-            gated: Those that have a lane.
-            held: The table.
-            permits: The threads.
-            lanes: Those that may be admitted now.
-            start: Passes a message to a thread; False if that may not be now.
-            lease_ttl_ms: Of what is granted.
+            engine: The engine of the queue's server.
+            broker: The broker on which this process has declared its actors.
+            gated: The gated actors, each with its lane.
+            held: The grant table.
+            permits: The permits of the worker's threads.
+            lanes: Returns the lanes from which executions may be admitted now.
+            start: Passes a message to a thread; False if it may not start now.
+            lease_ttl_ms: The lease of each grant.
         """
         self._engine = engine
         self._broker = broker
@@ -94,11 +94,11 @@ class Exchange:
         self._dealing = threading.Lock()
 
     def settle(self, settling: Settling) -> Outcome:
-        """Give one grant up; its thread takes the next, if there is one.
+        """Settle one grant; its thread gets the next execution, if there is one.
 
         Raises:
-            QueueUnavailable: If Redis did not answer, or what it has of this execution is damaged; call again with the
-                same object, it takes effect once.
+            QueueUnavailable: If Redis did not answer, or the execution's data is damaged. Call again with the same
+                object: the settlement takes effect once.
         """
         self._joining.do(settling)
         outcome = settling.outcome
@@ -111,10 +111,10 @@ class Exchange:
         return outcome
 
     def ask(self, asking: Asking) -> Admitted:
-        """Have free threads look for work; what is granted has been started when this returns.
+        """Ask for executions for free threads; those that are granted have been started when this returns.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; ask again with the same object, so that no grant is lost.
+            QueueUnavailable: If Redis did not answer. Ask again with the same object, so that no grant is lost.
         """
         self._gated.declare_limits(self._engine.controls, self._broker)
         self._joining.do(asking)
@@ -123,10 +123,10 @@ class Exchange:
         return asking.admitted
 
     def hand_back(self, take: Callable[[], list[Entry]]) -> None:
-        """Give up what has not begun, free of charge, at its original place.
+        """Hand back grants that have not begun; the executions wait at their old places, and no try is counted.
 
         Args:
-            take: Takes the entries out of the table.
+            take: Takes the entries out of the table and returns them.
         """
         with self._dealing:
             entries = take()
@@ -134,22 +134,22 @@ class Exchange:
         try:
             self._joining.do(*[Settling(_hand_back(entry.grant)) for entry in entries])
         except QueueUnavailable as error:
-            # Tried again before the next call, or the leases run out.
+            # It is repeated before the next call; without one, the leases run out.
             log.warning("hand_back_failed", count=len(entries), error=str(error))
 
     def begin_worker(self) -> None:
-        """Another worker of this process begins, with threads of its own."""
+        """Note that another worker of this process begins, with threads of its own."""
         with self._dealing:
             self._worker_number += 1
 
     def let_go(self, entry: Entry) -> None:
-        """No thread stands behind a grant any more, and its lease may run out."""
+        """Drop a grant that no thread runs any more; its lease may run out."""
         with self._dealing:
             if self._held.drop(entry) and entry.has_permit:
                 self._permits.give(LANES)
 
     def tend(self) -> None:
-        """Do what is left over, as after an interruption: settlements that nobody waits for, permits that nobody holds.
+        """Finish what an interruption left over: settlements that nobody waits for, permits that nobody holds.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -167,7 +167,7 @@ class Exchange:
                 batch.is_dealt = True
 
     def _prepare(self, batch: _Call) -> Call:
-        # Under the lock as a whole: a leader that was stopped for long may meet the one that took its place.
+        # All of it under the lock: a leader that was suspended for long may run beside the one that replaced it.
         with self._dealing:
             if batch.call is not None:
                 return batch.call
@@ -180,7 +180,7 @@ class Exchange:
                 batch.permits += self._permits.take(LANES, self._permits.total, 0.0)
                 entries = [ask.entry for ask in settled if ask.entry is not None]
                 freed = sum(entry.has_permit and self._held.has(entry) for entry in entries)
-                # Another party that waits for a thread gets one of these: lanes and plain queues share them.
+                # Some freed permits go to the plain queues, if these wait for threads: both share the permits.
                 count += batch.permits + freed - self._permits.passed_on(LANES, freed)
             batch.sent, batch.worker_number = time.monotonic(), self._worker_number
             following = Next(batch.lanes, count, self._lease_ttl_ms)
@@ -192,36 +192,36 @@ class Exchange:
             return call
 
     def _deal(self, batch: _Call, answer: Answer) -> None:
-        """Do with an answer what is to be done. The lock is held; after an interruption it is gone on with."""
+        """Process an answer, under the lock. After an interruption, a second call goes on where the first stopped."""
         if batch.worker_number != self._worker_number:
-            batch.permits = 0  # of threads that are gone: what was granted for them is handed back
+            batch.permits = 0  # their threads are gone: the grants for them are handed back
         settled = [ask for ask in batch.asks if isinstance(ask, Settling)]
         for ask, ask.outcome in zip(settled, answer.outcomes, strict=True):
             entry = ask.entry
-            # If it was handed back in this very moment, its permit went with it.
+            # If the entry was handed back at the same moment, its permit was given back too.
             if ask.outcome.code is not Code.ERROR and entry is not None and self._held.drop(entry):
                 batch.permits += entry.has_permit
         grants = answer.admission.grants
         for grant in grants:
-            # By their ids: of one that was lost meanwhile, as by an operator, a repeated answer tells no more.
+            # Compare ids, not positions: a repeated answer leaves out grants that were lost since the first one.
             if grant.execution_id not in batch.opened:
                 self._begin(batch, grant)
         permits, batch.permits = batch.permits, 0
         self._permits.give(LANES, permits)
         for ask in batch.asks:
             if isinstance(ask, Asking):
-                # Of those that were refused, the next may be asked for.
+                # If some grants were refused, others may be admitted in their place.
                 more = answer.admission.more or batch.started < len(grants)
                 ask.admitted = Admitted(more, answer.admission.wait_ms, answer.admission.untold, batch.started)
         for name, error in answer.failures.items():
             log.error("data_damaged", name=name, error=error)
 
     def _begin(self, batch: _Call, grant: Grant) -> None:
-        """Start the next of what was granted, or have it handed back."""
-        # One that was interrupted may have been passed to a thread: begun it stands, else it counts no more.
+        """Start one granted execution, or hand it back."""
+        # An interrupted start may have reached a thread: if the body has begun it counts, otherwise it is undone.
         before = batch.starting
         if before is not None and before.grant.execution_id != grant.execution_id:
-            self._held.drop_unbegun(before)  # the repeated answer has it no more
+            self._held.drop_unbegun(before)  # the repeated answer does not contain it
             before = None
         has_started = before is not None and not self._held.drop_unbegun(before) and before.begun
         if not has_started:
@@ -238,7 +238,7 @@ class Exchange:
             has_started = entry.has_permit and self._start(GrantedMessage(message, entry))
             if not has_started and self._held.drop_unbegun(entry):
                 self._joining.post(Settling(_hand_back(grant)))
-        # Nothing strikes between these.
+        # No exception can strike between these statements.
         batch.starting = None
         batch.opened |= {grant.execution_id}
         batch.permits -= has_started

@@ -1,7 +1,7 @@
-"""Rebuilds the message of a grant: the stored message with its event put back in, or one made for the event.
+"""Rebuilds the message of a grant: the stored message with its event put back in, or a new message for the event.
 
-In the flow: after admission, in the process that will run it. A grant whose message cannot be read or whose actor is
-not known here is ended: it holds a slot and would otherwise come again and again.
+In the flow: after admission, in the process that will run the message. If the message cannot be read, or its actor is
+not known here, the execution is ended: it holds a slot, and would otherwise be admitted again and again.
 """
 
 import json
@@ -23,17 +23,17 @@ log = Logger(__name__)
 
 
 def message_of(grant: Grant, gated: Mapping[str, GatedActor], broker: Broker) -> "Message[Any]":
-    """The message of a grant.
+    """Return the message of a grant.
 
     Args:
-        grant: As admitted.
+        grant: The grant, as admitted.
         gated: The gated actors by name.
-        broker: Whose actors are known here.
+        broker: The broker on which this process has declared its actors.
 
     Raises:
         InvalidRequest: If the message or the event cannot be read, or an event was enqueued without a message and no
             actor of the lane runs events.
-        ActorNotFound: If its actor is not declared here.
+        ActorNotFound: If the message's actor is not declared here.
     """
     message = _stored(grant) or _made(grant, gated)
     broker.get_actor(message.actor_name)
@@ -42,14 +42,14 @@ def message_of(grant: Grant, gated: Mapping[str, GatedActor], broker: Broker) ->
             message = as_sent(message, args=(json.loads(grant.event),))
         except ValueError:
             raise InvalidRequest("event", "it cannot be read") from None
-    message.options["execution_id"] = grant.execution_id  # of a copy, whose options are its own
+    message.options["execution_id"] = grant.execution_id  # the message is a copy with options of its own
     return message
 
 
 def refusal_of(grant: Grant, error: Exception) -> Release:
-    """How a grant that has no message here ends: as a dead letter."""
+    """Return the release of a grant whose message cannot run here: it ends as a dead letter."""
     reason = "actor_unknown" if isinstance(error, ActorNotFound) else "message_unreadable"
-    # Of another kind, its text may be a part of the payload.
+    # The text of any other error may contain a part of the payload.
     said = str(error) if isinstance(error, ActorNotFound | InvalidRequest) else type(error).__name__
     log.error("grant_refused", execution_id=grant.execution_id, reason=reason, error=said)
     return Release(grant.execution_id, grant.attempt, State.FAILED, grant.nonce, reason, dead=True)
@@ -59,7 +59,7 @@ def _stored(grant: Grant) -> "Message[Any] | None":
     if grant.message is None:
         return None
     try:
-        # A broker's stamp, such as a due time, would send it to a delay queue instead of a thread.
+        # Without the broker's delivery options: a due time would send it to a delay queue instead of a thread.
         return as_sent(decoded(grant.message))
     except (DecodeError, TypeError, AttributeError):
         raise InvalidRequest("message", "it cannot be read") from None

@@ -1,7 +1,8 @@
 """Settles, hands back or lets go of the grants that one worker holds.
 
-In the flow: ack and nack settle here, and what has not begun is handed back at a pause or at shutdown. Who takes an
-entry out of the held table owns its permit, and gives it back or passes it on. If the process dies, its leases run out.
+In the flow: ack and nack settle here; at a pause or shutdown, grants that have not begun are handed back. The code that
+takes an entry out of the grant table owns its permit, and gives it back or passes it on. If the process dies, its
+leases run out.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,13 +29,13 @@ class Holding:
     """The grants of one worker. Safe to share between threads."""
 
     def __init__(self, held: GrantTable, gated: GatedActors, exchange: Exchange, enqueue: Enqueue) -> None:
-        """Nothing is held yet.
+        """Work on the grants of one table.
 
         Args:
-            held: The table.
-            gated: Whose options say how their ends are settled.
+            held: The grant table.
+            gated: The gated actors, whose options say how their ends are settled.
             exchange: Gives slots back and takes others.
-            enqueue: Sends what hooks could not send.
+            enqueue: Sends the messages that hooks could not send.
         """
         self._held = held
         self._gated = gated
@@ -42,10 +43,10 @@ class Holding:
         self._enqueue = enqueue
 
     def settle(self, broker: Broker, message: GrantedMessage) -> None:
-        """Give the slot of a message that ended back; what is admitted next has been started when this returns.
+        """Settle a message that ended and give its slot back; the next execution has been started when this returns.
 
         Raises:
-            QueueUnavailable: If Redis did not answer, or what it has is damaged; call again, it takes effect once.
+            QueueUnavailable: If Redis did not answer, or its data is damaged; call again, it takes effect once.
         """
         entry = message.entry
         if not self._held.has(entry):
@@ -53,43 +54,43 @@ class Holding:
         if entry.stale and entry.settling is None:
             self._exchange.let_go(entry)
             return
-        # One that was sent may have taken effect, so that its grant is stale: its answer brings what it admitted.
+        # A settlement that was sent before may have taken effect (so the grant is stale): its answer holds new grants.
         store_unstored(entry)
         self._send_unsent(entry)
         if entry.settling is None:
             gated = self._gated.get(message.actor_name)
             entry.settling = Settling(settlement_of(broker, gated, message, entry), entry)
         outcome = self._exchange.settle(entry.settling)
-        entry.settling = None  # which knows its entry: both would be left to the garbage collector
-        # A grant whose execution is not known any more was overtaken like any stale one.
+        entry.settling = None  # break the reference cycle, which would be left to the garbage collector
+        # A grant whose execution is not known any more is as stale as one that was superseded.
         if outcome.code in (Code.STALE, Code.UNKNOWN):
             log.warning("settlement_refused", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
 
     def _send_unsent(self, entry: Entry) -> None:
         while entry.unsent:
-            with suppress(QueueRejected):  # logged and buried where it was refused
+            with suppress(QueueRejected):  # the code that refused it has logged and buried it
                 self._enqueue(*entry.unsent[0])
             entry.unsent.pop(0)
 
     def let_go(self, entry: Entry) -> None:
-        """No thread stands behind a grant any more, and its lease may run out."""
+        """Drop a grant that no thread runs any more; its lease may run out."""
         self._exchange.let_go(entry)
 
     def forget_permits(self) -> None:
-        """What an earlier worker of this process still runs holds no thread of the next one."""
+        """Take the permits off all entries: bodies that an earlier worker still runs use no thread of the next one."""
         for entry in self._held.all():
             entry.has_permit = False
 
     def let_go_of_thread(self, thread_id: int) -> None:
-        """Let go of what a thread that died worked on."""
+        """Drop the grants of a thread that died."""
         for entry in self._held.of_thread(thread_id):
             self._exchange.let_go(entry)
 
     def hand_back_unbegun(self, lane: str | None = None) -> None:
-        """Give back all that has not begun, of one lane or of all."""
+        """Hand back all grants that have not begun, of one lane or of all."""
         self._exchange.hand_back(lambda: self._held.take_unbegun(lane))
 
     def hand_back(self, messages: Iterable[MessageProxy]) -> None:
-        """Give back the granted ones among messages that were not begun."""
+        """Hand back the grants of messages that have not begun; messages without a grant are ignored."""
         entries = [message.entry for message in messages if isinstance(message, GrantedMessage)]
         self._exchange.hand_back(lambda: [entry for entry in entries if self._held.drop(entry)])

@@ -1,8 +1,9 @@
 """Renews the leases of all grants that a worker process holds, in one call.
 
-In the flow: runs from worker boot to shutdown, also while the worker drains. A renewal counts from the moment before it
-was sent; what Redis calls stale is marked lost, and a body whose execution was cancelled is interrupted. If the process
-dies or stops, the leases run out (F1, F4); if Redis is away, entries run out on the monotonic clock.
+In the flow: this runs from worker boot to shutdown, also while the worker drains. A renewed lease counts from the
+moment before the call was sent. A grant that Redis calls stale is marked lost; a body whose execution was cancelled is
+interrupted. If the process dies or stops, the leases run out (F1, F4). If Redis is away, entries run out on the
+monotonic clock.
 """
 
 import time
@@ -21,16 +22,16 @@ ROUND_SECONDS: Final = 1.0
 
 
 class LeaseRenewal:
-    """Renews until it is stopped."""
+    """Renews leases until it is stopped."""
 
     def __init__(self, transitions: Transitions, held: GrantTable, lease_ttl_ms: int, also: Callable[[], None]) -> None:
-        """Nothing is started yet.
+        """Prepare the rounds without starting them.
 
         Args:
-            transitions: Of the server.
-            held: What is renewed.
-            lease_ttl_ms: For how long.
-            also: What else to do each round, a second or less long.
+            transitions: The queue's transitions.
+            held: The table of grants to renew.
+            lease_ttl_ms: The length of a lease.
+            also: Called once a round as well, every second or more often.
         """
         self._transitions = transitions
         self._held = held
@@ -41,18 +42,18 @@ class LeaseRenewal:
 
     @property
     def interval_seconds(self) -> float:
-        """A third of the lease, so that a lost renewal costs nothing."""
+        """A third of the lease, so that one lost renewal does no harm."""
         return self._lease_ttl_ms / 3000
 
     def _round(self) -> None:
         began = time.monotonic()
-        # One that failed is made up for in the next round: after an outage the leases have not much left.
+        # A failed renewal is repeated in the next round: after an outage the leases have little time left.
         if began >= self._due and done(self.beat, NAME):
             self._due = began + self.interval_seconds
         self._also()
 
     def beat(self) -> None:
-        """Renew everything that is held, once."""
+        """Renew the leases of all held grants once."""
         entries = [entry for entry in self._held.all() if not entry.lost]
         sent = time.monotonic()
         renewals = self._transitions.renew([entry.grant for entry in entries], lease_ms=self._lease_ttl_ms)
@@ -64,7 +65,7 @@ class LeaseRenewal:
             log.warning("lease_not_renewed", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
             return
         if renewal is Renewal.STALE:
-            # Settled in this very moment, or lost: only the second is still in the table.
+            # The grant was settled just now, or it was lost; only a lost grant is still in the table.
             entry.stale = entry.lost = True
             return
         entry.deadline = max(entry.deadline, sent + self._lease_ttl_ms / 1000)

@@ -1,10 +1,10 @@
-"""Permits: one for each free thread of a worker process, shared between its lanes and its plain queues.
+"""Permits: one for each thread of a worker process, shared between its lanes and its plain queues.
 
-In the flow: a party takes as many permits as it may start messages, and gives back those it did not use; whoever ends a
-message gives its permit back, or passes it to the next execution that its release admitted. All lanes together are one
-party, all Dramatiq lists the other. So a grant exists only while a thread stands behind it. A permit that comes free
-goes to the waiting party that holds the fewest, so that no saturated one starves another. Permits live in memory: if
-the process dies, so do its threads.
+In the flow: there are two parties: all lanes together, and all Dramatiq lists. A party takes a permit for each message
+that it may start, and gives unused permits back. When a message ends, its permit is given back, or passed to the next
+execution that the settlement admitted. So a grant exists only while a thread stands behind it. A permit that becomes
+free goes to the waiting party that holds the fewest, so that a saturated party does not starve the other. Permits live
+in memory: if the process dies, so do its threads.
 """
 
 import itertools
@@ -25,7 +25,7 @@ class _Waiter:
     in_hand: bool
     given: bool = False
     _turn: threading.Lock = field(default_factory=threading.Lock)
-    """No Event: an exception that is thrown into who sets one may leave its lock taken."""
+    """A lock, not an Event: an exception thrown into the thread that sets an Event may leave the Event's lock taken."""
 
     def __post_init__(self) -> None:
         self._turn.acquire()
@@ -38,7 +38,7 @@ class _Waiter:
 
 
 class Permits:
-    """Permits, one a worker thread."""
+    """The permits of one worker process, one for each thread. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._total = 0
@@ -56,7 +56,7 @@ class Permits:
 
     @property
     def total(self) -> int:
-        """How many threads the worker has; 0 while no worker runs here."""
+        """How many permits there are: the worker's threads, or, where no worker runs, a consumer's prefetch."""
         return self._total
 
     @property
@@ -69,26 +69,26 @@ class Permits:
         return self._held[party]
 
     def open(self, threads: int) -> None:
-        """A worker with so many threads has started; what an earlier one held is forgotten."""
+        """Begin with the threads of a new worker, and forget the permits that an earlier one held."""
         with self._lock:
             self._total = threads
             self._held.clear()
             self._in_hand.clear()
 
     def take(self, party: str, most: int, timeout_seconds: float, *, in_hand: bool = False) -> int:
-        """Take what is free, up to `most`; wait for one if nothing is.
+        """Take free permits, up to `most`; wait for one if none is free.
 
         Args:
-            party: Which.
-            most: So many.
+            party: The party that takes them.
+            most: How many at most.
             timeout_seconds: The longest wait.
-            in_hand: They are not behind any grant until they are put down: `correct` leaves them.
+            in_hand: No grant uses them until they are put down, so `correct` leaves them alone.
 
         Returns:
-            How many were taken; 0 if none came free in time.
+            How many were taken; 0 if none became free in time.
         """
         with self._lock:
-            # A permit that comes free goes to a waiter, so free permits mean that nobody waits.
+            # A permit that becomes free goes to a waiter, so free permits mean that nobody waits.
             if self.free > 0:
                 return self._take(party, min(most, self.free), in_hand)
             if timeout_seconds <= 0:
@@ -98,7 +98,7 @@ class Permits:
         try:
             waiter.wait(timeout_seconds)
         except BaseException:
-            # The thread dies: a permit that is given to who waits no more would be lost for good.
+            # This thread dies: a permit given to a waiter that waits no more would be lost for good.
             self._withdraw(waiter)
             raise
         with self._lock:
@@ -116,17 +116,17 @@ class Permits:
         self.give(waiter.party)
 
     def _forget(self, waiter: _Waiter) -> None:
-        # Who gives a permit may be interrupted after it took the waiter out.
+        # A thread that gives a permit may be interrupted after it has taken the waiter out of the list.
         if waiter in self._waiters:
             self._waiters.remove(waiter)
 
     def put_down(self, party: str, count: int) -> None:
-        """Permits that were in hand are behind grants now, or on their way there."""
+        """Note that permits in hand are used by grants now, or by a call for grants."""
         with self._lock:
             self._in_hand[party] = max(0, self._in_hand[party] - count)
 
     def wait_until_free(self, timeout_seconds: float) -> bool:
-        """Wait until there is a permit that no party waits for, and leave it; False if there was none in time."""
+        """Wait until a permit is free that no party waits for, without taking it; False if none was in time."""
         with self._left_over:
             return self._left_over.wait_for(lambda: self.free > 0, timeout_seconds)
 
@@ -146,11 +146,11 @@ class Permits:
                 self._left_over.notify()
 
     def _rank(self, waiter: _Waiter) -> tuple[int, int]:
-        # Of those that hold as many, the one that was not given one for the longest: a party may wait with many.
+        # Among equals, the party whose last permit was given longest ago: a party may have many waiting threads.
         return self._held[waiter.party], self._given_at[waiter.party]
 
     def passed_on(self, party: str, most: int) -> int:
-        """How many of `most` permits that this party frees would go to others, which wait and hold fewer."""
+        """How many of `most` permits that a party frees would go to other waiting parties that hold fewer."""
         with self._lock:
             if not self._waiters:
                 return 0
@@ -163,7 +163,7 @@ class Permits:
             return passed
 
     def correct(self, party: str, held: int) -> None:
-        """Set right how many permits a party holds behind grants, if an interruption left it wrong."""
+        """Correct the count of permits that a party's grants hold, if an interruption left it wrong."""
         with self._lock:
             missing = self._held[party] - self._in_hand[party] - held
             if missing < 0:

@@ -1,9 +1,9 @@
 """Stores results whose backend was away when the body ended, before the execution is settled.
 
-In the flow: Dramatiq's `Results` stores in a hook after the body, and what a hook raises is logged and forgotten, so
-that the execution would be COMPLETED without a result. From worker boot on, what its hook could not store is kept on
-the entry, and stored before the slot is given back, for as long as the grant is this process's. If the process dies
-before, the execution is reaped and runs again.
+In the flow: Dramatiq's `Results` stores results in a hook after the body. Dramatiq logs and ignores a hook's exception,
+so the execution would be COMPLETED without a result. From worker boot on, a result that the hook could not store is
+kept on the entry, and stored before the slot is given back, as long as this process holds the grant. If the process
+dies before that, the execution is reaped and runs again.
 """
 
 import time
@@ -21,21 +21,21 @@ from .table import Entry
 
 log = Logger(__name__)
 AWAY: Final = (*UNAVAILABLE, OSError)
-"""What a store raises while it cannot be reached. Any other error would come again: it is logged, as ever."""
+"""The errors of a result backend that cannot be reached. Any other error would recur, and is only logged, as usual."""
 PATIENCE_SECONDS: Final = 60.0
-"""How long a thread waits at least for a store of results that is away while the queue's own server answers."""
+"""How long at least a thread waits for a result backend that is away while the queue's own server answers."""
 _HOOK: Final = "after_process_message"
 
 
 def keep_results(broker: Broker) -> None:
-    """Keep what the broker's `Results` cannot store, from now on."""
+    """From now on, keep the results that the broker's `Results` cannot store."""
     for each in broker.middleware:
         if isinstance(each, Results) and _HOOK not in vars(each):
             setattr(each, _HOOK, _keeping(getattr(each, _HOOK)))
 
 
 def forget_kept(results: Results) -> None:
-    """Of a copy, whose own hook shall store: nothing is kept."""
+    """Give a copy of `Results` its own hook back, so that nothing is kept."""
     vars(results).pop(_HOOK, None)
 
 
@@ -56,10 +56,10 @@ def _keeping(store: Callable[..., None]) -> Callable[..., None]:
 
 
 def store_unstored(entry: Entry) -> None:
-    """Store what could not be stored when the body ended, unless the grant was lost: then another attempt has a result.
+    """Store results that could not be stored when the body ended, unless the grant was lost and another attempt runs.
 
     Raises:
-        QueueUnavailable: If it cannot be stored yet, or nobody knows yet whose the execution is; call again.
+        QueueUnavailable: If a result cannot be stored yet, or it is not known yet who holds the grant; call again.
     """
     while entry.unstored and not entry.lost and entry.settling is None:
         if not entry.is_valid():
@@ -74,5 +74,5 @@ def store_unstored(entry: Entry) -> None:
 
 
 def _patience_seconds(entry: Entry) -> float:
-    # A lease that is valid after twice its length was renewed meanwhile: the queue's own server answers.
+    # A lease that is still valid after twice its length was renewed meanwhile: the queue's own server answers.
     return max(PATIENCE_SECONDS, 2 * entry.grant.lease_ms / 1000)

@@ -1,7 +1,7 @@
 """Decides how a granted message that ended is settled: completed, failed, retried or cancelled.
 
-In the flow: ack and nack come here, after every `after_*` hook, so results, pipelines and callbacks are out before the
-slot is given back; if the process dies in between, the execution is reaped and runs again with a higher attempt.
+In the flow: ack and nack call this, after every `after_*` hook. So results, pipelines and callbacks are out before the
+slot is given back. If the process dies in between, the execution is reaped and runs again with a higher attempt.
 """
 
 import json
@@ -22,34 +22,34 @@ from .table import Entry
 log = Logger(__name__)
 EXCEPTION_CHARS: Final = 400
 TRACEBACK_CHARS: Final = 4_000
-"""The end of it, which says what was raised where."""
+"""The last part of a traceback is kept, which says what was raised where."""
 TRACEBACK_FRAMES: Final = 30
 
 
 def stored_form(gated: GatedActor | None, message: "Message[Any]", **options: Any) -> bytes:
-    """A message's bytes as Redis keeps them: without the event, which has its own key; some options replaced."""
+    """Return a message's bytes as Redis keeps them: without the event, which has its own key; some options replaced."""
     replaced: dict[str, Any] = {"args": ()} if gated is not None and gated.runs_events else {}
     return as_sent(copied(message, **options), **replaced).encode()
 
 
 def settlement_of(broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry) -> Settlement:
-    """How a message's grant is given up; only from RUNNING, so after the hand-over to a pod it changes nothing.
+    """Return the settlement of a message's grant. It applies only to RUNNING: after a hand-over it changes nothing.
 
     Args:
-        broker: For its middleware: without `Retries` a body that raised is not tried again.
+        broker: The broker; without the middleware `Retries` a body that raised is not tried again.
         gated: The actor's options; None if the actor is not known here.
-        message: As it was processed; if it is marked failed, Dramatiq rejects it.
-        entry: Its grant.
+        message: The message as it was processed; if it is marked failed, Dramatiq rejects it.
+        entry: The entry of its grant.
     """
     raised = entry.raised
     if entry.lost:
-        # Nothing was published, so it has to run again; if it is this process's after all, at once.
+        # Nothing was published, so the execution has to run again: at once, if the grant turns out to be valid.
         return _retry(entry, "retry", reason="lease_lost")
     if message.failed:
         return _release(entry, State.FAILED, _reason(raised, "rejected"), dead=True)
     if entry.retry is not None:
         replacement, delay_ms = entry.retry
-        # As on any broker, what a body asks for comes after what waits already, or it would starve its band.
+        # As on any broker, a re-enqueued message goes behind those that wait already, or it would starve its band.
         return _retry(entry, "requeue", delay_ms, _reason(raised, "requeued"), stored_form(gated, replacement))
     if raised is None:
         return _release(entry, State.COMPLETED, "" if entry.begun else "skipped")
@@ -88,7 +88,7 @@ def _release(entry: Entry, state: State, reason: str, *, dead: bool = False) -> 
 
 
 def failure_of(raised: BaseException) -> bytes:
-    """What a dead letter keeps of the exception that made it one, as JSON: bounded, for it may hold a payload."""
+    """Return what a dead letter keeps of its exception, as JSON, with bounded length, since it may hold a payload."""
     said = next((line for line in traceback.format_exception_only(raised) if not line.startswith(" ")), "")
     told = "".join(traceback.format_exception(raised, limit=TRACEBACK_FRAMES))
     return json.dumps({"exception": said.strip()[:EXCEPTION_CHARS], "traceback": told[-TRACEBACK_CHARS:]}).encode()

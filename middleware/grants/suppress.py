@@ -1,8 +1,8 @@
-"""Suppresses what a message would publish: its result, the next step of its pipeline, its callbacks.
+"""Suppresses everything that a message would publish: its result, the next step of its pipeline, its callbacks.
 
-In the flow: the gate mutes what it skips and what ended under a lost grant, before the hooks that would publish it. To
-skip is in order and not worth a warning, so that line of Dramatiq's is left out, for these messages only; likewise the
-traceback of a body that was interrupted because its execution was cancelled.
+In the flow: the gate calls this for messages that it skips or that ended under a lost grant, before the hooks that
+publish. Such a skip is normal, so Dramatiq's warning is filtered out, for these messages only. So is the traceback of a
+body that was interrupted because its execution was cancelled.
 """
 
 import logging
@@ -20,14 +20,14 @@ _MARK: Final = "skipped_silently"
 
 
 def suppress_publishing(message: MessageProxy) -> None:
-    """Turn off, for this message, what stores its result and starts what follows it."""
+    """Turn off a message's result, the next step of its pipeline and its callbacks."""
     message.options["store_results"] = False
     for option in ("pipe_target", "group_completion_uuid", "group_completion_callbacks", "on_success", "on_failure"):
         message.options.pop(option, None)
 
 
 def skip_silently(message: MessageProxy) -> NoReturn:
-    """Do not run the body, and publish nothing.
+    """Skip a message: its body does not run, and nothing is published.
 
     Raises:
         SkipMessage: Always.
@@ -38,7 +38,7 @@ def skip_silently(message: MessageProxy) -> NoReturn:
 
 
 class _SilentEnds(logging.Filter):
-    """Leaves out the warning about a message that was skipped silently, and the traceback of one that was cancelled."""
+    """Filters out the warning about a silently skipped message, and the traceback of a cancelled one."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.msg == RAISED_LINE and record.exc_info and isinstance(record.exc_info[1], ExecutionCancelled):
@@ -54,5 +54,5 @@ _filter = _SilentEnds()
 
 
 def leave_out_silent_ends() -> None:
-    """Filter the worker's log, once however often this is called."""
+    """Add the filter to the worker's logger; repeated calls add it only once."""
     logging.getLogger(WORKER_LOGGER).addFilter(_filter)

@@ -1,8 +1,8 @@
 """The grant table of a process: one entry for each grant, from admission to settlement.
 
-In the flow: consumers and settlements add entries, the gate begins them, the heartbeat renews them, settlement takes
-them out. Who takes an entry out owns its permit, so a permit is given back exactly once. The table is memory only: if
-the process dies, the leases run out and the executions are reaped.
+In the flow: admissions add entries, the gate marks that their bodies begin, the heartbeat renews them, settlements take
+them out. The code that takes an entry out owns its permit, so a permit is given back exactly once. The table is only in
+memory: if the process dies, the leases run out and the executions are reaped.
 """
 
 import threading
@@ -24,54 +24,54 @@ class Entry:
 
     grant: Grant
     deadline: float
-    """On this process's monotonic clock, counted from before the call that gave or renewed the lease was sent: when it
-    is over, the execution may be another's, whatever Redis is believed to say."""
+    """The end of the lease on this process's monotonic clock, counted from before the call that gave or renewed it was
+    sent. After it, another process may hold the execution, even if Redis has not said so."""
     retries: int = 0
     """How often the message had been tried again when it was admitted."""
     has_permit: bool = False
-    """Whether a thread of this worker stands behind it: who takes the entry out gives the permit back."""
+    """Whether a thread of this worker stands behind it; the code that takes the entry out gives the permit back."""
     begun: bool = False
     ended: bool = False
-    """The body is over: what comes now is hooks and settling, which nothing may interrupt."""
+    """Whether the body is over: hooks and the settlement follow, which nothing may interrupt."""
     lost: bool = False
-    """Its lease ran out, or Redis said that it is stale: nothing done under it counts any more."""
+    """Whether the lease ran out or Redis called the grant stale: nothing done under it counts any more."""
     stale: bool = False
-    """Redis said so: there is nothing left to settle."""
+    """Whether Redis called the grant stale: there is nothing left to settle."""
     cancelled: bool = False
-    """Its body was told that its execution was cancelled."""
+    """Whether the body was told that its execution was cancelled."""
     thread_id: int = 0
     greenlet: Any = None
-    """What its body runs in under gevent."""
+    """The greenlet that runs the body under gevent."""
     raised: BaseException | None = None
     message: "Message[Any] | None" = None
-    """As it was admitted."""
+    """The message, as it was admitted."""
     retry: "tuple[Message[Any], int] | None" = None
     """The message that replaces this one, and its delay in ms: a re-enqueue noted, applied at ack in one transition."""
     unsent: "list[tuple[Message[Any], int | None]]" = field(default_factory=list["tuple[Message[Any], int | None]"])
-    """What the hooks sent on (a pipeline's next step, a callback) while Redis was away: sent before it is settled."""
+    """Messages of hooks (a pipeline's next step, a callback) from when Redis was away, sent before the settlement."""
     unstored: "list[Callable[[], None]]" = field(default_factory=list["Callable[[], None]"])
-    """What stores its result, while the store of results is away: done before it is settled."""
+    """Calls that store the result, put off while the result backend is away, and made before the settlement."""
     ended_at: float = 0.0
     """When its body ended, on the monotonic clock."""
     settling: Any = None
-    """What settles it, kept while its reply is lost, so that it takes effect once."""
+    """The request that settles it, kept while its answer is missing, so that it takes effect once."""
     hint: "Message[Any] | None" = None
-    """On a plain broker, the message that was delivered, in whose place this execution's message runs."""
+    """On a plain broker, the delivered message, in whose place this execution's message runs."""
     ran: "Message[Any] | None" = None
-    """That message, while the broker is given its own back to acknowledge."""
+    """The execution's message, while the broker has its hint back to acknowledge it."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """What names it: a server that came back with older data gives the same attempt twice, but no nonce."""
+        """The entry's key, with the nonce: a server that came back with older data may grant an attempt twice."""
         return self.grant.execution_id, self.grant.nonce
 
     @property
     def lane(self) -> str:
-        """Where it was admitted from."""
+        """The lane from which it was admitted."""
         return self.grant.lane
 
     def is_valid(self) -> bool:
-        """Whether the grant is this process's still, as far as its own clock can tell."""
+        """Whether this process still holds the grant, as far as its own clock can tell."""
         return not self.lost and time.monotonic() < self.deadline
 
 
@@ -81,14 +81,14 @@ class GrantedMessage(MessageProxy):
     def __init__(self, message: "Message[Any]", entry: Entry) -> None:
         super().__init__(message)
         self.entry = entry
-        # Read some twenty times a job: not through the proxy's `__getattr__`.
+        # Set directly, not read through the proxy's `__getattr__`: these are read some twenty times a job.
         self.message_id, self.actor_name, self.queue_name = message.message_id, message.actor_name, message.queue_name
         self.args, self.kwargs, self.options = message.args, message.kwargs, message.options
         entry.message = message
 
 
 def entry_of(grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = False) -> Entry:
-    """The entry of a grant; `sent` is the monotonic time before the call that gave it."""
+    """Make the entry of a grant; `sent` is the monotonic time before the call that gave the grant."""
     return Entry(grant, sent + grant.lease_ms / 1000, retries, has_permit)
 
 
@@ -109,18 +109,18 @@ class GrantTable:
         return len(self._entries)
 
     def add(self, grant: Grant, sent: float, *, retries: int = 0, has_permit: bool = False) -> Entry:
-        """Enter a grant, with its permit if it has one; see `entry_of`."""
+        """Make and add the entry of a grant, with its permit if it has one; see `entry_of`."""
         entry = entry_of(grant, sent, retries=retries, has_permit=has_permit)
         self.enter(entry)
         return entry
 
     def enter(self, entry: Entry) -> None:
-        """Put an entry in."""
+        """Add an entry."""
         with self._lock:
             self._entries[entry.key] = entry
 
     def drop(self, entry: Entry) -> bool:
-        """Take an entry out; False if it was out already, so that only one settles it."""
+        """Take an entry out; False if it was out already. So only one caller settles it."""
         with self._lock:
             if self._entries.get(entry.key) is not entry:
                 return False
@@ -128,7 +128,7 @@ class GrantTable:
             return True
 
     def drop_unbegun(self, entry: Entry) -> bool:
-        """Take an entry out, unless its body has begun; False if it was out already, or has."""
+        """Take an entry out; False if its body has begun, or it was out already."""
         with self._lock:
             if entry.begun or self._entries.get(entry.key) is not entry:
                 return False
@@ -136,11 +136,11 @@ class GrantTable:
             return True
 
     def has(self, entry: Entry) -> bool:
-        """Whether an entry is in the table still."""
+        """Whether an entry is still in the table."""
         return self._entries.get(entry.key) is entry
 
     def begin(self, entry: Entry) -> bool:
-        """Mark that the body begins, if the grant is still this process's; if it ran out, mark it lost."""
+        """Mark that the body begins, if this process still holds the grant; if the lease ran out, mark it lost."""
         with self._lock:
             if self._entries.get(entry.key) is not entry:
                 return False
@@ -163,13 +163,13 @@ class GrantTable:
             with self._lock:
                 entry.ended = True
             if entry.cancelled:
-                # It may be on its way still, and would kill the thread in the middle of a hook.
+                # The interrupt may still be pending, and would kill the thread in the middle of a hook.
                 forget_interrupt()
         except ExecutionCancelled:
             entry.ended = True
 
     def take_unbegun(self, lane: str | None = None) -> list[Entry]:
-        """Take out all that has not begun, of one lane or of all, to hand it back."""
+        """Take out all entries that have not begun, of one lane or of all, to hand them back."""
         with self._lock:
             taken = [e for e in self._entries.values() if not e.begun and (lane is None or e.lane == lane)]
             for entry in taken:
@@ -177,11 +177,11 @@ class GrantTable:
             return taken
 
     def of_thread(self, thread_id: int) -> list[Entry]:
-        """Entries whose bodies began in a thread."""
+        """Return the entries whose bodies began in a thread."""
         with self._lock:
             return [entry for entry in self._entries.values() if entry.begun and entry.thread_id == thread_id]
 
     def all(self) -> list[Entry]:
-        """Every entry, for the heartbeat."""
+        """Return all entries."""
         with self._lock:
             return list(self._entries.values())

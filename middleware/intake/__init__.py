@@ -1,1 +1,1 @@
-"""The way in: from an actor's options and a message to a candidate that the engine can park."""
+"""The intake: turns an actor's options and a message into a candidate that the engine can park."""

@@ -1,7 +1,7 @@
 """Reads a gated actor's options: ``band``, ``action``, ``gates``, ``limits``, ``keep_unrun``.
 
-In the flow: read once, when the actor is declared; a wrong option stops the declaration, so that it is found at import
-and not with the first message.
+In the flow: called once, when the actor is declared. A wrong option stops the declaration, so it is found at import and
+not with the first message.
 """
 
 import inspect
@@ -19,9 +19,9 @@ from .declared_limits import read_limits
 from .gate_templates import check_fields, check_gates
 
 GATING_OPTIONS: Final = frozenset({"band", "action", "gates", "runs_events"})
-"""An actor with one of these is gated; ``runs_events`` marks the one whose argument is an ExecutionRequestedEvent."""
+"""An actor with one of these is gated; ``runs_events`` marks an actor that takes an ExecutionRequestedEvent."""
 ACTOR_OPTIONS: Final = GATING_OPTIONS | {LIMITS, "keep_unrun"}
-"""What may stand in ``@actor(…)``."""
+"""Our options of ``@actor(…)``."""
 
 
 MAX_AGE_MS: Final = 10**13
@@ -36,26 +36,26 @@ class GatedActor:
     lane: str
     band: Priority
     action: str
-    """The actor's name, unless given."""
+    """The actor's name, unless the option names another."""
     gates: tuple[str, ...]
     limits: dict[str, int]
-    """Those it declares, by gate or kind."""
+    """The limits that it declares, by gate or kind."""
     signature: inspect.Signature
     runs_events: bool
     timeout_ms: int
     max_age_ms: int | None
     """Dramatiq's ``max_age``, for messages that have none of their own."""
     keep_unrun: bool = False
-    """Whether one that ends without a result of its own (expired, cancelled while it waited) is a dead letter."""
+    """Whether an execution that ends without a result (expired, cancelled while it waited) becomes a dead letter."""
 
 
 def is_gated(actor: "Actor[..., Any]") -> bool:
-    """Whether it goes through the gate: it has a band, an action or gates."""
+    """Whether an actor is gated: it has one of the `GATING_OPTIONS`."""
     return any(option in actor.options for option in GATING_OPTIONS)
 
 
 def parse_band(value: object) -> Priority:
-    """The priority that a band means: a member, a name or a number; else InvalidRequest."""
+    """Return the priority of a band, given as a member, a name or a number; else raise InvalidRequest."""
     try:
         return Priority.parse(value)
     except InvalidRequest as error:
@@ -63,10 +63,10 @@ def parse_band(value: object) -> Priority:
 
 
 def read_max_age(value: object) -> int | None:
-    """How many ms a message may wait, from its acceptance on, by Dramatiq's option ``max_age``; None: any time.
+    """Return how many ms after its acceptance a message may wait, by Dramatiq's ``max_age``; None: without limit.
 
     Raises:
-        InvalidRequest: If it is no number of ms.
+        InvalidRequest: If the value is not a number of ms above 0 and up to `MAX_AGE_MS`.
     """
     if not value:
         return None
@@ -76,10 +76,10 @@ def read_max_age(value: object) -> int | None:
 
 
 def read_actor(actor: "Actor[..., Any]") -> GatedActor:
-    """The actor's options.
+    """Read and check an actor's options.
 
     Raises:
-        InvalidRequest: If one is not allowed, or a template names no argument of the actor.
+        InvalidRequest: If an option is not allowed, or a gate template names an argument that the actor does not have.
     """
     gates = check_gates(actor.options.get("gates", ()))
     signature = inspect.signature(actor.fn)

@@ -1,8 +1,9 @@
-"""Keeps what was refused where nobody could be told as a dead letter with the reason, and has its sender told.
+"""Keeps refused messages as dead letters with the reason, where an exception could not reach their senders.
 
-In the flow: a hook's message (a pipeline's next step, a callback), for Dramatiq would swallow what is raised there; and
-what a plain producer put into a list. The dead letter is posted to the outbox of its lane, whose workers tell. If the
-process dies before it is kept, the body runs again, or the list still has the message.
+In the flow: these are messages of hooks (a pipeline's next step, a callback), since Dramatiq would swallow the
+exception, and messages that a plain producer put into a list. The dead letter goes to the outbox of its lane, and a
+worker of the lane tells the sender. If the process dies before that, the body runs again, or the list still has the
+message.
 """
 
 import json
@@ -23,20 +24,20 @@ from .message_options import encoded
 
 log = Logger(__name__)
 LEFT_OUT: Final = "arguments_left_out"
-"""The option that says that a dead letter has no arguments: they could not be kept."""
+"""The option that marks a dead letter without arguments, since they could not be kept."""
 KEPT_OPTION_CHARS: Final = 1_000
-"""Of a message that is kept without its arguments, longer options are left out, too."""
+"""A message that is kept without its arguments also loses text options longer than this."""
 
 
 class Burial:
-    """Buries on one server. Safe to share between threads."""
+    """Keeps dead letters on one server. Safe to share between threads."""
 
     def __init__(self, transitions: Transitions, max_message_bytes: int) -> None:
         self._transitions = transitions
         self._max_message_bytes = max_message_bytes
 
     def of_follow_up(self, candidate: Candidate, rejection: QueueRejected) -> None:
-        """Bury what a hook sent.
+        """Keep a hook's refused message as a dead letter.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -47,7 +48,7 @@ class Burial:
     def of_unread(
         self, gated: GatedActor, message: "Message[Any]", parent: str, origin: str, rejection: QueueRejected
     ) -> None:
-        """Bury what a hook sent and what could not be read; it is kept without its arguments, if they are too long.
+        """Keep a hook's message that could not be read as a dead letter; without its arguments if they are too long.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -60,12 +61,12 @@ class Burial:
         self.of_follow_up(_unread(gated, message, execution_id, kept, parent), rejection)
 
     def of_listed(self, gated: GatedActor, message: "Message[Any]", rejection: QueueRejected) -> None:
-        """Bury what a plain producer put into a list, whole: it lies in Redis anyway. Once for each delivery.
+        """Keep a plain producer's message as a dead letter: once for each delivery, and whole, as Redis has it already.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        # Not under a name that its sender chose: that is free for what he sends in its place.
+        # Not under an id that its sender chose: that id stays free for the message that the sender sends instead.
         execution_id = derived_id(message.message_id, delivery_of(message))
         sent = as_sent(message)
         self._bury(_unread(gated, sent, execution_id, self._kept(sent, None)), rejection)
@@ -78,12 +79,12 @@ class Burial:
         )
 
     def unless_repeated(self, sent: "Message[Any]", candidate: Candidate, duplicate: DuplicateExecution) -> None:
-        """Bury what names an execution that is known, unless it is that one's own sending.
+        """Keep a message with a known execution id as a dead letter, unless it repeats the sending of that execution.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        # An id that its sender did not name tells the sending by itself.
+        # An id that the sender did not choose identifies the sending by itself.
         if not candidate.origin or duplicate.origin in (candidate.origin, digest(sent.message_id)):
             log.debug("sent_before", execution_id=candidate.execution_id)
             return
@@ -103,7 +104,7 @@ class Burial:
         try:
             return encoded(message, max_bytes)
         except InvalidRequest:
-            # Its sender is to be told all the same, by what the message is called and asks for.
+            # Keep the message's names and options, so that its sender can still be told.
             options = {name: value for name, value in message.options.items() if _is_short(value)}
             return encoded(as_sent(message, args=(), kwargs={}, options={**options, LEFT_OUT: True}), None)
 
@@ -117,5 +118,5 @@ def _is_short(value: object) -> bool:
 
 
 def refusal_of(rejection: QueueRejected) -> bytes:
-    """What a dead letter keeps of the refusal that made it one, as `settlement.failure_of` keeps an exception."""
+    """Return what a dead letter keeps of its refusal, in the form of `settlement.failure_of`."""
     return json.dumps({"exception": f"{type(rejection).__name__}: {rejection}", "traceback": ""}).encode()

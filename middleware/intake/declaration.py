@@ -1,8 +1,8 @@
-"""Tells the server the limits that the actors of this process declare, again if it lost them.
+"""Tells the server the limits that the actors of this process declare, and repeats this if the server lost them.
 
-In the flow: asked before each admission. A worker declares once, for one that started later may declare other limits,
-and these hold. But a server that came back without its last data has lost the declaration: it is made again within
-`LOOK_SECONDS`.
+In the flow: called before each admission. A worker declares its limits once: a worker that starts later may declare
+other limits, and these hold from then on. But if the server came back without its last data, it has lost the
+declaration. The worker notices that within `LOOK_SECONDS` and declares again.
 """
 
 import time
@@ -14,22 +14,22 @@ from ...scheduler.engine.controls import Controls
 
 log = Logger(__name__)
 LOOK_SECONDS: Final = 10.0
-"""Between looks whether the server has it still."""
+"""The time between two checks whether the server still has the declaration."""
 
 
 class Declaration:
-    """The last one of this process."""
+    """The last declaration of this process."""
 
     def __init__(self) -> None:
         self._number = 0
         self._due = 0.0
 
     def forget(self) -> None:
-        """Something else is to be declared."""
+        """Have the limits declared anew: they have changed."""
         self._number = 0
 
     def holds(self, controls: Controls) -> bool:
-        """Whether it was made, and the server has it, or a later one.
+        """Whether the declaration was made, and the server has it or a later one.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -42,7 +42,7 @@ class Declaration:
         return self._number > 0
 
     def make(self, controls: Controls, declared: Mapping[str, Mapping[str, int]]) -> None:
-        """Declare.
+        """Declare limits, by lane.
 
         Raises:
             QueueUnavailable: If Redis did not answer.

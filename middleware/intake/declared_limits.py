@@ -1,7 +1,7 @@
-"""The limits that actors declare: ``limits={"tenant:{tenant}": 2}``. They hold where no operator set one.
+"""The limits that actors declare, such as ``limits={"tenant:{tenant}": 2}``; they hold where no operator set one.
 
-In the flow: checked when the actor is declared. A worker tells them to the server before it first asks for anything, in
-place of what its queues declared before; if it dies before that, it has admitted nothing. Pure.
+In the flow: checked when the actor is declared. A worker tells them to the server before its first admission; they
+replace what its queues declared before. If it dies before that, it has admitted nothing. Pure functions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,15 +18,15 @@ OPTION: Final = "limits"
 
 
 def read_limits(value: object, action: str, gates: tuple[str, ...]) -> dict[str, int]:
-    """The limits by gate or kind that an actor's option means; `tenant:{tenant}` is the kind `tenant:*`.
+    """Read an actor's limits, by gate or kind; `tenant:{tenant}` means the kind `tenant:*`.
 
     Args:
         value: The option.
-        action: The actor's.
-        gates: The actor's, as they are declared.
+        action: The actor's action.
+        gates: The actor's gates, as they are declared.
 
     Raises:
-        InvalidRequest: If it is not allowed, or limits what the actor does not pass.
+        InvalidRequest: If the value is not allowed, or limits a gate that the actor does not pass.
     """
     if not isinstance(value, dict):
         raise InvalidRequest(OPTION, f"{shown(value)} is no dict", allowed='a dict like {"tenant:{tenant}": 2}')
@@ -48,7 +48,7 @@ def _name_of(gate: str) -> str:
         return check_limited(gate)
     tail = rest.partition("}")[2]
     if kind_of(literal) != f"{literal}*" or tail:
-        # The kind is what precedes the first colon: the limit would hold for gates that it does not name.
+        # A kind is the text before the first colon, so the limit would also hold for gates that it does not name.
         raise InvalidRequest(
             OPTION,
             f"{shown(gate)} is not a whole kind of gates",
@@ -61,11 +61,11 @@ def refuse_limits(actor: "Actor[..., Any]", others: Iterable[Middleware]) -> Non
     """Refuse limits of an actor that passes no gate: they would do nothing.
 
     Args:
-        actor: One without a band, an action or gates.
-        others: The broker's other middleware; if one of them takes an option of this name, it is not ours.
+        actor: An actor without a band, an action or gates.
+        others: The broker's other middleware; if one of them has an option of this name, the option is not ours.
 
     Raises:
-        InvalidRequest: If it has such limits.
+        InvalidRequest: If the actor has such limits.
     """
     if OPTION in actor.options and not any(OPTION in each.actor_options for each in others):
         raise InvalidRequest(
@@ -74,15 +74,15 @@ def refuse_limits(actor: "Actor[..., Any]", others: Iterable[Middleware]) -> Non
 
 
 def check_agreement(actor_name: str, limits: Mapping[str, int], others: Mapping[str, Mapping[str, int]]) -> None:
-    """Refuse that two actors declare different limits for the same.
+    """Check that no two actors declare different limits for the same gate or kind.
 
     Args:
-        actor_name: Of the one that is declared.
+        actor_name: The actor that is being declared.
         limits: Its limits.
-        others: Those of each other actor, by its name.
+        others: The limits of each other actor, by its name.
 
     Raises:
-        InvalidRequest: If they do not agree.
+        InvalidRequest: If limits differ.
     """
     for other, theirs in others.items():
         for name in limits.keys() & theirs.keys() if other != actor_name else ():
@@ -95,11 +95,11 @@ def check_agreement(actor_name: str, limits: Mapping[str, int], others: Mapping[
 
 
 def by_lane(queues: Iterable[str], actors: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
-    """All that is declared, by lane; with nothing for queues whose actors declare nothing.
+    """Return all declared limits, by lane; a queue whose actors declare nothing has an empty entry.
 
     Args:
-        queues: All there are.
-        actors: The lane and the limits of each gated one.
+        queues: All declared queues.
+        actors: The lane and the limits of each gated actor.
     """
     declared: dict[str, dict[str, int]] = {queue: {} for queue in queues if queue not in RESERVED_LANES}
     for lane, limits in actors:

@@ -1,7 +1,7 @@
-"""Separates a message from its delivery: removes and restores what a broker stamps on it for one trip.
+"""Separates a message from its delivery: removes the options that a broker stamps on it for one delivery.
 
-In the flow: before a message is read, stored or stored again, so that a delay queue's name or a due time of the broker
-never comes back with a retry.
+In the flow: used before a message is read, stored or stored again, so that a retry never carries the name of a delay
+queue or a due time of the broker.
 """
 
 from typing import Any, Final
@@ -10,17 +10,17 @@ from dramatiq import Message, MessageProxy
 from dramatiq.common import q_name
 
 HINT: Final = "bandmaster_hint"
-"""On a plain broker, marks a message that only says: an execution of this lane may start. Its value is a `HintKind`."""
+"""The option that marks a hint on a plain broker: an execution of this lane may start. Its value is a `HintKind`."""
 
 DELIVERY_OPTIONS: Final = frozenset({"eta", "redis_message_id", HINT})
-"""Stamped by a broker, or by our hints, for one delivery only."""
+"""The options that a broker, or our hints, stamp on a message for one delivery only."""
 
 
 def copied(message: "Message[Any]", **options: Any) -> "Message[Any]":
-    """A copy, with some options replaced."""
+    """Return a copy, with some options replaced."""
     if type(message) is not Message:
-        return message.copy(options=options)  # pyright: ignore[reportUnknownVariableType]  # Dramatiq leaves it open of what
-    # For each message that is sent or run, Dramatiq's own ways to copy one cost several times as much.
+        return message.copy(options=options)  # pyright: ignore[reportUnknownVariableType]  # untyped in Dramatiq
+    # This runs for each message that is sent or run; Dramatiq's own ways to copy one take several times as long.
     return Message(
         message.queue_name,
         message.actor_name,
@@ -33,7 +33,7 @@ def copied(message: "Message[Any]", **options: Any) -> "Message[Any]":
 
 
 def decoded(data: bytes) -> "Message[Any]":
-    """The message that was encoded.
+    """Decode a message.
 
     Raises:
         DecodeError: If it cannot be read.
@@ -42,22 +42,22 @@ def decoded(data: bytes) -> "Message[Any]":
 
 
 def plain_message(message: MessageProxy) -> "Message[Any]":
-    """The message that a proxy stands for."""
+    """Return the message behind a proxy."""
     return message._message  # pyright: ignore[reportPrivateUsage, reportUnknownVariableType]  # no other way in
 
 
 def replace_message(proxy: MessageProxy, message: "Message[Any]") -> None:
-    """Let a proxy stand for another message; how its delivery ends stays its own."""
+    """Put another message behind a proxy; the proxy keeps its own state of delivery, such as `failed`."""
     proxy._message = message  # pyright: ignore[reportPrivateUsage]  # no other way in
 
 
 def is_bare(message: "Message[Any]") -> bool:
-    """Whether nothing of a delivery is on a message, so that it is as it was sent."""
+    """Whether a message carries no traces of a delivery, so that it is as it was sent."""
     return DELIVERY_OPTIONS.isdisjoint(message.options) and q_name(message.queue_name) == message.queue_name
 
 
 def as_sent(message: "Message[Any]", **replaced: Any) -> "Message[Any]":
-    """A copy on its own queue, without delivery options, with some fields replaced."""
+    """Return a copy on the message's own queue, without delivery options, with some fields replaced."""
     options: dict[str, Any] = {name: v for name, v in message.options.items() if name not in DELIVERY_OPTIONS}
     # Field by field, as in `copied`.
     fields: dict[str, Any] = {

@@ -1,10 +1,10 @@
-"""Derives the execution id of a message: the one that its sender named, or a new one for each sending.
+"""Derives the execution id of a message: the one that its sender chose, or a new one for each sending.
 
-In the flow: asked before a message is parked. Dramatiq sends one message many times: a pipeline that runs again, a
-plain producer that sends again. Each of these is an execution; but the same sending may reach us twice (parked, and the
-process died before it was acknowledged; a hook that runs again after a crash), and is one. So an execution is named
-after the message and where it came from: the delivery that its broker stamped, or the execution whose hook sent it.
-The message's own id stays what results and groups go by. Pure.
+In the flow: called before a message is parked. One message may be sent many times: a pipeline runs again, a plain
+producer sends again. Each sending is an execution of its own. But one sending may reach us twice (the process died
+between park and acknowledgement; a hook ran again after a crash), and is still one execution. So an execution id is
+derived from the message and its origin: the delivery that its broker stamped, or the execution whose hook sent it.
+Results and groups still use the message's own id. Pure functions.
 """
 
 import base64
@@ -22,29 +22,29 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9._:-]")
 
 
 def digest(text: str) -> str:
-    """What stands for a text in an id."""
+    """Return a short hash of a text, for use in an id."""
     brief = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=DIGEST_CHARS * 3 // 4).digest()
     return base64.urlsafe_b64encode(brief).decode()
 
 
 def derived_id(name: str, origin: str) -> str:
-    """The id of what is sent under a name from one origin: begins with the name, and is the same each time."""
+    """Return the id for a name and an origin: it begins with the name, and is the same each time."""
     return f"{_beginning(name)}." + digest(f"{name}\n{origin}")
 
 
 def named_id(message: "Message[Any]") -> object:
-    """The id that a message's sender gave its execution; None if it is ours, from when it was sent before."""
+    """Return the execution id that a message's sender chose; None if there is none, or we set it at an earlier send."""
     given: object = message.options.get("execution_id")
     return None if isinstance(given, str) and _is_stamp(given, message.message_id) else given
 
 
 def execution_id_of(message: "Message[Any]", origin: str = "", *, is_delivered: bool = False) -> Any:
-    """The id of the execution that a message stands for. One that a sender named may be anything.
+    """Return the id of a message's execution. An id that a sender chose is not checked and may be any object.
 
     Args:
-        message: As it was sent, or delivered.
-        origin: What it came from, if that is known; else its own id is the guard against a repetition.
-        is_delivered: A broker delivers it, or it runs: if our own side sent it, the id that it got then is meant.
+        message: The message, as it was sent or delivered.
+        origin: The delivery or execution it came from, if known; else the message's own id guards against repetition.
+        is_delivered: A broker delivers it, or it runs: if we sent it, the id that we set then counts.
     """
     given = message.options.get("execution_id") if is_delivered else named_id(message)
     if given is not None:
@@ -55,7 +55,7 @@ def execution_id_of(message: "Message[Any]", origin: str = "", *, is_delivered: 
 
 
 def delivery_of(message: "Message[Any]") -> str:
-    """What names the delivery of a message; empty if its broker stamps none."""
+    """Return the id of a message's delivery; empty if its broker stamps none."""
     return str(message.options.get(DELIVERY_ID) or "")
 
 

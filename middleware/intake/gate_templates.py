@@ -1,6 +1,7 @@
 """Gate keys as templates over an actor's arguments: ``"tenant:{tenant}"``.
 
-In the flow: checked when the actor is declared or the message is sent, filled when the message is parked. Pure.
+In the flow: checked when the actor is declared or the message is sent, filled when the message is parked. Pure
+functions.
 """
 
 import inspect
@@ -17,7 +18,7 @@ MAX_GATES: Final = 8
 
 
 def check_gates(value: object) -> tuple[str, ...]:
-    """The value, if it is a list of gate keys or of templates for them; else InvalidRequest."""
+    """Return the value, if it is a list of gate keys or of templates for them; else raise InvalidRequest."""
     if not isinstance(value, list | tuple):
         raise InvalidRequest("gates", f"{shown(value)} is no list of gates", allowed='a list like ["tenant:{tenant}"]')
     gates = tuple(cast("Sequence[object]", value))
@@ -27,10 +28,10 @@ def check_gates(value: object) -> tuple[str, ...]:
 
 
 def fields_of(template: str) -> list[str]:
-    """The arguments that a template names.
+    """Return the arguments that a template names.
 
     Raises:
-        InvalidRequest: If it is no template, or names something that is no argument's name.
+        InvalidRequest: If it is not a template, or a name in it cannot be an argument's name.
     """
     try:
         fields = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
@@ -46,7 +47,7 @@ def check_fields(template: str, signature: inspect.Signature, actor_name: str) -
     """Check that an actor has the arguments that a template names.
 
     Raises:
-        InvalidRequest: If it has not.
+        InvalidRequest: If one is missing.
     """
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for field in fields_of(template):
@@ -61,10 +62,10 @@ def check_fields(template: str, signature: inspect.Signature, actor_name: str) -
 def filled(
     templates: tuple[str, ...], signature: inspect.Signature, actor_name: str, message: "Message[Any]"
 ) -> tuple[str, ...]:
-    """The gate keys of one message, each once.
+    """Return the gate keys of one message, each once.
 
     Raises:
-        InvalidRequest: If the arguments are not the actor's, or one is not fit for a key.
+        InvalidRequest: If the arguments do not match the actor's, or one cannot be part of a key.
     """
     if not templates:
         return ()

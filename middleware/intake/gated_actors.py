@@ -1,7 +1,8 @@
 """The table of a process's gated actors, and of the lanes that follow from them.
 
-In the flow: `PriorityBands` enters each actor when it is declared; everything else reads. A worker tells the server the
-limits that they declare before it asks for anything. If the process dies, the next one declares them anew.
+In the flow: `PriorityBands` enters each actor when it is declared; all other code only reads the table. A worker tells
+the server the limits that its actors declare before its first admission. If the process dies, the next one declares
+them anew.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ class GatedActors(Mapping[str, GatedActor]):
         self._left_over: frozenset[str] = frozenset()
         self._declaration = Declaration()
         self.lanes: frozenset[str] = frozenset()
-        """The queues that have a gated actor, and those that had one."""
+        """The queues that have a gated actor, and those adopted as lanes because they had one."""
 
     def __getitem__(self, name: str) -> GatedActor:
         return self._actors[name]
@@ -35,10 +36,10 @@ class GatedActors(Mapping[str, GatedActor]):
         return len(self._actors)
 
     def enter(self, actor: "Actor[..., Any]") -> None:
-        """Check the options of an actor, and take it in.
+        """Check the options of an actor, and add it.
 
         Raises:
-            InvalidRequest: If one is not allowed, or its limits are not those that another actor declares.
+            InvalidRequest: If an option is not allowed, or a limit differs from one that another actor declares.
         """
         gated = read_actor(actor)
         check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self._actors.items()})
@@ -47,12 +48,12 @@ class GatedActors(Mapping[str, GatedActor]):
         self._find_lanes()
 
     def leave(self, actor_name: str) -> None:
-        """Take out an actor that was declared anew without an option that gates it."""
+        """Remove an actor that was declared anew without an option that gates it."""
         self._actors = {name: each for name, each in self._actors.items() if name != actor_name}
         self._find_lanes()
 
     def adopt(self, queue_name: str) -> None:
-        """Take a queue for a lane that has no gated actor any more, since it has executions, or ends to be told."""
+        """Make a queue without gated actors a lane, since it still has executions, or ends to be told."""
         self._left_over |= {queue_name}
         self._find_lanes()
 
@@ -60,11 +61,11 @@ class GatedActors(Mapping[str, GatedActor]):
         self.lanes = self._left_over.union(gated.lane for gated in self._actors.values())
 
     def declare_limits(self, controls: Controls, broker: Broker) -> None:
-        """Tell the server the limits that these actors declare, if it does not know them since the worker's boot.
+        """Tell the server the limits that these actors declare, unless it has them since this worker's boot.
 
         Args:
-            controls: Of the server.
-            broker: Whose queues: one whose actors declare nothing any more has no limits of theirs.
+            controls: The queue's controls.
+            broker: The broker whose queues count; a queue whose actors declare no limits any more loses its old ones.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -74,5 +75,5 @@ class GatedActors(Mapping[str, GatedActor]):
             self._declaration.make(controls, by_lane(broker.get_declared_queues(), actors))
 
     def forget_declaration(self) -> None:
-        """Have the limits declared again before anything else is asked for."""
+        """Have the limits declared again before the next admission."""
         self._declaration.forget()

@@ -1,7 +1,7 @@
 """Parks gated messages that a producer without our middleware put into a Dramatiq list.
 
-In the flow: the consumer that fetched such a message, and the gate of a plain broker, come here; the message leaves its
-list only after that, so it is parked at least once, under an id that its delivery names, and takes effect once.
+In the flow: called by the consumer that fetched such a message, and by the gate of a plain broker. The message leaves
+its list only afterwards, so it is parked at least once. Its id is derived from its delivery, so it takes effect once.
 """
 
 from typing import Any
@@ -19,20 +19,20 @@ from .message_options import read_message
 
 
 class ListedMessages:
-    """Parks them on one server. Safe to share between threads."""
+    """Parks such messages on one server. Safe to share between threads."""
 
     def __init__(self, engine: Engine, gated: GatedActors, burial: Burial, max_message_bytes: int) -> None:
-        """Args: `max_message_bytes`, a longer one is a dead letter."""
+        """Messages longer than `max_message_bytes` become dead letters."""
         self._engine = engine
         self._gated = gated
         self._burial = burial
         self._max_message_bytes = max_message_bytes
 
     def park(self, message: "Message[Any]", delay_ms: float | None) -> None:
-        """Park one. One that is parked already is none the worse; one that is refused for what it is, is a dead letter.
+        """Park a message. A second park of the same delivery changes nothing; an invalid message becomes a dead letter.
 
         Args:
-            message: Of a gated actor.
+            message: A message of a gated actor.
             delay_ms: How long it still has to wait.
 
         Raises:

@@ -24,21 +24,21 @@ from .gate_templates import check_gates, filled
 
 MESSAGE_OPTIONS: Final = frozenset({"band", "user_id", "gates", "execution_id", "scheduled_at"})
 OPTIONS_OF_ACTORS: Final = frozenset({"action", "lane"})
-"""Of an actor alone: on a message they would be taken for something, and do nothing."""
+"""Options of actors only: on a message they would look meaningful, and do nothing."""
 _MADE_UP: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-"""A message id as Dramatiq makes it up: a random UUID."""
+"""The form of Dramatiq's own message ids: a random UUID."""
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
-"""As Dramatiq's own encoder writes a message, which makes one of these for each."""
+"""Writes a message as Dramatiq's own encoder does, which builds a new `JSONEncoder` for each message."""
 
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
-"""Unless the broker is given another bound."""
+"""The default bound; the broker takes another as an argument."""
 MAX_UNIX_MS: Final = 10**14
 """The year 5138."""
 
 
 def has_made_up_id(message: "Message[Any]") -> bool:
-    """Whether nobody named the execution of a message: its id is the message's, and that Dramatiq's own."""
+    """Whether a sender chose neither the execution id nor the message id, so that both come from Dramatiq."""
     return named_id(message) is None and _MADE_UP.fullmatch(message.message_id) is not None
 
 
@@ -54,18 +54,18 @@ def read_message(
     is_delivered: bool = False,
     max_bytes: int = MAX_MESSAGE_BYTES,
 ) -> Candidate:
-    """What is parked for a message. A time in its options is put down as text, as the message is going to be encoded.
+    """Return the candidate to park for a message. A `scheduled_at` is replaced with text, so that it can be encoded.
 
     Args:
-        gated: Its actor.
-        message: As it is sent.
-        delay_ms: As given to `send_with_options`.
+        gated: The message's actor.
+        message: The message, as it is sent.
+        delay_ms: The delay, as given to `send_with_options`.
         now_ms: The server's clock, if there is a delay.
-        is_direct: Its sender calls this; no list, hint or hook can bring it back later.
-        parent: The execution whose hook sends it.
-        origin: What it came from: a delivery, or what ran before the hook; empty if somebody just sends it.
-        is_delivered: A broker delivers it.
-        max_bytes: The longest message that is taken.
+        is_direct: The sender itself calls this; no list, hint or hook can bring the message back later.
+        parent: The execution whose hook sends the message.
+        origin: Where it came from: its delivery, or the work whose hook sends it; empty for an ordinary send.
+        is_delivered: A broker delivers the message.
+        max_bytes: The longest message that is accepted.
 
     Raises:
         InvalidRequest: If an option or an argument is not allowed.
@@ -144,21 +144,21 @@ def _user(value: object) -> str:
 
 
 def _origin(message: "Message[Any]", origin: str) -> str:
-    # A message that is just sent is its own origin: on a plain broker it follows as the hint of what was parked.
+    # An ordinarily sent message is its own origin: on a plain broker it is delivered later, as a hint.
     return digest(origin or message.message_id)
 
 
 def encoded(message: "Message[Any]", max_bytes: int | None) -> bytes:
-    """A message's bytes.
+    """Encode a message.
 
     Raises:
-        InvalidRequest: If it cannot be encoded, or is longer than allowed; None: any length is.
+        InvalidRequest: If it cannot be encoded, or is longer than `max_bytes`; None allows any length.
     """
     try:
         is_plain = type(message) is Message and type(get_encoder()) is JSONEncoder
         data = _ENCODE(vars(message)).encode() if is_plain else message.encode()
     except Exception as error:  # whatever an encoder may raise: a hook's ordinary exception would be swallowed
-        # Its text may be a part of the payload, and a refusal may be logged: the cause tells.
+        # The error's text may contain a part of the payload, and refusals may be logged: only the cause holds it.
         raise InvalidRequest("message", f"it cannot be encoded: {type(error).__name__}") from error
     if max_bytes is not None and len(data) > max_bytes:
         raise InvalidRequest(
@@ -172,7 +172,7 @@ def _due_ms(options: dict[str, Any], delay_ms: object, now_ms: int) -> int | Non
     if delay_ms is not None:
         if isinstance(delay_ms, bool) or not isinstance(delay_ms, int | float) or not abs(delay_ms) < MAX_UNIX_MS:
             raise InvalidRequest("delay", f"{shown(delay_ms)} is no delay", allowed="milliseconds")
-        due = now_ms + math.ceil(delay_ms) if delay_ms > 0 else None  # a time that has gone is now, as in Dramatiq
+        due = now_ms + math.ceil(delay_ms) if delay_ms > 0 else None  # a negative delay means now, as in Dramatiq
     if options.get("scheduled_at") is None:
         return due
     at = _time(options["scheduled_at"])

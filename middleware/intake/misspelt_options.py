@@ -1,7 +1,7 @@
-"""Refuses message options whose names are nearly ours: ignored silently, they would do nothing.
+"""Refuses message options whose names are nearly those of ours, since Dramatiq would ignore them silently.
 
-In the flow: before a message of a gated actor is read. An option that some middleware of the broker declares
-(``actor_options``) is known and left alone, whatever it is called; so is any name that is far from ours. Pure.
+In the flow: called before a message of a gated actor is read. An option that any middleware of the broker declares
+(``actor_options``) is accepted, whatever its name; so is any name that is far from ours. Pure functions.
 """
 
 from difflib import get_close_matches
@@ -28,16 +28,16 @@ OTHER_WORDS: Final = {
     "countdown": "delay",
     "delayms": "delay",
 }
-"""What the same is called elsewhere."""
+"""Names of the same options in other libraries."""
 _NEARNESS: Final = 0.82
 _SHORTEST_BEGINNING: Final = 4
 
 
 def check_options(broker: Broker, message: "Message[Any]") -> None:
-    """Check that no option of a message is a misspelt one of ours.
+    """Check that no option of a message is a misspelt option of ours.
 
     Raises:
-        InvalidRequest: If one is, with the name that is meant.
+        InvalidRequest: If one seems to be; the error names the option that is probably meant.
     """
     if not message.options:
         return
@@ -53,7 +53,7 @@ def check_options(broker: Broker, message: "Message[Any]") -> None:
 
 @lru_cache(maxsize=1024)
 def meant_by(name: str) -> str | None:
-    """The option of ours that a name seems to mean; None if it is not near any."""
+    """Return the option of ours that a name seems to mean; None if it resembles none."""
     plain = _plain(name[:SHOWN_CHARS])
     if plain in OTHER_WORDS:
         return OTHER_WORDS[plain]

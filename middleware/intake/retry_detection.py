@@ -1,8 +1,8 @@
-"""Decides whether a message that a body sends under its own id is its retry or a new request.
+"""Decides whether a message that is sent under the id of the running execution is its retry or a new request.
 
-In the flow: `PriorityBands` asks before it notes a retry, which settlement applies under the grant, past admission. So
-only what was admitted may come again that way: the same actor and queue, band, action, user and gates. Anything else is
-parked like any message, where its id is the duplicate guard. Nothing is written here.
+In the flow: `PriorityBands` asks this before it notes a retry. The settlement applies a retry under the grant, without
+the checks of a park. So a retry must pass the same gates as what was admitted: the same actor and queue, band, action,
+user and gates. Any other message is parked as usual, where its id guards against duplicates. Nothing is written here.
 """
 
 from typing import Any
@@ -16,19 +16,19 @@ from .message_options import MESSAGE_OPTIONS, read_message
 
 
 def is_own(sent: "Message[Any]", execution_id: str, held: "Message[Any]") -> bool:
-    """Whether `sent` stands for the execution that is held: by its id, or by its message's if it names none."""
+    """Whether `sent` belongs to the held execution: by its execution id, or by its message id if it has none."""
     if "execution_id" in sent.options:
         return bool(execution_id_of(sent, is_delivered=True) == execution_id)
     return sent.message_id == held.message_id
 
 
 def is_retry(gated: GatedActor, sent: "Message[Any]", held: "Message[Any]") -> bool:
-    """Whether `sent` is what is held, once more; its arguments may differ.
+    """Whether `sent` is a retry of the held message; its arguments may differ.
 
     Args:
         gated: The actor of `sent`.
-        sent: As a body, or Dramatiq's `Retries`, sends it.
-        held: As it was admitted.
+        sent: The message that a body, or Dramatiq's `Retries`, sends.
+        held: The message, as it was admitted.
 
     Raises:
         InvalidRequest: If an option or an argument of `sent` is not allowed.
@@ -36,7 +36,7 @@ def is_retry(gated: GatedActor, sent: "Message[Any]", held: "Message[Any]") -> b
     if (sent.actor_name, sent.queue_name) != (held.actor_name, held.queue_name):
         return False
     if list(sent.args) == list(held.args) and sent.kwargs == held.kwargs and _asked(sent) == _asked(held):
-        return True  # also if it could not be read any more, since its actor's options have changed
+        return True  # even if the message could not be read any more, since its actor's options have changed
     return _asked(sent).get("scheduled_at") == _asked(held).get("scheduled_at") and (
         _passes(read_message(gated, sent, None, 0)) == _passes(read_message(gated, held, None, 0))
     )

@@ -1,7 +1,7 @@
-"""Remembers the ids that were sent while Redis did not answer: they may have been accepted.
+"""Remembers the ids of sends that Redis did not answer, and so may have accepted.
 
-In the flow: who sends such a message again means the same sending, so `PriorityBands` does not take it for another one.
-It is memory of the process that sent; the latest are kept.
+In the flow: a message that is sent again after such a failure is the same sending, so `PriorityBands` does not park it
+as a new execution. The ids are in the sending process's memory; only the latest are kept.
 """
 
 import threading
@@ -12,7 +12,7 @@ MOST_KEPT: Final = 100_000
 
 
 class Unsure:
-    """Ids, the latest of them. Safe to share between threads."""
+    """The latest of these ids. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._ids: dict[str, None] = {}

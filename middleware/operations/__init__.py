@@ -1,1 +1,1 @@
-"""What operators do to executions, beyond one transition: the command line calls these, and so may any other caller."""
+"""Operators' actions on executions that take more than one transition, for the command line and any other caller."""

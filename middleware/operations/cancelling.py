@@ -1,8 +1,8 @@
-"""Cancels an execution, and has its pod deleted at once if it runs in one.
+"""Cancels an execution and, if it runs in a pod, has the pod deleted at once.
 
-In the flow: the transition is made in Redis, so what waits ends although no worker runs. What runs in a pod is
-CANCELLING then, and keeps its slot until the pod is gone; a worker is sent the pod's name. If that message, or this
-process, is lost in between, the next round of `watch_completions` deletes the pod all the same.
+In the flow: the transition is made in Redis, so a waiting execution ends even if no worker runs. An execution that runs
+in a pod becomes CANCELLING and keeps its slot until the pod is gone; a worker gets a message to delete the pod. If that
+message is lost, or this process dies in between, the next round of `watch_completions` deletes the pod.
 """
 
 from typing import Final
@@ -14,19 +14,20 @@ from ...scheduler.engine.grants import Cancellation
 from ...scheduler.model.states import State
 from ...scheduler.queue import ExecutionQueueService
 
-# Sent by name, as the scheduler process sends `try_schedule`: the actors' package would connect and log as a worker.
+# The message is sent by name, as the scheduler process sends `try_schedule`: an import of the actors' package would
+# connect and log as a worker does.
 DELETE_POD: Final = "delete_pod"
 LIFECYCLE_QUEUE: Final = "lifecycle"
 
 
 def cancel(queue: ExecutionQueueService, broker: RedisBroker, execution_id: str, *, reason: str) -> Cancellation:
-    """End it if it waits; ask it to end if it runs.
+    """End an execution that waits; ask one that runs to end.
 
     Args:
-        queue: Where it is.
-        broker: Of the workers that run the lifecycle's actors.
-        execution_id: Which.
-        reason: Why; kept in its record.
+        queue: The queue that holds the execution.
+        broker: The broker of the workers that run the lifecycle actors.
+        execution_id: The execution.
+        reason: Why it is cancelled; kept in its record.
 
     Raises:
         QueueUnavailable: If Redis did not answer.

@@ -1,9 +1,9 @@
 """Runs a dead letter again: accepts the same event or message under a new id.
 
-In the flow: `dead retry` comes here before it drops the letter; if the process dies in between, there are both. What
-was refused before it was read (a gate or an argument that is not allowed) is checked anew, and only a process that
-knows its actor can: it goes into the list of its queue, as a plain producer's messages do, and a worker parks it, or
-keeps it as a dead letter with the reason.
+In the flow: the command `dead retry` calls this, and then drops the letter; if the process dies in between, both exist.
+A message that was refused as invalid (a gate or an argument that is not allowed) has to be checked again, which only a
+process that knows its actor can do. So it goes into the Dramatiq list of its queue, like a plain producer's message,
+and a worker parks it, or keeps it as a dead letter with the reason.
 """
 
 import time
@@ -25,24 +25,24 @@ from ..intake.burial import LEFT_OUT
 from ..intake.execution_ids import delivery_of, derived_id
 
 _OF_ONE_TRY: Final = frozenset({"retries", "traceback", "eta", "requeue_timestamp", "redis_message_id", "execution_id"})
-"""Options in which a message remembers its earlier tries, and its name."""
+"""Options that hold a message's earlier tries and its execution id."""
 CHECKED_SECONDS: Final = 5.0
-"""How long a worker may take to check what was put into a list."""
+"""How long to wait for workers to check messages that were put into lists."""
 POLL_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What was accepted in place of a dead letter."""
+    """The execution that was accepted in place of a dead letter."""
 
     letter: str
     execution_id: str
     lane: str
     position: int | None
-    """In its lane; None: a worker of the lane has to check it first."""
+    """Its position in its lane; None: a worker of the lane has to check it first."""
 
     def as_json(self) -> dict[str, object]:
-        """As JSON has it."""
+        """Return the fields for JSON output."""
         return {"execution_id": self.letter, "new_execution_id": self.execution_id, "position": self.position}
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Again:
 
 
 def accept_again(queue: ExecutionQueueService, broker: RedisBroker, letter: str) -> Again:
-    """Accept what a dead letter was; the letter itself is left.
+    """Accept a dead letter's event or message again; the letter itself stays.
 
     Raises:
         NotRunnable: If it cannot be run again.
@@ -66,7 +66,7 @@ def accept_again(queue: ExecutionQueueService, broker: RedisBroker, letter: str)
             f"{letter} has nothing left to run: dropped or tried again meanwhile? "
             f"If `bandmaster dead` lists it still, `bandmaster dead drop {letter}` forgets it"
         )
-    # Of this one end: who tries it again at the same time gets the same id, so it is accepted once.
+    # The id is derived from this one end: two callers at the same time get the same id, so it is accepted once.
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"dead retry {letter} {meta['ended_at']}"))
     try:
         if meta.get("reason") == InvalidRequest.code and message is not None:
@@ -78,10 +78,10 @@ def accept_again(queue: ExecutionQueueService, broker: RedisBroker, letter: str)
 
 
 def refused_again(queue: ExecutionQueueService, listed: Sequence[Again]) -> dict[str, str]:
-    """Wait for a while until workers have checked what was put into lists.
+    """Wait for a while until workers have checked the messages that were put into lists.
 
     Returns:
-        Execution → why it was refused.
+        The reason of refusal by execution id.
     """
     ends = time.monotonic() + CHECKED_SECONDS
     refused: dict[str, str] = {}
@@ -99,7 +99,7 @@ def refused_again(queue: ExecutionQueueService, listed: Sequence[Again]) -> dict
 
 
 def _listed_again(broker: RedisBroker, letter: str, raw: bytes) -> str:
-    """Put it into its queue's list; the id that it will have, whether it is parked or refused."""
+    """Put a message into its queue's list; return the id that it will have, whether it is parked or refused."""
     message = _message_again(raw)
     if message.options.get(LEFT_OUT):
         raise NotRunnable(f"{letter} cannot be run again: its arguments could not be kept")

@@ -1,1 +1,1 @@
-"""What a worker process does: the pump, the consumers, the threads and their permits, repairs and health."""
+"""The parts of a worker process: pump, consumers, threads, repairs, health file."""

@@ -1,8 +1,8 @@
-"""Messages that a process has fetched from its Dramatiq lists and not yet acknowledged, list by list.
+"""The backlog: messages that a process has fetched from its Dramatiq lists and not yet acknowledged, list by list.
 
-In the flow: a consumer fetches and sorts; what is gated is parked (`unparked.py`), the rest waits for a thread, the
-most urgent of all lists first, by the actors' own `priority=` as Dramatiq has it. It outlives its consumer, which
-Dramatiq replaces after errors; if the process dies, Dramatiq's own heartbeat requeues it.
+In the flow: a consumer fetches and sorts messages. Gated ones are parked (`unparked.py`); the others wait for a thread,
+the most urgent of all lists first, by the actors' `priority=` as in Dramatiq. A backlog outlives its consumer, which
+Dramatiq replaces after errors. If the process dies, Dramatiq's own heartbeat requeues the messages.
 """
 
 import itertools
@@ -30,32 +30,32 @@ class ListedMessage(MessageProxy):
 
 
 _Ranked = tuple[int, int, ListedMessage]
-"""The actor's priority and when it came, which no two have in common."""
+"""A message with its actor's priority and its number by arrival, which no two messages share."""
 
 
 class Backlog:
-    """What was fetched from one list."""
+    """The messages fetched from one list."""
 
     def __init__(self, queue_name: str, lock: threading.Lock, numbers: "itertools.count[int]") -> None:
         self.unparked: Final = Unparked(is_delayed=queue_name != q_name(queue_name))
         self.ready: deque[MessageProxy] = deque()
-        """What may start, granted or listed, and is about to be passed to a thread."""
+        """Messages that may start, granted or listed, and are about to be passed to a thread."""
         self.pointed_to = threading.Event()
-        """Something was put into the list, and a token said so."""
+        """Set when a wake token says that the list has a new message."""
         self.outstanding: dict[int, ListedMessage] = {}
-        """All that are to be acknowledged, by identity."""
+        """All messages that are not acknowledged yet, by `id()`."""
         self._queue_name = queue_name
         self._lock = lock
         self._numbers = numbers
         self._waiting: list[_Ranked] = []
 
     def sort(self, messages: "Iterable[Message[Any]]", gated: Iterable[str], broker: Broker) -> None:
-        """Take in what was fetched: what is gated is to be parked, the rest waits for a thread.
+        """Add fetched messages: gated ones are to be parked, the others wait for a thread.
 
         Args:
-            messages: In the order of their list.
+            messages: The messages, in the order of their list.
             gated: The names of the gated actors.
-            broker: Knows the actors' priorities.
+            broker: The broker, which knows the actors' priorities.
         """
         actors: dict[str, Any] = cast("Any", broker).actors
         for message in messages:
@@ -65,7 +65,7 @@ class Backlog:
             listed = ListedMessage(message, self._queue_name)
             self.outstanding[id(listed)] = listed
             if "eta" in message.options:
-                self.ready.append(listed)  # not for a thread: Dramatiq's consumer delays it
+                self.ready.append(listed)  # it needs no thread yet: Dramatiq's consumer thread delays it
                 continue
             priority = getattr(actors.get(message.actor_name), "priority", 0)
             with self._lock:
@@ -73,28 +73,28 @@ class Backlog:
 
     @property
     def waiting(self) -> int:
-        """How many have no permit yet."""
+        """How many messages have no permit yet."""
         return len(self._waiting)
 
     @property
     def first(self) -> _Ranked | None:
-        """The most urgent one of them. The lock is held."""
+        """The most urgent message without a permit. The caller holds the lock."""
         return self._waiting[0] if self._waiting else None
 
     def pop(self) -> ListedMessage:
-        """Take that one out. The lock is held."""
+        """Take the most urgent message out. The caller holds the lock."""
         return heappop(self._waiting)[2]
 
     @property
     def known(self) -> list[MessageProxy]:
-        """All of it."""
+        """All messages of this backlog."""
         return [*list(self.outstanding.values()), *self.unparked.proxies]
 
     def put_back(self, consumer: Consumer) -> None:
-        """Requeue what has no permit.
+        """Requeue the messages without a permit, and the unparked ones.
 
         Raises:
-            ConnectionClosed: If Redis did not answer; it is kept.
+            ConnectionClosed: If Redis did not answer; the messages are kept.
         """
         with self._lock:
             ranked, self._waiting = self._waiting, []
@@ -111,7 +111,7 @@ class Backlog:
 
 
 class Backlogs:
-    """Those of all lists of a process. Safe to share between threads."""
+    """The backlogs of all lists of a process. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -119,19 +119,19 @@ class Backlogs:
         self._by_queue: dict[str, Backlog] = {}
 
     def of(self, queue_name: str) -> Backlog:
-        """That of one queue."""
+        """Return the backlog of one queue."""
         return self._by_queue.setdefault(queue_name, Backlog(queue_name, self._lock, self._numbers))
 
     def all(self) -> list[Backlog]:
-        """Every one."""
+        """Return all backlogs."""
         return list(self._by_queue.values())
 
     def clear(self) -> None:
-        """Forget what an earlier worker had fetched: it was put back."""
+        """Forget the messages that an earlier worker had fetched: they were put back."""
         self._by_queue.clear()
 
     def pop(self, may_start: Callable[[str], bool]) -> ListedMessage | None:
-        """Take out the most urgent message without a permit, of lists from which something may be started."""
+        """Take out the most urgent message without a permit, of the lists whose messages may start."""
         with self._lock:
             best: tuple[_Ranked, Backlog] | None = None
             for queue_name, backlog in list(self._by_queue.items()):

@@ -1,8 +1,8 @@
-"""Limits how many of Dramatiq's lists a process reads or waits for at once, whatever its number of queues.
+"""Limits how many of Dramatiq's lists a process reads or waits on at once, whatever its number of queues.
 
-In the flow: a client's pool has a hundred connections by default, and each list that is looked at or waited for takes
-one meanwhile; the rest is for sends, settlements and the pump. Nothing is kept here, so nothing is lost if the process
-dies.
+In the flow: a client's connection pool has a hundred connections by default, and each read of a list or wait on it
+takes one. The limits leave connections for sends, settlements and the pump. Nothing is kept here, so nothing is lost if
+the process dies.
 """
 
 import threading
@@ -17,7 +17,7 @@ from .wake_lists import blocking_seconds
 MOST_WAITED_FOR: Final = 8
 MOST_LOOKED_AT: Final = 16
 MOST_LOOKED_AT_OF_LANES: Final = 4
-"""Of these lists only plain producers' messages come, so fewer connections are kept for them."""
+"""Only plain producers' messages come through the lists of lanes, so these get fewer connections."""
 LONGEST_TURN_WAIT_SECONDS: Final = 1.0
 
 
@@ -32,10 +32,10 @@ class DramatiqLists:
         self._turns_of_lanes = threading.BoundedSemaphore(MOST_LOOKED_AT_OF_LANES)
 
     def wait(self, queue_name: str, seconds: float) -> bool:
-        """Wait until a list is not empty, for so long at most, and take nothing from it.
+        """Wait until a list is not empty, for at most `seconds`, and take nothing from it.
 
         Returns:
-            Whether it was waited for; False if too many are already.
+            Whether it waited; False if too many threads wait on lists already.
         """
         if not self._waits.acquire(blocking=False):
             return False
@@ -48,13 +48,13 @@ class DramatiqLists:
 
     @contextmanager
     def turn(self, *, of_lane: bool) -> Generator[bool]:
-        """A consumer's turn to look at its list.
+        """A context for a consumer's turn to read its list.
 
         Args:
-            of_lane: It is a lane's, or a lane's delay queue.
+            of_lane: Whether the list belongs to a lane, or to a lane's delay queue.
 
         Yields:
-            Whether it has one; if not, as while the server hangs, it goes round and asks again.
+            Whether the consumer got a turn. If not, as while the server hangs, it tries again in its next round.
         """
         turns = self._turns_of_lanes if of_lane else self._turns
         has_turn = turns.acquire(timeout=LONGEST_TURN_WAIT_SECONDS)

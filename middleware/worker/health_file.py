@@ -1,9 +1,9 @@
-"""Writes a worker's health file for the liveness probe: do its threads make progress, does the server answer.
+"""Writes a worker's health file for the probes: whether its threads make progress, and whether the server answers.
 
-In the flow: a thread of each worker process looks every few seconds, from boot until the drain is over. If a consumer
-or the heartbeat hangs, or the whole process does, the pulse stops, and whoever probes it starts the process anew; what
-it held comes back within a lease. A body that takes long is no standstill: it has limits of its own. Whether the server
-answers is readiness alone: a server that is away makes no process worth a restart.
+In the flow: a thread of each worker process checks this every few seconds, from boot until the drain is over. If a
+consumer or the heartbeat hangs, or the whole process does, the pulse stops, and the liveness probe has the process
+restarted; its executions come back within a lease. A long body does not stop the pulse: it has limits of its own.
+Whether the server answers counts for readiness only: a restart does not help against a server that is away.
 """
 
 import threading
@@ -22,7 +22,7 @@ log = Logger(__name__)
 EVERY_SECONDS: Final = 5.0
 JOIN_SECONDS: Final = 5.0
 STUCK_SECONDS: Final = 30.0
-"""Longer than a thread takes to give up a server that does not answer, retries included, and to begin anew."""
+"""Longer than a thread takes to give up on a server that does not answer, retries included, and to start again."""
 
 
 class WorkerPulse(Middleware):
@@ -37,14 +37,14 @@ class WorkerPulse(Middleware):
         every_seconds: float = EVERY_SECONDS,
         stuck_seconds: float = STUCK_SECONDS,
     ) -> None:
-        """Nothing is started or written before the worker boots.
+        """Prepare the pulse; nothing is started or written before the worker boots.
 
         Args:
-            process: Knows the threads.
-            client: Without retries, and with a socket timeout well below what a probe takes for a standstill.
-            folder: Where the pulse is kept; None: nowhere, and nothing is done.
+            process: The worker process, which knows its threads.
+            client: A client without retries, with a socket timeout well below the age at which a probe fails.
+            folder: The folder of the health file; None: no pulse is kept.
             every_seconds: The length of a round.
-            stuck_seconds: A thread that has not gone round for so long stops the pulse.
+            stuck_seconds: A thread that has not begun a round for so long stops the pulse.
         """
         self._process = process
         self._client = client
@@ -55,14 +55,14 @@ class WorkerPulse(Middleware):
         self._thread: threading.Thread | None = None
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Begin: in the process that works, not in the one that forked it."""
+        """Start the pulse, in the worker process and not in the one that forked it."""
         if self._folder is not None:
             self._stopped.clear()
             self._thread = threading.Thread(target=self._run, name="bandmaster-pulse", daemon=True)
             self._thread.start()
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """Drained; a last question that hangs is not waited for."""
+        """Stop the pulse after the drain, without waiting long for a ping that hangs."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(JOIN_SECONDS)
@@ -79,7 +79,7 @@ class WorkerPulse(Middleware):
                 if self._stopped.wait(self._every_seconds):
                     return
         except OSError as error:
-            # Without a pulse the probe fails, which is what it is for.
+            # Without a pulse the probe fails, as it should.
             log.error("pulse_failed", error=str(error))
         finally:
             self._client.close()

@@ -1,9 +1,9 @@
 """Sets the bounds that an application gives its lanes: ``lanes={"emails": {"max_queue_size": 5_000}}``.
 
-In the flow: they are put down in Redis by whoever declares them first, before the first message is sent to the lane and
-when a worker boots, and now and then anew: a server may come back without them. There, every process reads them, and
-what an operator has changed stays. No bound holds on a lane that asks for none. If the process dies here, the next one
-puts them down.
+In the flow: the first process that declares bounds writes them to Redis: before its first message to the lane, or when
+a worker boots. This is repeated now and then, since a server may come back without them. All processes read the bounds
+there, and an operator's changes stay. A lane without declared bounds has none. If the process dies here, the next one
+writes them.
 """
 
 import time
@@ -18,21 +18,21 @@ from ...scheduler.model.identifiers import check_lane
 
 log = Logger(__name__)
 AGAIN_SECONDS: Final = 30.0
-"""After so long they are put down again."""
+"""The time after which a lane's bounds are written again."""
 
 
 class LaneBounds:
-    """What one broker declares. Safe to share between threads."""
+    """The bounds that one broker declares. Safe to share between threads."""
 
     def __init__(
         self, controls: Controls, lanes: Mapping[str, Mapping[str, int]], every: Mapping[str, int | None]
     ) -> None:
-        """Nothing is written yet.
+        """Check the bounds; nothing is written yet.
 
         Args:
-            controls: Of the queue.
+            controls: The queue's controls.
             lanes: Lane → bound → its value.
-            every: Bound → its value, for each lane but `executions` that names none of its own; None: none.
+            every: Bound → its value, for each lane but `executions` that has no such bound in `lanes`; None: no bound.
 
         Raises:
             InvalidRequest: If a lane, a bound or a value is not allowed.
@@ -41,10 +41,10 @@ class LaneBounds:
         self._lanes = {check_lane(lane): _checked(lane, bounds) for lane, bounds in lanes.items()}
         self._every = _checked("every lane", {name: value for name, value in every.items() if value is not None})
         self._due: dict[str, float] = {}
-        """Lane → when its bounds are put down again, on the monotonic clock."""
+        """Lane → when its bounds are written again, on the monotonic clock."""
 
     def put_down(self, lanes: Iterable[str]) -> None:
-        """Set the bounds of some lanes, where nobody has; once in `AGAIN_SECONDS` for each.
+        """Set the bounds of some lanes where nobody has set any; once in `AGAIN_SECONDS` for each lane.
 
         Raises:
             QueueUnavailable: If Redis did not answer; the next call tries again.
@@ -59,7 +59,7 @@ class LaneBounds:
             self._due[lane] = time.monotonic() + AGAIN_SECONDS
 
     def of(self, lane: str) -> dict[str, int]:
-        """Bound → its value."""
+        """Return a lane's bounds: bound → its value."""
         every = {} if lane == DEFAULT_LANE else self._every
         return every | self._lanes.get(lane, {})
 

@@ -1,7 +1,7 @@
-"""``LaneBroker``: a `RedisBroker` as its consumers and groups see it, with the parts that its lanes need.
+"""``LaneBroker``: the base class through which consumers and groups use `BandedRedisBroker` and its parts.
 
-In the flow: `BandedRedisBroker` builds the parts and is what users name; consumers reach them through this class. What
-is done with Dramatiq's own lists takes turns here, so that many queues do not take the client's whole pool.
+In the flow: users name `BandedRedisBroker`, which builds the parts; consumers reach them through this class. Reads of
+Dramatiq's own lists take turns here, so that many queues do not use up the client's connection pool.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class LaneBroker(RedisBroker):
     lists: DramatiqLists
     process: LaneProcess
     plain_client: Any
-    """Its replies are bytes. redis-py types each as a union with its async twin."""
+    """A client whose replies are bytes. It is untyped, since redis-py types each reply as a union with an awaitable."""
 
     def _dispatch(self, command: str) -> Callable[..., Any]:
         dispatch: Callable[..., Any] = cast("Any", super())._dispatch(command)
@@ -39,19 +39,19 @@ class LaneBroker(RedisBroker):
         return fetch if command == "fetch" else dispatch
 
     def turn(self, queue_name: str) -> AbstractContextManager[bool]:
-        """A consumer's turn to look at the list of a queue, or of its delay queue."""
+        """A context for a consumer's turn to read the list of a queue, or of its delay queue."""
         return self.lists.turn(of_lane=q_name(queue_name) in self.bands.gated.lanes)
 
     def command(self, name: str, queue_name: str, *arguments: str | int) -> Any:
-        """Have Dramatiq's own script do something with a list; who fetches has its turn already."""
+        """Run a command of Dramatiq's own script on a list, without taking a turn: a caller that fetches has one."""
         return cast("Any", super())._dispatch(name)(queue_name, *arguments)
 
     def do_qsize(self, queue_name: str) -> int:
-        """How many messages a queue has: its list, its delay queue and its lane."""
+        """Return how many messages a queue has, in its list, its delay queue and its lane."""
         return int(self.command("qsize", queue_name)) + self.queue.views.lane_size(q_name(queue_name))
 
     def flush(self, queue_name: str) -> None:
-        """Drop all messages of a queue, and cancel all executions of its lane; nobody is told of an end."""
+        """Drop all messages of a queue, and remove all executions of its lane; no sender is told of an end."""
         super().flush(queue_name)
         for execution_id in self.queue.views.members(queue_name):
             self.queue.transitions.remove(execution_id, silent=True)

@@ -1,9 +1,9 @@
 """Consumes one queue of a worker process that has lanes: the Dramatiq list beside the lane.
 
-In the flow: a lane is admitted by the pump of the process; its queue may also hold ungated actors and messages that
-plain producers pushed, which are fetched here, as are those of plain queues, and start when a thread is free. What is
-granted is settled here. Where no worker runs, the consumer asks for its own lane. If the process dies here, what it was
-granted is reaped, and what it fetched from the list is requeued by Dramatiq's own heartbeat.
+In the flow: the pump of the process admits a lane's executions. The Dramatiq list of a lane's queue may also hold
+messages of ungated actors and of plain producers. This consumer fetches them, like those of plain queues, and starts
+them when a thread is free. It also settles granted messages. Where no worker runs, it asks for its own lane. If the
+process dies here, its grants are reaped, and Dramatiq's own heartbeat requeues the messages fetched from the list.
 """
 
 import time
@@ -23,10 +23,10 @@ from .list_consumer import ListConsumer
 from .pump import HALTED_PAUSE_SECONDS, LONGEST_WAIT_SECONDS
 
 TURNING_SECONDS: Final = 0.1
-"""Before a list is looked at again of which all that was fetched went to its end."""
+"""The pause before the next read of a list when all fetched messages were put back at its end."""
 SHORTEST_WAIT_SECONDS: Final = 0.005
 LIST_INTERVAL_SECONDS: Final = 1.0
-"""How often a lane's Dramatiq list is looked at while nothing points to it; our own producers push a wake token."""
+"""How often a lane's Dramatiq list is read without a wake token; our own producers push one with each message."""
 
 
 class LaneConsumer(ListConsumer):
@@ -96,7 +96,7 @@ class LaneConsumer(ListConsumer):
         if not self._backlog.waiting:
             self._misses = 0
             return LIST_INTERVAL_SECONDS if self._is_lane else 0.0
-        # As Dramatiq looks: others may have come, and be more urgent.
+        # Read the list as often as Dramatiq does: more urgent messages may have come.
         self._misses, backoff_ms = compute_backoff(self._misses, max_backoff=int(self._wait_seconds * 1000))
         return backoff_ms / 1000
 
@@ -109,7 +109,7 @@ class LaneConsumer(ListConsumer):
     def _wants_more(self) -> bool:
         if self._backlog.unparked.is_refused and not self._has_ungated:
             return False
-        # Not for each that ends, but while enough wait here for the most urgent to be among them.
+        # Do not fetch after each message that ends: keep enough here to have the most urgent ones among them.
         return self._room >= max(1, self.prefetch // 4) if self._backlog.waiting else self._room > 0
 
     @property
@@ -119,7 +119,7 @@ class LaneConsumer(ListConsumer):
         return any(each.queue_name == self.queue_name and name not in gated for name, each in list(actors.items()))
 
     def _without_refused(self, fetched: "list[Message[Any]]") -> "list[Message[Any]]":
-        # Those that would be refused go to the end of the list, or they would hold up the others behind them.
+        # Messages that would be refused go to the end of the list, or they would hold up those behind them.
         gated, unparked = self.broker.bands.gated, self._backlog.unparked
         taken: list[Message[Any]] = []
         refused: list[MessageProxy] = []
@@ -132,7 +132,7 @@ class LaneConsumer(ListConsumer):
         return taken
 
     def _make_ready(self) -> None:
-        # In turn where no worker runs, so that neither a full list nor a full lane starves the other.
+        # Without a worker, list and lane take turns, so that neither starves the other.
         self._list_next = not self._list_next
         if self._backlog.waiting and (self._list_next or self._process.has_worker):
             self._start_listed()
@@ -172,7 +172,7 @@ class LaneConsumer(ListConsumer):
 
     def _idle(self) -> None:
         if self._list_due > time.monotonic():
-            time.sleep(self._seconds_to_wait)  # what lies in the list cannot be taken now
+            time.sleep(self._seconds_to_wait)  # the messages in the list cannot be fetched now
             return
         if self._room > 0 and self.broker.lists.wait(self.queue_name, self._wait_seconds):
             return
@@ -194,18 +194,18 @@ class LaneConsumer(ListConsumer):
             else:
                 (super().nack if failed else super().ack)(message)
         except UNAVAILABLE as error:
-            raise ConnectionClosed(error) from None  # tried again until Redis answers, under the same permit
+            raise ConnectionClosed(error) from None  # Dramatiq tries again until Redis answers; the permit is kept
         except ConnectionClosed:
             raise
         except BaseException:
-            # Dramatiq gives up: no thread stands behind it any more, and its lease may run out.
+            # Dramatiq gives up: no thread works on the message any more, and its lease may run out.
             self._process.abandon(message)
             raise
         if isinstance(message, ListedMessage):
             self._process.abandon(message)
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        """Hand back what was not begun."""
+        """Hand back messages that have not begun."""
         messages = list(messages)
         self._process.holding.hand_back(messages)
         listed = [message for message in messages if not isinstance(message, GrantedMessage)]
@@ -223,7 +223,7 @@ class LaneConsumer(ListConsumer):
         self._backlog.put_back(self)
 
     def close(self) -> None:
-        """Hand back what has not begun; but a consumer that takes this one's place after an error has it still."""
+        """Hand back messages that have not begun, unless another consumer takes over the backlog after an error."""
         if not self._process.has_worker or self._process.is_halted(self.queue_name):
             self._put_back()
         super().close()

@@ -1,9 +1,9 @@
-"""Serves lanes whose queue has no gated actor any more, under their limits, and tells their ends.
+"""Finds lanes whose queue has no gated actor any more, so that their executions run and their ends are told.
 
-In the flow: consumers look whether executions wait in the lane of their queue, or ends in its outbox, when they start
-and every few seconds, since older producers may still park; if so the queue is a lane of this process from then on.
-Moving them into the list instead would play ping-pong with workers of the older release. Nothing is written here, so
-nothing is lost if the process dies.
+In the flow: when they start and every few seconds, since older producers may still park, consumers check whether their
+queue's lane has executions, or its outbox has ends. If so, the queue is a lane of this process from then on, under its
+limits. A move of the executions into the list would not do: workers of the older release would park them again. Nothing
+is written here, so nothing is lost if the process dies.
 """
 
 import threading
@@ -20,7 +20,7 @@ LOOK_SECONDS: Final = 10.0
 
 
 class LeftOver:
-    """Looks for them. Safe to share between threads."""
+    """Looks for such lanes. Safe to share between threads."""
 
     def __init__(self, views: Views, gated: GatedActors) -> None:
         self._views = views
@@ -29,17 +29,17 @@ class LeftOver:
         self._turn = threading.Lock()
 
     def look(self, queue_name: str) -> bool:
-        """Whether a queue that was no lane has executions, or ends to be told; looked for every few seconds at most."""
+        """Whether a queue that was no lane has executions, or ends to be told; checks every few seconds at most."""
         if queue_name in self._gated.lanes or time.monotonic() < self._due.get(queue_name, 0.0):
             return False
-        # One at a time: a hundred queues would take a hundred connections; who has no turn looks in its next round.
+        # One at a time: a hundred queues would take a hundred connections. A consumer without a turn checks next round.
         if not self._turn.acquire(blocking=False):
             return False
         try:
             self._due[queue_name] = time.monotonic() + LOOK_SECONDS
             executions, untold = self._views.lane_size(queue_name), self._views.untold(queue_name)
         except QueueUnavailable as error:
-            # A queue of ungated actors needs nothing of ours, not even leave to read our keys.
+            # A queue of ungated actors must work without our keys, even without permission to read them.
             log.debug("left_over_unknown", queue=queue_name, error=str(error))
             return False
         finally:

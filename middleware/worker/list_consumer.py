@@ -1,8 +1,8 @@
 """Consumes Dramatiq's lists and delay queues in a worker that has lanes.
 
-In the flow: a lane's queue, or any other of the same worker, may be filled by plain producers. What is gated begins to
-wait as if it had been sent here, also what lies in a delay queue; what is not is run. If the process dies, Dramatiq's
-own heartbeat requeues what it had fetched.
+In the flow: plain producers may put messages into a lane's queue, or any other queue of the worker. A gated message is
+parked as if it had been sent here, even from a delay queue; an ungated one runs. If the process dies, Dramatiq's own
+heartbeat requeues the messages that it had fetched.
 """
 
 from collections.abc import Iterable
@@ -22,10 +22,10 @@ log = Logger(__name__)
 
 
 class ListConsumer(_RedisConsumer):
-    """Dramatiq's own, but every failure to reach Redis is one after which Dramatiq tries again.
+    """Dramatiq's consumer, but every failure to reach Redis is raised as an error after which Dramatiq tries again.
 
-    redis-py's TimeoutError is no ConnectionError, and `requeue` let both through: a consumer thread that closed while
-    Redis was away died of it.
+    redis-py's TimeoutError is not a ConnectionError, and Dramatiq's `requeue` catches neither: a consumer thread that
+    closed while Redis was away would die.
     """
 
     broker: LaneBroker
@@ -43,7 +43,7 @@ class ListConsumer(_RedisConsumer):
             raise ConnectionClosed(error) from None
 
     def ack(self, message: MessageProxy) -> None:
-        """Take the message off."""
+        """Take the message off its list."""
         try:
             super().ack(message)
         except UNAVAILABLE as error:
@@ -57,14 +57,14 @@ class ListConsumer(_RedisConsumer):
             raise ConnectionClosed(error) from None
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        """Put messages back."""
+        """Put messages back into their list."""
         try:
             super().requeue(messages)
         except UNAVAILABLE as error:
             raise ConnectionClosed(error) from None
 
     def fetch(self, count: int) -> "list[Message[Any]]":
-        """Up to so many messages; one that cannot be read stays fetched, and is looked at by the next process."""
+        """Fetch up to `count` messages; an unreadable one stays fetched, and goes to the next process."""
         messages: list[Message[Any]] = []
         fetched: list[bytes | None] = self.broker.command("fetch", self.queue_name, count)
         for data in fetched:
@@ -75,20 +75,20 @@ class ListConsumer(_RedisConsumer):
         return messages
 
     def park(self, unparked: Unparked) -> None:
-        """Park what is gated, and take it off the list.
+        """Park gated messages, and take them off the list.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; what was not parked is kept for the next time.
+            QueueUnavailable: If Redis did not answer; messages that were not parked are kept for the next time.
             ConnectionClosed: Likewise.
         """
         if unparked:
             unparked.park(self, self.broker.bands.gated, self.broker.bands.listed, self.broker.queue.views)
 
     def recover(self, known: Iterable[MessageProxy]) -> bool:
-        """Put back what this process fetched and does not know: the reply was lost, or it was dropped with an error.
+        """Put back messages that this process fetched and does not know: a reply was lost, or an error dropped them.
 
         Returns:
-            Whether it was looked for; else it is not its turn yet.
+            Whether it looked for them; False if this consumer got no turn.
         """
         with self.broker.turn(self.queue_name) as has_turn:
             if has_turn:
@@ -102,7 +102,7 @@ class ListConsumer(_RedisConsumer):
 
 
 class DelayConsumer(ListConsumer):
-    """Consumes a delay queue: what is gated goes to the scheduled set, the rest waits in memory as Dramatiq has it."""
+    """Consumes a delay queue: gated messages go to the scheduled set, the others wait in memory as in Dramatiq."""
 
     def __init__(self, broker: LaneBroker, queue_name: str, prefetch: int, timeout_ms: int, *, is_new: bool) -> None:
         super().__init__(broker, queue_name, prefetch, timeout_ms)
@@ -124,7 +124,7 @@ class DelayConsumer(ListConsumer):
             raise ConnectionClosed(error) from None
 
     def close(self) -> None:
-        """What was to be parked goes back; but a consumer that takes this one's place after an error has it."""
+        """Put unparked messages back, unless another consumer takes over the backlog after an error."""
         if not self.broker.process.has_worker or self.broker.process.is_halted(self.queue_name):
             self._backlog.put_back(self)
         super().close()

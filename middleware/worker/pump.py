@@ -1,9 +1,9 @@
 """Asks for executions of all lanes at once, as many as the worker process has free threads.
 
-In the flow: one thread a process waits on the wake lists of all lanes while a thread is free, asks when it is woken,
-and what it is granted goes straight to the worker's threads (`exchange.py`). Saturated, those that end bring the next
-executions, and the pump only says each second that its lanes are live. So the calls of an idle worker follow its
-processes, not its lanes. If the process dies here, its leases run out.
+In the flow: while a worker thread is free, the one pump thread of a process waits on the wake lists of all lanes, and
+asks when it is woken. Granted executions go straight to the worker's threads (`exchange.py`). In a saturated worker,
+settlements admit the next executions, and the pump only marks its lanes as live once a second. So an idle worker's
+calls grow with its processes, not its lanes. If the process dies here, its leases run out.
 """
 
 import time
@@ -17,14 +17,14 @@ from .wake_lists import WakeLists, WakeToken
 
 LONGEST_WAIT_SECONDS: Final = 1.0
 HALTED_PAUSE_SECONDS: Final = 0.1
-"""Between looks whether there is a lane again that may be admitted."""
+"""The pause between two checks whether any lane may be admitted again."""
 SHORTEST_REST_SECONDS: Final = 0.005
 SHARED_REST_SECONDS: Final = 0.1
-"""How long it rests while other parties hold the threads: theirs come free without bringing an execution along."""
+"""How long it rests while plain queues hold some threads: those become free without admitting an execution."""
 
 
 class Pump:
-    """Asks, or rests until it is to ask again. For one thread."""
+    """Asks for executions, or rests until it has to ask again. For one thread."""
 
     def __init__(
         self,
@@ -36,15 +36,15 @@ class Pump:
         point_to_list: Callable[[str], None],
         tell: Callable[[tuple[str, ...]], None],
     ) -> None:
-        """Nothing is asked yet.
+        """Prepare the pump without a call.
 
         Args:
-            exchange: Where grants come from.
-            permits: The threads.
-            wake_lists: Of the server.
-            lanes: Those that may be admitted now.
-            point_to_list: Told a lane in whose Dramatiq list something lies.
-            tell: Called when an outbox of these lanes has something.
+            exchange: Makes the calls that admit executions.
+            permits: The permits of the worker's threads.
+            wake_lists: The wake lists of the server.
+            lanes: Returns the lanes from which executions may be admitted now.
+            point_to_list: Called with a lane whose Dramatiq list has a message.
+            tell: Called with the lanes when one of their outboxes holds an end.
         """
         self._exchange = exchange
         self._permits = permits
@@ -53,14 +53,14 @@ class Pump:
         self._point_to_list = point_to_list
         self._tell = tell
         self._asking: Asking | None = None
-        """What was not answered yet: it is asked again, before anything new."""
+        """The request that has no answer yet: it is repeated before any new one."""
         self._asked_for: tuple[str, ...] = ()
         self._rests_until = 0.0
         self._knows_more = True
-        """Something could be admitted, as far as is known: worth waiting for a thread beside the other parties."""
+        """Whether an execution could probably be admitted, so that it is worth waiting for a permit."""
 
     def round(self, longest_seconds: float) -> None:
-        """Rest a while, or ask; what is granted is started.
+        """Rest a while, or ask for executions and start those that are granted.
 
         Args:
             longest_seconds: No wait is longer.
@@ -87,7 +87,7 @@ class Pump:
 
     def _rest(self, lanes: tuple[str, ...], seconds: float) -> None:
         if self._permits.free == 0:
-            # Not on the wake lists: another process that has a free thread shall get the token.
+            # Do not wait on the wake lists: another process that has a free thread should get the token.
             is_shared = self._permits.held(LANES) < self._permits.total
             if not self._permits.wait_until_free(min(seconds, SHARED_REST_SECONDS) if is_shared else seconds):
                 self._rests_until = 0.0
@@ -97,18 +97,18 @@ class Pump:
             self._follow(token)
 
     def _follow(self, token: WakeToken) -> None:
-        # Tokens of both kinds share a list of bounded length, so one that points to messages may stand in the place of
-        # one that was not pushed: whatever it says, it is asked.
+        # Tokens of both kinds share a list of bounded length, so a token for the Dramatiq list may have crowded out
+        # one for the lane: ask for executions after either.
         self._ask_soon()
         if self._permits.free == 0 or token.lane not in self._lanes():
-            # The last thread was taken, or the queue paused, in this very moment.
+            # The last thread was taken, or the queue was paused, just now.
             self._wake_lists.push_back(token)
         elif token.points_to_list:
             self._point_to_list(token.lane)
 
     def _ask(self, lanes: tuple[str, ...], longest_seconds: float) -> None:
         if self._asking is None:
-            # Only what is known to be there competes with other parties for a thread.
+            # Wait for a permit, in competition with the plain queues, only if an execution is known to wait.
             permits = self._permits.take(
                 LANES, self._permits.total, longest_seconds if self._knows_more else 0.0, in_hand=True
             )
@@ -119,7 +119,7 @@ class Pump:
             self._tell(lanes)
         self._knows_more = admitted.more or 0 < asking.permits <= admitted.started
         if not self._knows_more:
-            # Whatever becomes eligible pushes a token.
+            # An execution that becomes eligible pushes a token.
             known_seconds = longest_seconds if admitted.wait_ms is None else admitted.wait_ms / 1000
             self._rests_until = time.monotonic() + min(longest_seconds, known_seconds)
         elif asking.permits and not admitted.started:

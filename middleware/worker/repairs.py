@@ -1,7 +1,8 @@
-"""Expires what has waited for too long, from an application of workers without a scheduler process.
+"""Expires executions that waited too long, for an application of workers without a scheduler process.
 
-In the flow: the heartbeat comes here each round; every ten minutes one worker of all does it. What is due and what was
-lost needs no upkeep, since every call promotes and reaps. If the process dies here, another is next.
+In the flow: the heartbeat calls this in each round; every ten minutes one of all workers does it. Due executions and
+lost grants need no such upkeep, since every exchange promotes and reaps. If the process dies here, another worker does
+it next time.
 """
 
 import time
@@ -22,10 +23,10 @@ class Repairs:
         self._due = time.monotonic() + FIRST_AFTER_SECONDS
 
     def round(self) -> bool:
-        """Do it, if it is due and nobody else did.
+        """Expire them, if that is due and no other worker has done it.
 
         Returns:
-            Whether it was done.
+            Whether this worker did it.
 
         Raises:
             QueueUnavailable: If Redis did not answer.

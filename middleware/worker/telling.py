@@ -1,10 +1,10 @@
 """Tells the senders of messages that ended without a body: expired, cancelled, given up after crashes, refused.
 
-In the flow: an admission says that an outbox of this process's lanes has something; a thread of its own collects a few
-at a time, for a results backend may be slow. Of each it stores an exception, so that `get_result` raises, sends
-`on_failure`, logs a warning, and takes the end out of the outbox, in this order. If the process dies between two of
-these, or one fails, a worker of the lane does all of them again later: the exception is the same, and the callback has
-the same id. The ends of an actor that is not known here are left to workers that know it, and in the end to nobody.
+In the flow: an admission says that an outbox of this process's lanes holds ends. A separate thread collects them, a few
+at a time, since a results backend may be slow. For each end it stores an exception, so that `get_result` raises, sends
+`on_failure`, logs a warning, and takes the end out of the outbox, in this order. If the process dies in between, or a
+step fails, a worker of the lane repeats all of them later, with the same exception and the same callback id. Ends of an
+actor that is not known here are left to other workers, and after an hour become dead letters that nobody is told of.
 """
 
 import threading
@@ -31,17 +31,17 @@ log = Logger(__name__)
 NAME: Final = "bandmaster-telling"
 COLLECTED: Final = 10
 MAX_AGE: Final = "max_age"
-"""The reason of what was older than its own ``max_age``."""
+"""The reason of executions that were older than their own ``max_age``."""
 TAKEN_LEASES: Final = 2
-"""So many leases long an end is this process's to tell; then another's."""
+"""How long a collected end is reserved for this process, in leases; then another process may collect it."""
 LEFT_SECONDS: Final = 3_600.0
-"""So long the ends of an actor that is not known here are left to others; then they are dead letters."""
+"""How long ends of an actor that is not known here are left to other workers; then they become dead letters."""
 MOST_UNKNOWN: Final = 1_000
-"""Actors of which it is known since when they were not known; beyond, they are found out again."""
+"""The most unknown actors of which the process remembers since when; with one more, it forgets all and starts again."""
 
 
 class Telling:
-    """Tells ends until there are none, in a thread that lives as long. Safe to share between threads."""
+    """Tells ends until none are left, in a thread that then ends. Safe to share between threads."""
 
     def __init__(self, outbox: Outbox, gated: GatedActors, lease_ttl_ms: int) -> None:
         self._outbox = outbox
@@ -54,7 +54,7 @@ class Telling:
         self._stopped = threading.Event()
 
     def begin(self, broker: Broker, lanes: tuple[str, ...]) -> None:
-        """Tell what is in the outboxes of these lanes, unless that is being done."""
+        """Start to tell the ends in the outboxes of these lanes, unless a thread does so already."""
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._stopped = threading.Event()
@@ -63,7 +63,7 @@ class Telling:
                 self._thread.start()
 
     def stop(self) -> None:
-        """Begin no other; the one at hand is waited for a while."""
+        """Stop after the current end, and wait a while for the thread."""
         self._stopped.set()
         thread = self._thread
         if thread is not None:
@@ -92,11 +92,11 @@ class Telling:
             self._leave(end, error)
             return
         except (DecodeError, TypeError, AttributeError):
-            # Nobody can be told: kept, for somebody to look at.
+            # Nobody can be told: it becomes a dead letter, for an operator to look at.
             log.error("message_unreadable", execution_id=end.execution_id)
             self._outbox.tell(end, dead=True)
             return
-        message.options["execution_id"] = end.execution_id  # of a copy, whose options are its own
+        message.options["execution_id"] = end.execution_id  # the decoded message is a copy with options of its own
         tell_sender(broker, message, exception_of(end), f"{end.execution_id} {end.ended_at_ms}")
         log.warning(
             "ended_without_result",
@@ -109,7 +109,7 @@ class Telling:
         self._outbox.tell(end, dead=gated is not None and gated.keep_unrun)
 
     def _leave(self, end: UntoldEnd, error: ActorNotFound) -> None:
-        # Another worker of the lane may know its actor, and is given it next; but perhaps none does any more.
+        # Another worker of the lane may know the actor, and collects the end next; but perhaps no worker does any more.
         now, actor = time.monotonic(), str(error)
         if actor not in self._unknown_since:
             if len(self._unknown_since) >= MOST_UNKNOWN:
@@ -122,13 +122,13 @@ class Telling:
 
 
 def exception_of(end: UntoldEnd) -> BaseException:
-    """What `get_result` says was raised."""
+    """Return the exception that is stored for `get_result`."""
     if end.state is State.EXPIRED and end.reason == MAX_AGE:
-        return SkipMessage("Message age limit exceeded")  # as Dramatiq's own middleware says it
+        return SkipMessage("Message age limit exceeded")  # the text of Dramatiq's own middleware
     if end.state is State.EXPIRED:
         return ExecutionExpired(execution_id=end.execution_id)
     if end.state is State.CANCELLED:
-        # Of the same name as what is raised in a body.
+        # The same class as the exception that is raised in a body.
         return ExecutionCancelled(f"execution {end.execution_id} was cancelled before it had a result: {end.reason}")
     return ExecutionFailed(execution_id=end.execution_id, reason=end.reason)
 
@@ -137,10 +137,10 @@ def tell_sender(broker: Broker, message: "Message[Any]", error: BaseException, e
     """Store an exception for `get_result`, and send `on_failure`, as Dramatiq's middleware do when a body has failed.
 
     Args:
-        broker: Whose middleware; what it lacks is not done.
-        message: Whose sender is told.
-        error: What it ended with.
-        end: Names the end, so that telling it again sends the callback under the same id.
+        broker: The broker; without `Results` nothing is stored, without `Callbacks` nothing is sent.
+        message: The message whose sender is told.
+        error: The exception that it ended with.
+        end: The name of the end, so that a repetition sends the callback under the same id.
     """
     failed = MessageProxy(message)
     failed.fail()
@@ -163,5 +163,5 @@ def _call_back(broker: Broker, message: "Message[Any]", error: BaseException, en
     except DuplicateExecution:
         return  # it was told before
     except (ActorNotFound, InvalidRequest) as problem:
-        # Telling it again would not help; as in a hook, the message itself is none the worse.
+        # A repetition would not help; as in a hook, a callback that fails does not affect the message itself.
         log.error("follow_up_rejected", message_id=message.message_id, error=str(problem))

@@ -1,9 +1,9 @@
 """Watches the threads of a worker, and replaces those that died.
 
-In the flow: the heartbeat looks each round, and consumers look after the heartbeat. An exception that gets past
-Dramatiq (a time limit that fires in a hook, a connection error while a consumer closes) ends a thread silently, and the
-worker would go on with fewer, or never take anything from that queue again (F9). One that hangs cannot be replaced: it
-goes round no more, the process's pulse stops (`health_file.py`), and whoever probes it starts the process anew.
+In the flow: the heartbeat checks the threads in each round, and consumers restart the heartbeat. An exception that gets
+past Dramatiq (a time limit that fires in a hook, a connection error while a consumer closes) ends a thread silently;
+the worker would go on with fewer threads, or never fetch from that queue again (F9). A thread that hangs cannot be
+replaced: the process's pulse stops (`health_file.py`), and the liveness probe has the process restarted.
 """
 
 import threading
@@ -20,19 +20,19 @@ log = Logger(__name__)
 
 
 class Progress:
-    """When each thread that has to go round did so last. Safe to share between threads."""
+    """When each supervised thread last began a round. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: weakref.WeakKeyDictionary[threading.Thread, float] = weakref.WeakKeyDictionary()
 
     def note(self) -> None:
-        """The calling thread went round."""
+        """Note that the calling thread begins a round."""
         with self._lock:
             self._seen[threading.current_thread()] = time.monotonic()
 
     def stuck(self, threads: Iterable[threading.Thread], seconds: float) -> list[str]:
-        """The names of those that have not gone round for so long; a new one has all its time from now on."""
+        """Return the names of threads that have begun no round for `seconds`; a new thread's time starts now."""
         now = time.monotonic()
         with self._lock:
             return [each.name for each in threads if now - self._seen.setdefault(each, now) > seconds]
@@ -42,15 +42,15 @@ def revive(worker: Worker, abandon: Callable[[int], None]) -> list[ConsumerThrea
     """Replace dead threads.
 
     Args:
-        worker: Which runs and is not about to stop.
-        abandon: Told the id of a dead worker thread, so that what it worked on holds no permit any more.
+        worker: A worker that runs and is not about to stop.
+        abandon: Called with the id of each dead worker thread, to give back the permits of its messages.
 
     Returns:
-        The consumer threads that took another's place.
+        The new consumer threads.
     """
     dead = [index for index, thread in enumerate(worker.workers) if _has_died(thread)]
     for index in dead:
-        # All before any new one is started: it may be given the id of one that died.
+        # Abandon all before any new thread starts: a new thread may get the id of a dead one.
         abandon(worker.workers[index].ident or 0)
     for index in dead:
         log.error("worker_thread_died", thread=worker.workers[index].name)
@@ -73,7 +73,7 @@ def _replaced(worker: Worker, queue_name: str, dead: ConsumerThread) -> Consumer
         work_queue=worker.work_queue,
         worker_timeout=worker.worker_timeout,
     )
-    # Bodies in progress are acknowledged through whatever consumer stands here.
+    # Bodies in progress are acknowledged through the consumer that is stored here.
     replacement.consumer = dead.consumer
     worker.consumers[queue_name] = replacement
     replacement.start()
@@ -81,5 +81,5 @@ def _replaced(worker: Worker, queue_name: str, dead: ConsumerThread) -> Consumer
 
 
 def _has_died(thread: ConsumerThread | WorkerThread) -> bool:
-    # One that was told to stop is no longer `running`; one that has not started has no ident.
+    # A thread that was told to stop is no longer `running`; one that has not started has no ident.
     return thread.running and thread.ident is not None and not thread.is_alive()

@@ -1,9 +1,9 @@
 """Gated messages that were fetched from a Dramatiq list and are not parked yet.
 
-In the flow: a consumer fetches them, parks them here and takes them off the list. While their lane is full they wait
-here, few at a time, and are not tried before there is room: their producers have long gone on. None is refused for good
-but for what it is, as a dead letter. If the process dies here, Dramatiq's own heartbeat requeues what was not taken
-off; what was parked by then is known by its id.
+In the flow: a consumer fetches them, parks them here and takes them off the list. While their lane is full, a few wait
+here, and are not tried before there is room: their producers cannot be told any more. Only an invalid message is
+refused for good, and becomes a dead letter. If the process dies here, Dramatiq's own heartbeat requeues the messages
+that were not taken off the list; those that were parked by then are recognised by their ids.
 """
 
 import math
@@ -24,14 +24,14 @@ from ..intake.listed_messages import ListedMessages
 
 log = Logger(__name__)
 LOOK_SECONDS: Final = 0.1
-"""Between two looks whether a full lane has room; twice as long each time, up to the longest."""
+"""The first pause between two checks whether a full lane has room; it doubles each time, up to the longest."""
 LONGEST_LOOK_SECONDS: Final = 1.0
 TRY_SECONDS: Final = 30.0
-"""A full lane is tried all the same after so long, since what is stale in it ends then."""
+"""After this time a park is tried although the lane is full, since it expires executions that waited too long."""
 MOST_LIMITED: Final = 1_000
-"""Users that are known to have as many waiting as are allowed; beyond, they are found out again."""
+"""The most users at their limit whose pauses are remembered; with one more, all are forgotten."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
-"""Before one more of a user who has as many waiting as are allowed is tried again."""
+"""The longest pause before another message of a user at the limit is tried."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class _Pause:
     until: float = 0.0
 
     def again(self) -> None:
-        """Once more, twice as long."""
+        """Begin the pause again; the next one is twice as long."""
         self.until = time.monotonic() + self.seconds
         self.seconds = min(2 * self.seconds, LONGEST_PAUSE_SECONDS)
 
@@ -50,7 +50,7 @@ class _Pause:
 
 
 class Unparked:
-    """Those of one list. For one thread."""
+    """The unparked messages of one list. For one thread."""
 
     def __init__(self, *, is_delayed: bool) -> None:
         self._is_delayed = is_delayed
@@ -61,17 +61,17 @@ class Unparked:
         self._look_seconds = LOOK_SECONDS
         self._try_after = 0.0
         self.is_refused = False
-        """Their lane is full: nothing more that is gated is to be fetched."""
+        """Whether their lane is full: no more gated messages should be fetched."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, message: "Message[Any]") -> None:
-        """Take in one that was fetched."""
+        """Add a fetched message."""
         self._waiting.append(message)
 
     def takes(self, message: "Message[Any]") -> bool:
-        """Whether one more can be parked now, as far as is known; else it is best left in its list."""
+        """Whether a message can probably be parked now; otherwise it is best left in its list."""
         return not self.is_refused and not self._is_limited(message)
 
     def _is_limited(self, message: "Message[Any]") -> bool:
@@ -80,25 +80,25 @@ class Unparked:
 
     @property
     def proxies(self) -> list[MessageProxy]:
-        """All of them."""
+        """All unparked messages."""
         return [MessageProxy(each) for each in self._waiting]
 
     def clear(self) -> None:
-        """They were put back into their list."""
+        """Forget all: they were put back into their list."""
         self._waiting.clear()
         self.is_refused = False
 
     def park(self, consumer: Consumer, gated: GatedActors, listed: ListedMessages, views: Views) -> None:
-        """Park them, and take them off their list.
+        """Park all messages, and take them off their list.
 
         Args:
-            consumer: Of their list.
-            gated: The actors that have a lane.
-            listed: Parks.
-            views: To look whether there is room.
+            consumer: The consumer of their list.
+            gated: The gated actors, each with its lane.
+            listed: Parks a message.
+            views: Say whether a lane has room.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; what was not parked is kept for the next time.
+            QueueUnavailable: If Redis did not answer; messages that were not parked are kept for the next time.
             ConnectionClosed: Likewise.
         """
         if self.is_refused and not self._find_room(views):
@@ -120,8 +120,8 @@ class Unparked:
                 self._wait_or_leave(consumer)
 
     def _wait_or_leave(self, consumer: Consumer) -> None:
-        # The first one's user has as many waiting as are allowed. It goes to the end of its list, and holds up no
-        # other; a delay queue has room for thousands.
+        # The user of the first message is at the limit. The message goes to the end of its list, so that it holds up
+        # no other; that of a delay queue stays here, where thousands have room.
         if self._is_delayed:
             self._waiting.rotate(-1)
         else:
@@ -129,7 +129,7 @@ class Unparked:
             self._waiting.popleft()
 
     def _find_room(self, views: Views) -> bool:
-        # By looking: each refusal is an entry in the journal.
+        # Read the lane's status instead of trying to park: each refusal would be an entry in the journal.
         now = time.monotonic()
         if now < self._look_after:
             return False
@@ -143,7 +143,7 @@ class Unparked:
         return self._room > 0
 
     def _settle(self, message: "Message[Any]", consumer: Consumer, gated: GatedActors, listed: ListedMessages) -> bool:
-        """Park one, or keep it as a dead letter; False if it has to wait."""
+        """Park a message, or keep it as a dead letter; False if it has to wait."""
         proxy = MessageProxy(message)
         if message.actor_name not in gated:
             consumer.requeue([proxy])  # its actor was declared anew meanwhile
@@ -173,6 +173,6 @@ class Unparked:
 
 
 def _user_of(message: "Message[Any]") -> str | int:
-    """Whose it is; where the message does not say (an event does in its data), it stands for itself."""
+    """Return a message's user, or the message's own id if its options name no user (an event has it in its data)."""
     user_id: object = message.options.get("user_id")
     return user_id if isinstance(user_id, str | int) else message.message_id

@@ -1,8 +1,8 @@
 """Waits on the wake lists of all of a worker's lanes at once, on one connection.
 
-In the flow: scripts push a token to the list of a lane that something may be admitted from, and our producers one that
-points to its Dramatiq list. Whoever pops it looks there at once. A token that is lost costs a second, never more, since
-no wait is longer; if the process dies with one in its hand, that is all that is lost.
+In the flow: scripts push a token to the wake list of a lane from which an execution may be admitted; our producers push
+one that points to the lane's Dramatiq list. The process that pops a token looks there at once. A lost token, as of a
+process that dies, costs at most a second, since no wait is longer.
 """
 
 from collections.abc import Sequence
@@ -16,27 +16,27 @@ from ...scheduler.transport.scripts import Scripts
 
 log = Logger(__name__)
 LIST_TOKEN: Final = b"list"
-"""On a lane's wake list, points to its Dramatiq list; the scripts' tokens point to the lane alone."""
+"""The token on a lane's wake list that points to its Dramatiq list; the scripts' tokens point only to the lane."""
 MAX_LIST_TOKENS: Final = 64
 SOCKET_TIMEOUT_SECONDS: Final = 5.0
-"""Where the client has none of its own."""
+"""Assumed for a client that has no socket timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class WakeToken:
-    """What was popped."""
+    """A token that was popped."""
 
     lane: str
     value: bytes
 
     @property
     def points_to_list(self) -> bool:
-        """Whether to look at the lane's Dramatiq list; else, to ask for grants."""
+        """Whether to read the lane's Dramatiq list, too, and not only to ask for grants."""
         return self.value == LIST_TOKEN
 
 
 def blocking_seconds(client: "redis.Redis", seconds: float) -> float:
-    """How long a blocking command may wait at most, so that its connection is not taken for dead."""
+    """Return how long a blocking command may wait without running into the socket timeout."""
     timeout: float | None = client.connection_pool.connection_kwargs.get("socket_timeout")
     return min(seconds, (timeout or SOCKET_TIMEOUT_SECONDS) / 2)
 
@@ -49,7 +49,7 @@ class WakeLists:
         self._keys = scripts.keys
 
     def wait(self, lanes: Sequence[str], seconds: float) -> WakeToken | None:
-        """Sit on the lists of these lanes until a token comes, for so long at most; None if none came.
+        """Wait on the lists of these lanes for a token, for at most `seconds`; None if none came.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -61,7 +61,7 @@ class WakeLists:
         return WakeToken(lists[popped[0].decode()], popped[1]) if popped else None
 
     def push_back(self, token: WakeToken) -> None:
-        """Leave a token to whoever can use it.
+        """Put a token back for a process that can use it.
 
         Raises:
             redis.RedisError: If Redis did not answer.
@@ -69,7 +69,7 @@ class WakeLists:
         self._scripts.client.lpush(self._keys.wake(token.lane), token.value)
 
     def point_to_list(self, lane: str) -> None:
-        """Wake whoever consumes a lane, for something lies in its Dramatiq list."""
+        """Wake a worker that consumes a lane, since its Dramatiq list has a message."""
         wake = self._keys.wake(lane)
         try:
             # No script pops tokens that nobody waits for, so their number is bounded here.

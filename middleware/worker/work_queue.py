@@ -1,8 +1,8 @@
-"""The queue between consumers and worker threads, safe for threads that put messages in while an exception strikes.
+"""The queue between consumers and worker threads, safe if an asynchronous exception strikes a thread that puts.
 
-In the flow: a thread that ends brings the next executions, and an exception may be thrown into it just then: a time
-limit's, a shutdown's. Where that strikes in the standard library's `put`, its lock may stay taken for good, and the
-worker stands still. So here nothing runs between taking the lock and holding it for certain. Memory only.
+In the flow: a thread whose body ended puts the next executions into the queue. Just then an exception may be thrown
+into it, by a time limit or a shutdown. In the standard library's `put` this may leave the lock taken for good, and the
+worker stands still. So here no call runs between the taking of the lock and its safe release. Memory only.
 """
 
 from heapq import heappush
@@ -16,22 +16,22 @@ T = TypeVar("T")
 
 
 class WorkQueue(PriorityQueue[T]):  # pyright: ignore[reportInvalidTypeArguments]  # Dramatiq's items compare
-    """The standard one without a bound; what is thrown into who puts is raised, and the queue is whole."""
+    """A `PriorityQueue` without a bound. An exception thrown into `put` is raised, and the queue stays intact."""
 
     def put(self, item: T, block: bool = True, timeout: float | None = None) -> None:
-        """Put something in; there is room always."""
+        """Put an item in; there is always room."""
         items: Any = self.queue
-        # The lock itself: `with` a Condition runs a method of it, in which an exception may strike.
+        # Use the lock itself: `with` on a Condition calls a Python method, in which an exception may strike.
         with self.mutex:
             try:
-                heappush(items, item)  # the first call since the lock was taken: before it, nothing strikes
+                heappush(items, item)  # the first call since the lock was taken: no exception strikes before it
             finally:
-                # If something struck while it was compared, it is in all the same.
+                # Even if an exception struck during the comparisons, the item is in the queue.
                 self.unfinished_tasks += 1
                 self.not_empty.notify()
 
 
 def give_work_queue(worker: Worker) -> None:
-    """Have a worker that has not started any thread yet use one; into greenlets, nothing is thrown while they run."""
+    """Give a worker that has no threads yet a `WorkQueue`; under gevent, no exception strikes a running greenlet."""
     if not cast(Any, dramatiq_threading).is_gevent_active():
         worker.work_queue = WorkQueue()

@@ -1,8 +1,8 @@
 """The lifecycle of one worker process with lanes: boot, lease renewal, pump, thread supervision, shutdown.
 
-In the flow: consumers look after its threads in each of their rounds. From `before_worker_shutdown` on, and while
-paused, nothing is admitted, not by a release either, and what has not begun is handed back at once, since Dramatiq
-stops its threads before its consumers. If the process dies, its leases run out.
+In the flow: consumers restart its dead threads in each of their rounds. From `before_worker_shutdown` on, and while the
+worker is paused, nothing is admitted, not even by a settlement. Grants that have not begun are handed back at once,
+since Dramatiq stops its threads before its consumers. If the process dies, its leases run out.
 """
 
 import threading
@@ -36,11 +36,11 @@ from .work_queue import give_work_queue
 
 DEFAULT_LEASE_TTL_MS: Final = 30_000
 BOOTING_WAIT_SECONDS: Final = 0.02
-"""The longest wait of the pump while a lane's consumer has not begun yet."""
+"""The longest wait of the pump while a lane's consumer has not started yet."""
 
 
 class LaneProcess(Middleware):
-    """The process's side of its lanes."""
+    """The middleware that runs the lanes of one worker process."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class LaneProcess(Middleware):
         self._stopping = False
 
     def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """The threads of this worker are the permits."""
-        # What an answer brought that came when an earlier worker was gone.
+        """Begin with the threads of this worker as the permits."""
+        # Hand back grants of an answer that came after an earlier worker was gone.
         self.holding.hand_back_unbegun()
         self._worker, self._stopping = worker, False
         give_work_queue(worker)
@@ -94,14 +94,14 @@ class LaneProcess(Middleware):
         self.permits.open(worker.worker_threads)
 
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Leases are renewed from now on; the pump starts with the first consumer."""
+        """Start to renew leases; the pump starts with the first consumer."""
         if self._gated.lanes:
             done(lambda: self._say_lengths(broker), "boot")
             done(lambda: self._bounds.put_down(self._gated.lanes), "boot")
             self._heartbeat.rounds.start()
 
     def _say_lengths(self, broker: Broker) -> None:
-        # The scripts measure by it how long nobody may have called before they take it for an outage.
+        # The scripts use the lease's length: they take a gap of more than half a lease without calls for an outage.
         if self._lease_ttl_ms != DEFAULT_LEASE_TTL_MS:
             self._controls.change_setting("lease_ttl_ms", self._lease_ttl_ms, only_if_unset=True)
         kept_ms: int = getattr(broker, "dead_message_ttl", DEFAULT_DEAD_MESSAGE_TTL)
@@ -109,12 +109,12 @@ class LaneProcess(Middleware):
             self._controls.change_setting("dead_message_ttl_seconds", max(1, kept_ms // 1000), only_if_unset=True)
 
     def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """Admit nothing more, and hand back what has not begun."""
+        """Stop admitting, and hand back grants that have not begun."""
         self._stopping = True
         self.holding.hand_back_unbegun()
 
     def after_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
-        """Everything has been settled or handed back; what has not is when another worker begins, or its lease ends."""
+        """Stop the threads. Grants left over now are handed back when another worker begins, or their leases end."""
         self.close()
 
     def close(self) -> None:
@@ -132,16 +132,16 @@ class LaneProcess(Middleware):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the worker was told to end: its bodies should come to theirs."""
+        """Whether the worker was told to stop: running bodies should finish soon."""
         return self._stopping
 
     @property
     def is_resting(self) -> bool:
-        """Whether the threads are paused: what is given to one now would only wait there."""
+        """Whether the threads are paused: a message passed to one now would only wait there."""
         return self._worker is not None and any(thread.paused for thread in self._worker.workers)
 
     def is_halted(self, queue_name: str) -> bool:
-        """Whether nothing may be admitted from this queue now: the worker stops, or is paused."""
+        """Whether nothing may be admitted from this queue now: the worker stops, or its consumer is paused."""
         consumer = self._worker.consumers.get(queue_name) if self._worker else None
         return self._stopping or (consumer is not None and consumer.paused)
 
@@ -149,7 +149,7 @@ class LaneProcess(Middleware):
         return None if self._worker is None or self.is_halted(lane) else self._worker.consumers.get(lane)
 
     def _start(self, message: GrantedMessage) -> bool:
-        """Pass what was granted to this worker's threads; where no worker runs, to who iterates over its lane."""
+        """Pass a granted message to this worker's threads; where no worker runs, to the consumer of its lane."""
         if self._worker is None:
             self.backlog(message.entry.lane).ready.append(message)
             return True
@@ -159,7 +159,7 @@ class LaneProcess(Middleware):
         return consumer is not None
 
     def lanes(self) -> tuple[str, ...]:
-        """The lanes that may be admitted now: those whose consumer has begun, and that are not halted."""
+        """Return the lanes from which executions may be admitted now: their consumers run and are not paused."""
         if self._worker is None or self._stopping:
             return ()
         consumers = self._worker.consumers
@@ -170,7 +170,7 @@ class LaneProcess(Middleware):
         )
 
     def pump_for(self, lanes: Callable[[], tuple[str, ...]]) -> Pump:
-        """A pump of some lanes; a worker has one for all of its lanes."""
+        """Make a pump for some lanes; a worker has one for all of its lanes."""
         return Pump(
             self._exchange,
             self.permits,
@@ -181,11 +181,11 @@ class LaneProcess(Middleware):
         )
 
     def backlog(self, queue_name: str) -> Backlog:
-        """What was fetched from a queue's list; it outlives the consumer."""
+        """Return the messages fetched from a queue's list; they outlive the consumer."""
         return self._backlogs.of(queue_name)
 
     def next_listed(self, queue_name: str) -> ListedMessage | None:
-        """The most urgent message that was fetched from the lists of this worker; where none runs, from this list."""
+        """Take the most urgent fetched message of all lists of this worker; where none runs, of this queue's list."""
         if not self.has_worker:
             return self._backlogs.pop(lambda name: name == queue_name)
         return self._backlogs.pop(lambda name: self._consumer_of(name) is not None)
@@ -194,28 +194,28 @@ class LaneProcess(Middleware):
         """Pass a message with a permit to this worker's threads, through the consumer of its own list."""
         consumer = self._consumer_of(message.list_name)
         if consumer is None:
-            self.backlog(message.list_name).ready.append(message)  # halted in this very moment: it is put back
+            self.backlog(message.list_name).ready.append(message)  # the queue was halted just now: it is put back
         else:
             consumer.handle_message(message)
 
     def look_for_left_over(self, queue_name: str) -> None:
-        """Take a queue for a lane if it has executions, or ends to be told, though it has no gated actor any more."""
+        """Make a queue a lane if it has executions, or ends to be told, but no gated actor any more."""
         worker = self._worker
         if worker is not None and self._left_over.look(queue_name):
             done(lambda: self._say_lengths(worker.broker), "left over")
 
     def is_first_consumer(self) -> bool:
-        """Whether the calling thread consumes for the first time; after an error it does so again."""
+        """Whether the calling thread makes its first consumer; after an error it makes another."""
         thread = threading.current_thread()
         is_first = thread not in self._consumed_by
         self._consumed_by.add(thread)
         return is_first
 
     def look_after(self, prefetch: int) -> None:
-        """What a consumer sees to in each of its rounds, for the other threads may have died too.
+        """Restart dead threads of this process; each consumer calls this in each of its rounds.
 
         Args:
-            prefetch: Whose number is the permits where no worker runs.
+            prefetch: The consumer's prefetch: the number of permits where no worker runs.
         """
         if not self._stopping:
             self._heartbeat.rounds.start()
@@ -234,7 +234,7 @@ class LaneProcess(Middleware):
             return
         self._bounds.put_down(self._gated.lanes)
         if self._upkeep.round():
-            # What nobody says is there any more, as after a loss of the settings.
+            # Look for ends that no admission reports, as after a loss of the settings.
             self._tell(self.lanes())
 
     def _tell(self, lanes: tuple[str, ...]) -> None:
@@ -250,27 +250,27 @@ class LaneProcess(Middleware):
         for lane in self._gated.lanes:
             consumer = worker.consumers.get(lane)
             if consumer is not None and self.is_halted(lane):
-                # What was started in the very moment of the pause, when the consumer had handed back what there was.
+                # Grants that were started at the moment of the pause, after the consumer had handed back the others.
                 self.holding.hand_back_unbegun(lane)
             elif consumer is not None and consumer.consumer is None:
                 longest_seconds = BOOTING_WAIT_SECONDS
         self._pump.round(longest_seconds)
 
     def stuck(self, seconds: float) -> list[str]:
-        """The names of the threads that have not gone round for so long, unless told not to."""
+        """Return the names of threads that have begun no round for `seconds`, except stopped and paused consumers."""
         consumers = list(self._worker.consumers.values()) if self._worker else []
         threads: list[threading.Thread] = [each for each in consumers if each.running and not each.paused]
         own = filter(None, [self._heartbeat.rounds.thread, self._pumping.thread])
         return self.progress.stuck([*threads, *own], seconds)
 
     def enter(self, message: MessageProxy) -> None:
-        """This thread begins to work on a message: hooks first, then its body."""
+        """Note that this thread begins to work on a message: hooks first, then its body."""
         enter(message.entry if isinstance(message, GrantedMessage) else None, message)
         if isinstance(message, ListedMessage):
             message.thread_id = threading.get_ident()
 
     def abandon(self, message: MessageProxy) -> None:
-        """No thread stands behind a message any more, and its lease, if it has one, may run out."""
+        """Give back the permit of a message that no thread works on any more; its lease, if any, may run out."""
         if isinstance(message, GrantedMessage):
             self.holding.let_go(message.entry)
         elif isinstance(message, ListedMessage):
