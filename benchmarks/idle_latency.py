@@ -1,9 +1,9 @@
-"""How long from `send` to the body's begin, when the worker has nothing else to do?
+"""Measures the time from `send` to the start of the body on an idle worker.
 
-Bare Dramatiq polls with a growing pause of up to a second, so its figure depends on how long it has been idle: it is
-sent to every 0.5 to 1 s. Bandmaster's consumer is woken; it is sent to every 50 to 350 ms, so that there are enough
-values for a 99th percentile. What a machine needs to wake up for one message at all is the third side: one RPUSH to a
-process that waits in BLPOP. Bandmaster wakes twice as many: the consumer that admits, and the thread of the body.
+Bare Dramatiq polls with a growing pause of up to a second, so its figure depends on how long it has been idle: it gets
+a message every 0.5 to 1 s. Bandmaster's consumer is woken: it gets a message every 50 to 350 ms, so that there are
+enough values for a 99th percentile. The third side is the machine's minimum for one message: one RPUSH to a process
+that waits in BLPOP. Bandmaster needs two such wake-ups: of the consumer that admits, and of the body's thread.
 """
 
 import random
@@ -17,11 +17,11 @@ from .rig import Rig
 
 ONE_WAKE_UP = "one RPUSH to one BLPOP"
 SEED = 3
-"""Of the pauses between sends: the same in every run."""
+"""The seed of the pauses between sends: they are the same in every run."""
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Send, with pauses, to a worker that is idle each time."""
+    """Send with pauses, so that the worker is idle each time."""
     count = rig.sized(3, 4, 40) if side == BARE else rig.sized(5, 20, 150)
     low, high = (0.5, 1.0) if side == BARE else (0.05, 0.35)
     consumer = rig.process("benchmarks.apps.pop") if side == ONE_WAKE_UP else rig.workers(side)
