@@ -1,9 +1,10 @@
 """Bandmaster: strict priority bands, concurrency gates across every worker, and Kubernetes pods, for Dramatiq.
 
-The public names. Everything else is one package deeper: ``bandmaster.actors`` (the lifecycle), ``bandmaster.scheduler``
-(the engine), ``bandmaster.middleware`` (Dramatiq's side), ``bandmaster.k8s`` (pods), ``bandmaster.configs`` (settings).
+This module has the public names. Everything else is one package deeper: ``bandmaster.actors`` (the lifecycle),
+``bandmaster.scheduler`` (the engine), ``bandmaster.middleware`` (Dramatiq's side), ``bandmaster.k8s`` (pods),
+``bandmaster.configs`` (settings).
 
-A name is imported when it is asked for: this module is the first that any process of ours runs; none needs them all.
+A name is imported only when it is used: every process imports this module first, and none needs all names.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""``python -m bandmaster``: the command ``bandmaster``, where its script is not on the PATH.
+"""Runs ``python -m bandmaster``: the command ``bandmaster``, for when its script is not on the PATH.
 
-Python puts the current folder before everything that it imports. The command imports nothing from there: what lies in
-somebody's folder, a ``redis.py``, would run in the place of what is installed.
+Python puts the current folder first on its import path. The command removes it: otherwise a file of that folder, such
+as a ``redis.py``, would be imported instead of the installed package.
 """
 
 import sys

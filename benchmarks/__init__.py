@@ -1,6 +1,6 @@
-"""What Bandmaster costs and how fast it is, beside bare Dramatiq and a simple script, on one machine in one run.
+"""Benchmarks of Bandmaster's speed and cost, compared with bare Dramatiq and a simple script on the same machine.
 
-One file a question; `rig.py` gives each the same server, real worker processes and the records of their jobs,
-`runner.py` runs the sides interleaved, `table.py`, `results.py` and `chart.py` show the medians. Run by `make bench`
-and `make bench-quick`; figures never gate a test.
+Each question has one file. `rig.py` gives each question the same server, real worker processes and the records of their
+jobs; `runner.py` runs the compared sides alternately; `table.py`, `results.py` and `chart.py` show the medians. They
+are run by `make bench` and `make bench-quick`. No test depends on the figures.
 """

@@ -1,9 +1,9 @@
-"""``python -m benchmarks``: ask the questions, print the table, write the JSON and draw the chart.
+"""Runs ``python -m benchmarks``: measures the questions, prints the table, writes the JSON and draws the chart.
 
-``--only send --only drain`` asks some, ``--quick`` all in under a minute with figures that say little, ``--json``
-prints the JSON in place of the table, ``--markdown FILE`` writes the table that the README shows. Run from the
-repository's root; nothing else should run on the machine. Questions about pods are asked only when they are named, on
-the cluster that KUBECONFIG names.
+``--only send --only drain`` runs only those two; ``--quick`` runs all in under a minute, with figures that say little;
+``--json`` prints the JSON instead of the table; ``--markdown FILE`` writes the table that the README shows. Run it from
+the repository's root, with nothing else running on the machine. Questions about pods run only if they are named, on the
+cluster of KUBECONFIG.
 """
 
 import argparse
@@ -29,16 +29,16 @@ RUNS = 3
 
 
 def main() -> int:
-    """Run, and say what came out; 2 if the server or cluster cannot be used, or a question is not known."""
+    """Run the questions and show the results; returns 2 if server or cluster cannot be used, or a name is unknown."""
     options = _parser().parse_args()
-    # Asked to end, it ends its workers and its server as after an error.
+    # SIGTERM ends its workers and its server, as an error does.
     signal.signal(signal.SIGTERM, _end)
     size = Size.QUICK if options.quick else Size[options.size.upper()]
     try:
         questions = named(options.only)
         if any(question.needs_cluster for question in questions):
             named_cluster()
-        # Not under the root: a socket's path may not be long.
+        # Not below the repository's root, since the path of a socket must be short.
         with tempfile.TemporaryDirectory(prefix="bm-bench-") as name, serving(Path(name), tcp=options.tcp) as url:
             machine = this_machine(described(url))
             runs = options.runs or (RUNS if size >= Size.FULL else 1)

@@ -1,4 +1,4 @@
-"""What does an execution cost on the server when 50 are admitted in one call, beside a simple script for one?"""
+"""Measures the server's cost of an execution when one call admits 50, compared with a simple script that admits one."""
 
 from .engine import Engine
 from .question import BANDMASTER, SIMPLE, Figure, Measured, Question, Target
@@ -10,7 +10,7 @@ AT_A_TIME = 50
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Admit all, as many a call as the side can."""
+    """Admit all, with as many per call as the side can."""
     calls = rig.sized(2, 10, 100)
     wanted = calls * AT_A_TIME
     if side == SIMPLE:

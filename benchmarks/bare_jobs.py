@@ -1,6 +1,6 @@
-"""The jobs on Dramatiq's own Redis broker, with what Dramatiq offers for what is urgent and for limits.
+"""The jobs on Dramatiq's own Redis broker, with Dramatiq's own means for urgent messages and for limits.
 
-In the flow: `apps/bare.py` runs them, questions send to them.
+In the flow: `apps/bare.py` runs them, questions send messages to them.
 """
 
 from typing import Final
@@ -12,12 +12,12 @@ from dramatiq.rate_limits.backends import RedisBackend
 from .jobs import LIMIT, Jobs
 
 TUNED_BACKOFF_MS: Final = 10
-"""Bare Dramatiq tries again what it may not run now: by default after 15 s and more, tuned after this."""
+"""Bare Dramatiq retries a job over the limit later: by default after 15 s or more, with this setting after 10 ms."""
 URGENT_QUEUE: Final = "urgent"
 
 
 class BareJobs(Jobs):
-    """On Dramatiq's own Redis broker."""
+    """The jobs on Dramatiq's own Redis broker."""
 
     def __init__(self, url: str) -> None:
         super().__init__(RedisBroker(url=url), url)

@@ -1,6 +1,6 @@
-"""How many messages does one thread send in a second, in bulk?
+"""Measures how many messages one thread sends per second in bulk.
 
-Dramatiq has no bulk send, so its side sends one by one. Bandmaster's `send_many` checks each message for itself and
+Dramatiq has no bulk send, so its side sends one by one. Bandmaster's `send_many` checks each message separately and
 parks a hundred in a round trip.
 """
 
@@ -11,7 +11,7 @@ from .rig import Rig
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Send them all; building the messages counts, as it does in `send`."""
+    """Send all messages; the time to build them counts, as it does in `send`."""
     jobs, count = rig.jobs(side), rig.sized(200, 2000, 20_000)
     jobs.fill([jobs.count.message(number, 0) for number in range(20)])
     began = time.perf_counter()

@@ -1,7 +1,7 @@
-"""The chart that the README shows: one group of bars a question, medians with least and most, the machine named.
+"""Draws the README's chart: one group of bars per figure, medians with minimum and maximum, and the machine.
 
-A small SVG, written by hand: bars of a group share a scale, groups do not. It has its own background, so it reads the
-same in a light and in a dark page.
+The output is a small SVG without any library. Bars of a group share a scale, groups do not. It has its own background,
+so it looks the same on a light and on a dark page.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ FONT: Final = "font-family='system-ui, sans-serif'"
 
 
 def draw(machine: Machine, answers: Sequence[Answer]) -> str:
-    """The chart of all charted figures."""
+    """Draw the chart of all charted figures."""
     parts: list[str] = []
     y = MARGIN
     for answer in answers:

@@ -1,6 +1,7 @@
-"""What does admitting an eligible execution cost with 100,000 waiting behind 10,000 closed gates, against none?
+"""Measures the cost of admitting an eligible execution while 100,000 wait behind 10,000 closed gates, or none do.
 
-Two queues on one server, filled once. All that wait behind the gates have been found there before the first run.
+There are two queues on one server, filled once. Before the first run, admission has already moved all executions that
+wait for closed gates behind them.
 """
 
 from .engine import Engine
@@ -13,7 +14,7 @@ BEHIND_EACH = 10
 
 
 def prepare(rig: Rig) -> None:
-    """Close the gates, park behind them, and let admission find them closed."""
+    """Close the gates, park executions that need them, and let admission find the gates closed."""
     engine, gates = Engine(rig.client, _prefix(CLOSED)), rig.sized(50, 1000, 10_000)
     for gate in range(gates):
         engine.controls.set_limit(f"closed:{gate}", 0)
@@ -23,7 +24,7 @@ def prepare(rig: Rig) -> None:
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Park eligible ones, admit them, release them."""
+    """Park eligible executions, admit them, release them."""
     engine, calls = Engine(rig.client, _prefix(side)), rig.sized(20, 200, 1000)
     park = script_usec(rig.client, engine.park, calls)
     with server_time(rig.client) as admit:

@@ -1,7 +1,7 @@
-"""Does the cost of a transition grow with the number that wait: 1,000,000 against 1,000?
+"""Measures whether a transition costs more with more waiting executions: 1,000,000 against 1,000.
 
-Two queues on one server, filled once; each run parks, admits and releases a few hundred in each, so that their lengths
-stay as they are.
+There are two queues on one server, filled once. Each run parks, admits and releases a few hundred executions in each,
+so that their lengths stay the same.
 """
 
 from .engine import Engine
@@ -14,13 +14,13 @@ WAITING = 1000
 
 
 def prepare(rig: Rig) -> None:
-    """Fill both."""
+    """Fill both queues."""
     Engine(rig.client, _prefix(FEW)).fill(WAITING)
     Engine(rig.client, _prefix(MANY)).fill(rig.sized(3000, 30_000, 1_000_000))
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Park, admit and release the same number."""
+    """Park, admit and release the same number of executions."""
     engine, calls = Engine(rig.client, _prefix(side)), rig.sized(20, 200, 500)
     park = script_usec(rig.client, engine.park, calls)
     with server_time(rig.client) as admit:

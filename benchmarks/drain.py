@@ -1,7 +1,7 @@
-"""How fast do one and two worker processes of 8 threads empty a queue of 10,000, limits far away?
+"""Measures how fast one and two worker processes of 8 threads empty a queue of 10,000 jobs, with no limit reached.
 
-The queue is full before the workers start, and a tenth more is sent than is measured: what runs while they boot does
-not count.
+The queue is full before the workers start. A tenth more jobs are sent than measured, since jobs that run while the
+workers boot do not count.
 """
 
 from .order import per_second
@@ -12,7 +12,7 @@ TWO = ", 2 processes"
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Fill, start, wait until all have run."""
+    """Fill the queue, start the workers, wait until all jobs have run."""
     jobs, count = rig.jobs(side), rig.sized(100, 1500, 10_000)
     warming = count // 10
     jobs.fill(jobs.count.message(number, 0) for number in range(warming + count))

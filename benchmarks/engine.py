@@ -1,6 +1,6 @@
-"""The engine without Dramatiq: what questions about the server's cost park, admit and release.
+"""Drives the engine without Dramatiq: questions about the server's cost park, admit and release by this.
 
-In the flow: used where one script at a time is measured, or where a million executions must be waiting.
+In the flow: used where one script at a time is measured, or where a million executions have to wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ PAGE: Final = 10_000
 
 
 class Engine:
-    """One queue under its own prefix, and an application's lane of it, which has no bounds."""
+    """One queue under its own prefix, and an application's lane in it without bounds."""
 
     def __init__(self, client: "redis.Redis", prefix: str = "exec_queue") -> None:
         self.keys = Keys(prefix)
@@ -35,16 +35,16 @@ class Engine:
         self._numbers = count()
 
     def candidate(self, *gates: str, band: int = NORMAL, action: str = "count") -> Candidate:
-        """A message of an actor of two arguments, with a new id."""
+        """A message with a new id, for an actor with two arguments."""
         message: Message[object] = Message(LANE, action, (next(self._numbers), 0), {}, {})
         return Candidate(message.message_id, LANE, band, action, gates=gates, message=message.encode())
 
     def park(self, *gates: str, band: int = NORMAL) -> None:
-        """Park one."""
+        """Park one execution."""
         self.transitions.park(self.candidate(*gates, band=band))
 
     def fill(self, how_many: int, gates_of: Callable[[int], tuple[str, ...]] = lambda _: ()) -> list[str]:
-        """Park many, a hundred a call.
+        """Park many executions, a hundred a call.
 
         Returns:
             Their ids.
@@ -59,11 +59,11 @@ class Engine:
         return ids
 
     def admit(self, most: int = 1) -> list[Grant]:
-        """Admit up to so many in one call."""
+        """Admit up to so many executions in one call."""
         return self.transitions.admit((LANE,), most, lease_ms=LEASE_MS, consumer=True).grants
 
     def release(self, grant: Grant, following: int = 0) -> list[Grant]:
-        """Release one, and admit up to `following` in the same call."""
+        """Release one execution, and admit up to `following` in the same call."""
         call = self.transitions.release(
             grant.execution_id,
             grant.attempt,

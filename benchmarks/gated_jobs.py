@@ -1,6 +1,6 @@
 """The jobs as gated actors on Bandmaster's broker.
 
-In the flow: `apps/gated.py` runs them, questions send to them.
+In the flow: `apps/gated.py` runs them, questions send messages to them.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from .jobs import Job, Jobs
 
 
 class GatedJobs(Jobs):
-    """On Bandmaster's broker, every actor gated."""
+    """The jobs on Bandmaster's broker, every actor gated."""
 
     def __init__(self, url: str) -> None:
         self.banded = BandedRedisBroker(url=url)

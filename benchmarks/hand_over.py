@@ -1,7 +1,8 @@
-"""How long is a slot empty: from one body's end to the begin of the next, with all slots wanted?
+"""Measures how long a slot is empty, from one body's end to the start of the next, while jobs wait for all slots.
 
-8 threads, 8 slots, jobs of 5 ms. The figure holds all that lies between: the after-hooks, the release, the next one's
-admission in the same call, the way to a thread. Bare Dramatiq has the next messages in memory already.
+There are 8 threads, 8 slots, and jobs of 5 ms. The figure includes everything in between: the after-hooks, the release,
+the admission of the next job in the same call, the hand-over to a thread. Bare Dramatiq already has the next messages
+in memory.
 """
 
 from .gated_jobs import GatedJobs
@@ -20,7 +21,7 @@ def measure(rig: Rig, side: str) -> Measured:
     jobs.fill(jobs.nap.message(number, 0) for number in range(count))
     with rig.workers(side, threads=SLOTS):
         records = rig.wait_for_records(count)
-    # The last ones leave slots that nobody wants.
+    # No jobs wait any more for the slots that the last jobs release.
     gaps = hand_over_ms(records, SLOTS)[count // 10 : -SLOTS]
     return {"p50": percentile(gaps, 50), "p99": percentile(gaps, 99)}
 

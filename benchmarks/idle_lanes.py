@@ -1,8 +1,8 @@
-"""What does a worker that consumes more lanes than it has threads cost while there is nothing to do?
+"""Measures the cost of an idle worker that consumes more lanes than it has threads.
 
-Counted by MONITOR over some seconds, a second and queue. Bandmaster asks for executions and waits to be woken, for all
-lanes of a process at once; Dramatiq's own consumers look into the list and the delay queue of each queue, here too. The
-CPU time is that of all the worker's processes.
+MONITOR counts the commands of some seconds; the figure is per second and queue. Bandmaster asks for executions, and
+waits to be woken, for all lanes of a process at once. Dramatiq's own consumers poll the list and the delay queue of
+each queue, on Bandmaster's side too. The CPU time is the sum over all processes of the worker.
 """
 
 import time
@@ -21,14 +21,14 @@ AT_MOST = 2
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Have each queue run a job, and then watch the worker do nothing."""
+    """Run a job in each queue, and then measure the idle worker."""
     threads, lanes = next(size for name, size in SIZES.items() if side.endswith(name))
     jobs, seconds = rig.jobs(side), rig.sized(1, 2, 6)
     in_lanes = jobs.declare_lanes()[:lanes]
     with rig.workers(side, threads=threads, lanes=lanes):
         jobs.fill(job.message(number, 0) for number, job in enumerate(in_lanes))
         rig.wait_for_records(lanes)
-        time.sleep(seconds)  # until their consumers have become as slow as they get
+        time.sleep(seconds)  # until the consumers have reached their longest polling interval
         (pid,) = worker_pids(rig.folder)
         worker = psutil.Process(pid)
         used, began = worker.cpu_times(), time.monotonic()

@@ -1,10 +1,10 @@
-"""How long from `send` to the body's begin, when the worker has nothing else to do?
+"""Measures the time from `send` to the start of the body on an idle worker.
 
-Bare Dramatiq polls with a growing pause of up to a second, so its figure depends on how long it has been idle: it is
-sent to every 0.5 to 1 s. Bandmaster's consumer is woken; it is sent to every 50 to 350 ms, so that there are enough
-values for a 99th percentile. So is huey's consumer: each of its eight threads waits in a blocking pop of its own, and
-has no leases, limits or bands to look at. The last side is what a machine needs to wake up for one message at all: one
-RPUSH to a process that waits in BLPOP. Bandmaster wakes twice as many: the consumer that admits, and the body's thread.
+Bare Dramatiq polls with a growing pause of up to a second, so its figure depends on how long it has been idle: sends
+are 0.5 to 1 s apart. Bandmaster's consumer is woken: sends are 50 to 350 ms apart, so that there are enough values for
+a 99th percentile. The same holds for huey's consumer: each of its eight threads waits in a blocking pop of its own, and
+looks at no leases, limits or bands. The last side is what a machine needs to wake up for one message at all: one RPUSH
+to a process that waits in BLPOP. Bandmaster wakes two threads: the one that admits, and the one that runs the body.
 """
 
 import os
@@ -23,13 +23,13 @@ from .rig import Rig
 HUEY = "huey"
 ONE_WAKE_UP = "one RPUSH to one BLPOP"
 SEED = 3
-"""Of the pauses between sends: the same in every run."""
+"""The seed of the pauses between sends: they are the same in every run."""
 _THREADS: Final = ("--workers", "8", "--quiet")
 _Send = Callable[[int, int], object]
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Send, with pauses, to a worker that is idle each time."""
+    """Send with pauses, so that the worker is idle each time."""
     count = rig.sized(3, 4, 40) if side == BARE else rig.sized(5, 20, 150)
     low, high = (0.5, 1.0) if side == BARE else (0.05, 0.35)
     consumer, sender = _SIDES.get(side, (lambda rig: rig.workers(side), lambda rig: _sender(rig, side)))

@@ -1,8 +1,8 @@
-"""The jobs that are measured: the same bodies on bare Dramatiq (`bare_jobs.py`) and on Bandmaster (`gated_jobs.py`).
+"""The measured jobs: the same bodies on bare Dramatiq (`bare_jobs.py`) and on Bandmaster (`gated_jobs.py`).
 
-In the flow: a worker's app declares them to run them, the rig to send to them. A body counts in Redis (one INCR) or
-sleeps 5 or 20 ms, and leaves a record. Nothing of Bandmaster is imported here, so that the bare side pays for none of
-it.
+In the flow: a worker's app declares them to run them, the rig declares them to send to them. A body counts in Redis
+(one INCR) or sleeps 5 or 20 ms, and writes a record. This module imports nothing of Bandmaster, so that it costs the
+bare side nothing.
 """
 
 import time
@@ -21,7 +21,7 @@ LONG_NAP_SECONDS: Final = 0.02
 LANES: Final = tuple(f"lane-{number}" for number in range(30))
 """The queues of `Jobs.declare_lanes`."""
 LIMIT: Final = 10
-"""Of the actors that are limited."""
+"""The limit of the limited actors."""
 
 Job = dramatiq.Actor[..., Any]
 
@@ -61,7 +61,7 @@ class Jobs:
         return declare(body, broker=self.broker, actor_name=name, **options)
 
     def declare_lanes(self) -> list[Job]:
-        """An actor in each of many queues, which naps for longer; only questions about many queues need them."""
+        """Declare an actor with a longer sleep in each of many queues; only questions about many queues need them."""
         return [self.declare(self._long_nap_body, f"in_{lane}", queue_name=lane) for lane in LANES]
 
     def fill(self, messages: Iterable["Message[Any]"]) -> None:

@@ -1,4 +1,4 @@
-"""On what it was measured: figures without their machine say nothing."""
+"""Describes the machine of the measurement, since figures mean nothing without it."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ class Machine:
 
 
 def this_machine(server: str) -> Machine:
-    """The machine that this runs on, with the server as `server.described` says it."""
+    """Describe this machine, with the server's description from `server.described`."""
     return Machine(
         processor=_processor(),
         cores=os.cpu_count() or 1,

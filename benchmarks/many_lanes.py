@@ -1,7 +1,7 @@
-"""More lanes than threads: does one busy lane of twenty get all 8 threads, and do twenty busy ones fill them?
+"""Measures whether a worker with 20 lanes keeps its 8 threads busy, with one busy lane and with twenty.
 
-Jobs of 20 ms, so 400 a second is the ideal. The queues are full before the worker starts, and a tenth more is sent than
-is measured: what runs while it boots does not count.
+With jobs of 20 ms, the ideal is 400 a second. The queues are full before the worker starts. A tenth more jobs are sent
+than measured, since jobs that run while the worker boots do not count.
 """
 
 from itertools import cycle, islice
@@ -15,7 +15,7 @@ ONE_BUSY, ALL_BUSY = ", 1 busy of 20", ", 20 busy"
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Fill, start, wait until all have run."""
+    """Fill the queues, start the worker, wait until all jobs have run."""
     jobs, count = rig.jobs(side), rig.sized(60, 200, 1200)
     in_lanes = jobs.declare_lanes()[:CONSUMED]
     busy = in_lanes if side.endswith(ALL_BUSY) else in_lanes[:1]

@@ -1,7 +1,7 @@
-"""The answers as one Markdown table, as the README shows them: a row a figure, the machine above.
+"""Formats the answers as the README's Markdown table: one row per figure, with the machine above it.
 
-In the flow: `__main__` writes it beside the JSON. Medians with least and most, ratios to the first side, targets with
-whether they were reached; a figure that was measured once has no range.
+In the flow: `__main__` writes it beside the JSON. It shows medians with minimum and maximum, ratios to the first side,
+and whether targets were reached; a figure that was measured once has no range.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ RULE = "|---|---|---|---:|---:|---:|---|---|"
 
 
 def to_markdown(machine: Machine, size: str, answers: Sequence[Answer]) -> str:
-    """All of it."""
+    """Format all answers."""
     runs = max((len(run) for answer in answers for run in answer.runs.values()), default=0)
     lines = [f"Measured on {machine}; size {size}, at most {runs} interleaved runs.", "", HEAD, RULE]
     for answer in answers:

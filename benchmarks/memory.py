@@ -1,8 +1,8 @@
-"""How much memory does a waiting execution take on the server, and what does each key cost?
+"""Measures the server's memory for a waiting execution, in total and for each key.
 
-The event and the message are the user's and do not count: the messages are deleted by hand, and the difference is what
-they took. The journal is bounded and is looked at for itself. Each key's cost is MEMORY USAGE: whole for the sets,
-sampled for the hashes. What has ended keeps its `meta` for a day, as the duplicate guard.
+The event and the message are the user's and do not count: the messages are deleted by hand, and the difference is their
+size. The journal is bounded and is measured separately. The cost of each key is its MEMORY USAGE: exact for the sets,
+sampled for the hashes. An ended execution keeps its `meta` for a day, as the duplicate guard.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ DELETED_A_CALL = 1000
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Fill, weigh, delete the messages, weigh again; then end some, and weigh what they leave."""
+    """Fill, measure, delete the messages, measure again; then end some executions, and measure what they leave."""
     client: Any = rig.client
     engine, count = Engine(rig.client), rig.sized(1000, 5000, 100_000)
     keys = engine.keys

@@ -1,6 +1,6 @@
-"""What the records of a run say: how many a second, how many at once, how far out of order, how long between two.
+"""Computes a run's figures from its records: rate, concurrency, order, hand-over time, latency.
 
-In the flow: questions about throughput and limits end here. Pure functions.
+In the flow: questions about throughput and limits compute their figures here. Pure functions.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from .records import Record
 
 
 def per_second(records: Sequence[Record]) -> float:
-    """Jobs a second, from the first body's begin to the last one's end."""
+    """Jobs per second, from the start of the first body to the end of the last one."""
     spent_ns = max(record.ended_ns for record in records) - records[0].started_ns
     return len(records) / (spent_ns / 1e9)
 
 
 def most_at_once(records: Sequence[Record]) -> int:
-    """How many bodies ran at the same time, at most."""
+    """The most bodies that ran at the same time."""
     changes = sorted([(record.started_ns, 1) for record in records] + [(record.ended_ns, -1) for record in records])
     most = running = 0
     for _, change in changes:
@@ -26,25 +26,25 @@ def most_at_once(records: Sequence[Record]) -> int:
 
 
 def displacements(records: Sequence[Record]) -> list[int]:
-    """For each job, how many places from its place in the order of sending it began; records are by their begin."""
+    """For each job, the distance between its places in the order of starts (the records') and in the order of sends."""
     place = {number: index for index, number in enumerate(sorted(record.number for record in records))}
     return [abs(index - place[record.number]) for index, record in enumerate(records)]
 
 
 def hand_over_ms(records: Sequence[Record], slots: int) -> list[float]:
-    """From one body's end to the begin of the body that took its slot, while all slots are always wanted.
+    """The times from one body's end to the start of the body that took its slot, if jobs always wait for all slots.
 
-    The i-th end frees the slot of the (i + slots)-th begin, since each begin needs a free slot.
+    The i-th end frees the slot for the (i + slots)-th start, since each start needs a free slot.
     """
     ends = sorted(record.ended_ns for record in records)
     return [(later.started_ns - ended) / 1e6 for ended, later in zip(ends, records[slots:], strict=False)]
 
 
 def latency_ms(records: Sequence[Record]) -> list[float]:
-    """From before `send` to the body's begin."""
+    """The times from just before `send` to the start of the body."""
     return [(record.started_ns - record.sent_ns) / 1e6 for record in records]
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """A percentile; of few values the highest they can tell."""
+    """A percentile, interpolated between the values."""
     return quantiles(values, n=100, method="inclusive")[percent - 1] if len(values) > 1 else values[0]

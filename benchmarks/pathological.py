@@ -1,8 +1,8 @@
-"""The worst mix for gates: each execution is in two gates, and whenever one opens, the other is closed.
+"""Measures the worst mix for gates: each execution needs two gates, and whenever one opens, the other is closed.
 
-Two gates of limit 1 are held in turn by others, so all that wait are moved from behind one to behind the other, time
-and again, before they may run. Asked: how many moves one call makes at most (its bound is 100), how long the longest
-call takes, and whether all run in the end, in order.
+Other executions hold the two gates, of limit 1, in turn. So all waiting executions are moved from behind one gate to
+behind the other, again and again, before they may run. Measured are the most moves of one call (its bound is 100), the
+longest call, and whether all run in the end, in order.
 """
 
 import time
@@ -15,11 +15,11 @@ GATES = ("left", "right")
 MOST_MOVES = 100
 FLIPS = 6
 URGENT = 0
-"""The band of those that hold one gate."""
+"""The band of the executions that hold one gate."""
 
 
 class _Watched:
-    """Calls admission until it has no more to do, and notes what the calls did."""
+    """Calls admission until it has no more to do, and records the longest call and the most moves of a call."""
 
     def __init__(self, rig: Rig, engine: Engine) -> None:
         self._client = rig.client
@@ -43,7 +43,7 @@ class _Watched:
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Flip the gates a few times, then let all run, one after the other."""
+    """Open and close the gates in turn a few times, then let all executions run, one after the other."""
     engine = Engine(rig.client)
     watched = _Watched(rig, engine)
     for gate in GATES:

@@ -1,4 +1,4 @@
-"""What a question is: whom it compares, how one side is measured once, which figures come out, what is to be reached.
+"""The types of a question: the sides that it compares, its measurement of one side, its figures and its targets.
 
 In the flow: each question's module makes one `Question`; the runner calls `measure` for each side in turn, run after
 run. Nothing here measures.
@@ -16,42 +16,42 @@ BANDMASTER: Final = "Bandmaster"
 SIMPLE: Final = "simple script"
 
 Measured = Mapping[str, float]
-"""Figure's name → value, of one side in one run."""
+"""The values of one side's figures in one run, by the figure's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Something measured."""
+    """A measured quantity."""
 
     name: str
     unit: str
     charted: bool = False
-    """Shown in the chart; sides are comparable in it."""
+    """Whether it is in the chart, which compares the sides by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be reached: a figure of one side, or its ratio to a figure of another side in the same run."""
+    """A goal for a figure of one side, or for its ratio to a figure of another side in the same run."""
 
     side: str
     figure: str
     at_least: float | None = None
     at_most: float | None = None
     of_side: str | None = None
-    """The ratio to this side is meant."""
+    """If set, the goal is for the ratio to this side."""
     of_figure: str | None = None
-    """And to this figure of it; None: the same."""
+    """The other side's figure in the ratio; None: the same figure."""
 
     @property
     def text(self) -> str:
-        """As the table shows it."""
+        """The goal as text for the table."""
         bound = f"≥ {self.at_least:g}" if self.at_least is not None else f"≤ {self.at_most:g}"
         if self.of_side is None:
             return bound
         return f"{bound} × {self.of_side}" + (f", {self.of_figure}" if self.of_figure else "")
 
     def is_reached(self, value: float) -> bool:
-        """Whether a value reaches it."""
+        """Whether a value reaches the goal."""
         return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
 
 
@@ -63,7 +63,7 @@ class Question:
     asks: str
     """The question, as a sentence."""
     sides: tuple[str, ...]
-    """Whom it compares; ratios are to the first."""
+    """The sides that it compares; ratios are to the first."""
     figures: tuple[Figure, ...]
     measure: "Callable[[Rig, str], Measured]"
     """Measures one side once, on an empty server."""
@@ -71,6 +71,6 @@ class Question:
     prepare: "Callable[[Rig], None] | None" = None
     """Fills the server once for all runs; it is then not emptied between them."""
     runs: int | None = None
-    """In place of the number asked for, where a run is long and its figure steady."""
+    """The number of runs, instead of the requested one, if a run is long and its figure steady."""
     needs_cluster: bool = False
-    """It creates pods on the cluster that KUBECONFIG names; asked only when it is named itself."""
+    """Whether it creates pods on the cluster of KUBECONFIG; such a question runs only if it is named."""

@@ -52,14 +52,14 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
 CLUSTER_QUESTIONS: Final[tuple[Question, ...]] = tuple(
     module.QUESTION for module in (pod_turnaround, pod_creation, pod_events, pod_scale)
 )
-"""Those that create pods; never asked unless they are named."""
+"""The questions that create pods; they run only if they are named."""
 
 
 def named(names: list[str]) -> tuple[Question, ...]:
-    """Those with these names; all that need no cluster if none is given.
+    """The questions with these names; without names, all that need no cluster.
 
     Raises:
-        ValueError: If a name is none of them.
+        ValueError: If a name is unknown.
     """
     known = {question.name: question for question in (*QUESTIONS, *CLUSTER_QUESTIONS)}
     for name in names:

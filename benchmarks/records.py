@@ -1,7 +1,7 @@
-"""What each job leaves: its number, when it was sent, when its body began and ended, on the machine's monotonic clock.
+"""Records of the jobs: number and times of send, start and end, on the machine's monotonic clock.
 
-In the flow: workers append a record to their own file with one small write, which costs microseconds where a call to
-the server would cost what is measured; the rig reads the files. The clock is the same for all processes of a machine.
+In the flow: workers append a record to their own file with one small write. That costs microseconds, while a call to
+the server would distort the measurement. The rig reads the files. All processes of a machine share the clock.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Final
 SERVER_VARIABLE: Final = "BANDMASTER_BENCH_REDIS_URL"
 """The server to measure on; workers get it from the rig."""
 FOLDER_VARIABLE: Final = "BANDMASTER_BENCH_FOLDER"
-"""Where workers put their records."""
+"""The folder that workers write their records to."""
 
 _LAYOUT: Final = struct.Struct("<qqqq")
 
@@ -30,7 +30,7 @@ class Record:
 
 
 class Recorder:
-    """Writes this process's records; the file is opened when the first is written, after any fork."""
+    """Writes this process's records; opens the file at the first record, after any fork."""
 
     def __init__(self) -> None:
         self._file: int | None = None
@@ -44,12 +44,12 @@ class Recorder:
 
 
 def count_records(folder: Path) -> int:
-    """How many jobs have ended."""
+    """The number of ended jobs."""
     return sum(path.stat().st_size for path in folder.glob("*.records")) // _LAYOUT.size
 
 
 def read_records(folder: Path) -> list[Record]:
-    """All records, by when the bodies began."""
+    """All records, in the order in which the bodies started."""
     records = [
         Record(*fields) for path in folder.glob("*.records") for fields in _LAYOUT.iter_unpack(path.read_bytes())
     ]

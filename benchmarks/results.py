@@ -1,7 +1,7 @@
-"""What came out: every value of every run, with medians, least and most, ratios and targets; written as JSON.
+"""The results: every value of every run, with median, minimum and maximum, ratios and targets; written as JSON.
 
-A ratio is the median of the runs' own ratios: its two sides were measured one after the other, so what slowed the
-machine down in that minute slowed both. In the flow: the runner fills it, the table, the chart and the README read it.
+A ratio is the median of the ratios of the runs: a run measures both sides directly one after the other, so a disturbed
+machine slows both. In the flow: the runner fills the results; the table, the chart and the README show them.
 """
 
 import json
@@ -17,31 +17,31 @@ from .question import Measured, Question, Target
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One value a run."""
+    """The values of one figure, one per run."""
 
     values: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """The middle one."""
+        """The median of the values."""
         return median(self.values)
 
     def summary(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The values and their statistics as a JSON object."""
         values = list(self.values)
         return {"median": self.median, "min": min(values), "max": max(values), "values": values}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A target, and how far it was."""
+    """A target and the values to compare with it."""
 
     target: Target
     value: Spread
 
     @property
     def reached(self) -> bool:
-        """Whether the median reaches it."""
+        """Whether the median reaches the target."""
         return self.target.is_reached(self.value.median)
 
 
@@ -57,19 +57,19 @@ class Answer:
         self.runs.setdefault(side, []).append(measured)
 
     def spread(self, side: str, figure: str) -> Spread | None:
-        """A figure of one side; None if it has none."""
+        """The values of one side's figure; None if there are none."""
         values = tuple(run[figure] for run in self.runs[side] if figure in run)
         return Spread(values) if values else None
 
     def ratio(self, side: str, figure: str, of_side: str, of_figure: str | None = None) -> Spread | None:
-        """A figure of one side by that of another, run by run; None if either has none, or is 0."""
+        """The ratio of one side's figure to another's, run by run; None if either is missing, or is 0."""
         mine, others = self.spread(side, figure), self.spread(of_side, of_figure or figure)
         if mine is None or others is None or not all(others.values):
             return None
         return Spread(tuple(a / b for a, b in zip(mine.values, others.values, strict=True)))
 
     def verdicts(self) -> list[Verdict]:
-        """The question's targets."""
+        """The question's targets, with their values."""
         found: list[Verdict] = []
         for target in self.question.targets:
             if target.of_side is None:
@@ -82,13 +82,13 @@ class Answer:
 
 
 def write(path: Path, text: str) -> None:
-    """Write the results, in whatever form, where they are looked for."""
+    """Write results, in any format, to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
 def to_json(machine: Machine, size: str, answers: Sequence[Answer]) -> str:
-    """All of it."""
+    """Format all results as JSON."""
     questions = [_question(answer) for answer in answers]
     return json.dumps({"machine": asdict(machine), "size": size, "questions": questions}, indent=2, ensure_ascii=False)
 

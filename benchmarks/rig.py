@@ -1,7 +1,7 @@
-"""What every question measures with: one server, real worker processes, and the records that their jobs leave.
+"""The test rig of all questions: one server, real worker processes, and the records of their jobs.
 
-In the flow: the runner makes one rig for all questions. Workers are `dramatiq` processes as an application runs them.
-They are killed when a side is measured, since the server is emptied next; if this process dies, the kernel ends them.
+In the flow: all questions share one rig. Workers are `dramatiq` processes as an application runs them. They are killed
+after a side was measured, since the server is emptied next; if this process dies, the kernel ends them.
 """
 
 import os
@@ -31,15 +31,15 @@ LONGEST_WAIT_SECONDS: Final = 600.0
 
 
 class Size(IntEnum):
-    """How much is measured; the figures of the first two say little."""
+    """The amount of measurement; the figures of the first two sizes say little."""
 
     SMALLEST = 0
-    """Only that it works: the tests."""
+    """For tests, which only check that it works."""
     QUICK = 1
     """All questions in under a minute."""
     FULL = 2
     LONG = 3
-    """A million jobs where memory over time is asked for."""
+    """A million jobs for the question about memory over time."""
 
 
 class Rig:
@@ -52,17 +52,17 @@ class Rig:
         self.client = redis.Redis.from_url(url)
 
     def sized(self, smallest: int, quick: int, full: int, long: int | None = None) -> int:
-        """The one of these that belongs to the size asked for."""
+        """The number for the rig's size."""
         return (smallest, quick, full, full if long is None else long)[self.size]
 
     def empty(self) -> None:
-        """Drop everything on the server and all records; no worker may run."""
+        """Delete all data on the server and all records; no worker may be running."""
         self.client.flushdb()
         for path in self.folder.glob("*.records"):
             path.unlink()
 
     def forget_records(self) -> None:
-        """Drop the records while workers write on."""
+        """Delete the records while workers go on writing."""
         for path in self.folder.glob("*.records"):
             os.truncate(path, 0)
 
@@ -76,14 +76,14 @@ class Rig:
     def workers(
         self, side: str, *, processes: int = 1, threads: int = 8, queues: tuple[str, ...] = (QUEUE,), lanes: int = 0
     ) -> Generator[None]:
-        """Worker processes of a side while the block runs; they boot while it begins.
+        """Run worker processes of a side during the block; they are still booting when it begins.
 
         Args:
-            side: Whose.
-            processes: How many.
-            threads: Of each.
-            queues: What they consume.
-            lanes: So many of the many queues (`Jobs.declare_lanes`) in place of these.
+            side: The side.
+            processes: The number of processes.
+            threads: The number of threads of each.
+            queues: The queues that they consume.
+            lanes: If set, they consume so many of the many queues (`Jobs.declare_lanes`) instead.
         """
         app = "bare" if side.startswith(BARE) else "gated"
         if lanes:
@@ -94,7 +94,7 @@ class Rig:
 
     @contextmanager
     def process(self, module: str, *arguments: str) -> Generator[None]:
-        """A Python module runs as a process while the block does."""
+        """Run a Python module as a process during the block."""
         environment = {**os.environ, SERVER_VARIABLE: self.url, FOLDER_VARIABLE: str(self.folder)}
         with (self.folder / "workers.log").open("ab") as log:
             group = subprocess.Popen(
@@ -109,25 +109,25 @@ class Rig:
         try:
             yield
         finally:
-            # Not asked to stop, which takes seconds: nothing of what they hold is needed any more.
+            # Killed, since stopping them takes seconds and their work is not needed any more.
             os.killpg(group.pid, signal.SIGKILL)
             group.wait()
 
     def records(self) -> list[Record]:
-        """What the jobs recorded, in the order in which they started."""
+        """The records of the jobs, in the order in which they started."""
         return read_records(self.folder)
 
     def wait_for_records(self, count: int) -> list[Record]:
         """Wait until so many jobs have ended.
 
         Raises:
-            TimeoutError: If they have not, long after any machine would have done them.
+            TimeoutError: If they have not, after a time that suffices for any machine.
         """
         self.wait_until(lambda: count_records(self.folder) >= count, f"{count} jobs")
         return self.records()
 
     def wait_until(self, holds: Callable[[], bool], what: str) -> None:
-        """Look every 5 ms whether a condition holds."""
+        """Wait until a condition holds, checking it every 5 ms."""
         deadline = time.monotonic() + LONGEST_WAIT_SECONDS
         while not holds():
             if time.monotonic() > deadline:
@@ -135,7 +135,7 @@ class Rig:
             time.sleep(0.005)
 
     def warm_up(self, jobs: Jobs, count: int = 50) -> None:
-        """Have the workers run a few jobs, and forget them."""
+        """Have the workers run a few jobs, and delete their records."""
         jobs.fill([jobs.count.message(-1, 0) for _ in range(count)])
         self.wait_for_records(count)
         self.forget_records()

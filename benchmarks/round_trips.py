@@ -1,7 +1,8 @@
-"""How many round trips do send, and the whole way of a job through a busy worker, take?
+"""Counts the round trips of `send`, and of a job's whole way through a busy worker.
 
-Counted by MONITOR, which shows what clients send apart from what scripts do. A job's way is fetch and settle; the body
-of these jobs sends nothing. Bandmaster's release brings the next job, so a busy worker needs one for both.
+MONITOR counts them; it shows clients' commands and scripts' commands separately. A job's way is fetch and settle; the
+body of these jobs sends nothing. Bandmaster's release returns the next job, so a busy worker needs one round trip for
+both.
 """
 
 from .question import BANDMASTER, BARE, Figure, Measured, Question, Target
@@ -10,7 +11,7 @@ from .sent_commands import sent_commands
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Send, then run, and count both."""
+    """Send jobs, then run them, and count the round trips of both."""
     jobs, count = rig.jobs(side), rig.sized(30, 200, 1000)
     jobs.nap.send(-1, 0)
     with sent_commands(rig.client) as sending:

@@ -1,7 +1,7 @@
-"""Runs questions: each side in turn, run after run, so that what disturbs the machine disturbs all sides alike.
+"""Runs questions: each side in turn, run after run, so that a disturbance of the machine affects all sides alike.
 
-In the flow: `__main__` gives it the questions; it gives back the answers. Every other run takes the sides in reverse,
-so that none always comes first.
+In the flow: `__main__` passes the questions and gets the answers. Every other run takes the sides in reverse order, so
+that no side is always first.
 """
 
 import sys
@@ -14,12 +14,12 @@ from .rig import Rig
 
 
 def run_all(rig: Rig, questions: Iterable[Question], runs: int) -> list[Answer]:
-    """Ask them all."""
+    """Run all questions."""
     return [run(rig, question, runs) for question in questions]
 
 
 def run(rig: Rig, question: Question, runs: int) -> Answer:
-    """Ask one question so many times, or as often as it says itself."""
+    """Run one question so many times, or as often as it specifies itself."""
     answer, began = Answer(question), time.monotonic()
     rig.empty()
     if question.prepare is not None:

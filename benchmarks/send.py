@@ -1,6 +1,6 @@
-"""How many messages does one thread send in a second, one by one?
+"""Measures how many messages one thread sends per second, one by one.
 
-The sender is this process alone: nobody consumes meanwhile. Everything that `send` does is in the figure: building the
+Only this process sends, and no worker consumes meanwhile. The figure includes everything that `send` does: building the
 message, encoding it, the round trip, the checks; for Bandmaster the duplicate guard, limits, indexes and journal too.
 """
 
@@ -11,7 +11,7 @@ from .rig import Rig
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Send, after a few that open connections and load scripts."""
+    """Send messages, after a few unmeasured ones that open connections and load scripts."""
     jobs, count = rig.jobs(side), rig.sized(50, 1000, 5000)
     for number in range(20):
         jobs.count.send(number, 0)

@@ -1,7 +1,7 @@
-"""What clients send to the server while a block runs, counted by MONITOR, apart from what scripts do.
+"""Counts the commands that clients send to the server during a block, by MONITOR, without the commands of scripts.
 
-In the flow: questions about round trips and about idle workers count so. It slows the server down a little, so nothing
-is timed meanwhile.
+In the flow: questions about round trips and about idle workers use this. MONITOR slows the server down a little, so no
+times are measured meanwhile.
 """
 
 import threading
@@ -14,22 +14,22 @@ import redis
 
 END = "PING sent-commands-end"
 NOT_COUNTED = frozenset({"CLIENT", "HELLO", "SCRIPT", "FUNCTION", "SELECT", "PING", "INFO"})
-"""Once a connection, not once a message."""
+"""Commands that are sent once per connection, not once per message."""
 
 
 class SentCommands:
-    """Counts what clients send."""
+    """The counted commands of clients."""
 
     def __init__(self) -> None:
         self.by_name: Counter[str] = Counter()
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all counted commands."""
         return self.by_name.total()
 
     def listen(self, commands: Any) -> None:
-        """Count until the end's mark comes by."""
+        """Count commands until the mark of the end arrives."""
         for seen in commands:
             command: str = seen["command"]
             if command == END:
@@ -41,7 +41,7 @@ class SentCommands:
 
 @contextmanager
 def sent_commands(client: "redis.Redis") -> Generator[SentCommands]:
-    """Complete when the block has ended."""
+    """Count the commands during the block; the counts are complete when it has ended."""
     counted = SentCommands()
     with client.monitor() as commands:
         thread = threading.Thread(target=counted.listen, args=(commands.listen(),), daemon=True)

@@ -1,8 +1,8 @@
-"""The server that everything is measured on: one of its own, or the one that BANDMASTER_BENCH_REDIS_URL names.
+"""The server of all measurements: an own one, or the one that BANDMASTER_BENCH_REDIS_URL names.
 
-Its own is the bundled Valkey on a socket in a temporary folder (or on a port of the loopback), without persistence, as
-a server for bare Dramatiq is by default compared. It ends with this process, however that ends. A named one must be
-empty, since it is emptied again and again.
+The own server is the bundled Valkey on a socket in a temporary folder (or on a port of the loopback), without
+persistence, as usual in comparisons with bare Dramatiq. It ends with this process, however that ends. A named server
+must be empty, since the benchmarks empty it again and again.
 """
 
 import os
@@ -33,14 +33,14 @@ class ServerNotUsable(Exception):
 
 @contextmanager
 def serving(folder: Path, *, tcp: bool = False) -> Generator[str]:
-    """The URL of the server, while the block runs.
+    """Provide the server during the block, and yield its URL.
 
     Args:
-        folder: For its socket and log; a short path.
-        tcp: A port on the loopback in place of a socket.
+        folder: The folder for its socket and log; a short path.
+        tcp: Use a port on the loopback instead of a socket.
 
     Raises:
-        ServerNotUsable: If it did not start, or is not empty.
+        ServerNotUsable: If the server did not start, or is not empty.
     """
     named = os.environ.get(SERVER_VARIABLE)
     if named:
@@ -65,7 +65,7 @@ def serving(folder: Path, *, tcp: bool = False) -> Generator[str]:
 
 
 def described(url: str) -> str:
-    """What the server is and how it is reached, for the reader of the figures."""
+    """Describe the server and the connection to it, for the reader of the figures."""
     with redis.Redis.from_url(url) as client:
         info: dict[str, Any] = client.info("server")  # pyright: ignore[reportAssignmentType]
         config: dict[str, Any] = client.info("persistence")  # pyright: ignore[reportAssignmentType]

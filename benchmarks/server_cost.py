@@ -1,7 +1,7 @@
-"""What do park, admit and release cost on the server, beside a simple script?
+"""Measures the server's cost of park, admit and release, compared with a simple script.
 
-`usec_per_call` from INFO commandstats, one script at a time, with 1,000 others waiting. The simple script only admits;
-what it does around the script (event, release) is plain commands, which its `admit + release` holds too.
+The figure is `usec_per_call` from INFO commandstats, for one script at a time, with 1,000 other executions waiting. The
+simple script only admits; the plain commands around it (event, release) are included in its `admit + release`.
 """
 
 from .engine import Engine
@@ -15,7 +15,7 @@ EVENT: dict[str, object] = {"script": "print('hello')", "timeout_seconds": 60, "
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Each step so many times, one after the other."""
+    """Run each step so many times, one after the other."""
     calls = rig.sized(20, 300, 3000)
     return _measure_simple(rig, calls) if side == SIMPLE else _measure_engine(rig, calls)
 

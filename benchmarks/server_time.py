@@ -1,8 +1,8 @@
-"""What commands cost on the server: calls and microseconds from INFO commandstats, and commands counted by MONITOR.
+"""Measures the cost of commands on the server: calls and microseconds from INFO commandstats.
 
-In the flow: questions about the server's side run one script at a time between two looks, so that the figure of
-`fcall`, or of the simple script's `evalsha`, is that script's. Differences are taken, so the server's statistics are
-not reset.
+In the flow: questions about the server's side run one script at a time between two readings, so the figure of `fcall`,
+or of the simple script's `evalsha`, belongs to that script. The result is the difference of the readings, so the
+server's statistics need no reset.
 """
 
 from collections.abc import Callable, Generator
@@ -14,24 +14,24 @@ import redis
 
 FCALL: Final = "fcall"
 EVALSHA: Final = "evalsha"
-"""How the simple queue calls its script."""
+"""The command by which the simple queue calls its script."""
 
 
 @dataclass(slots=True)
 class ServerTime:
-    """Filled when the measured block ends."""
+    """The server's time; filled when the measured block ends."""
 
     calls: dict[str, int] = field(default_factory=dict[str, int])
     usec: dict[str, float] = field(default_factory=dict[str, float])
 
     def per_call(self, *commands: str) -> float:
-        """Microseconds a call of the first of these commands, with what the others took added."""
+        """Microseconds per call of the first of these commands, including the time of the others."""
         return sum(self.usec.get(command, 0.0) for command in commands) / max(1, self.calls.get(commands[0], 0))
 
 
 @contextmanager
 def server_time(client: "redis.Redis") -> Generator[ServerTime]:
-    """Measure what the server does during the block."""
+    """Measure the server's time during the block."""
     before, measured = _statistics(client), ServerTime()
     yield measured
     for command, (calls, usec) in _statistics(client).items():
@@ -42,7 +42,7 @@ def server_time(client: "redis.Redis") -> Generator[ServerTime]:
 
 
 def script_usec(client: "redis.Redis", call: Callable[[], object], calls: int) -> float:
-    """Microseconds that a script takes on the server, called so many times; nothing else calls scripts meanwhile."""
+    """Call a script so many times, and return its microseconds per call; nothing else may call scripts meanwhile."""
     with server_time(client) as spent:
         for _ in range(calls):
             call()

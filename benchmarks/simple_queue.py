@@ -1,7 +1,7 @@
-"""A simple priority queue on Redis, and nothing more: what the engine's cost on the server is measured against.
+"""A simple priority queue on Redis, the baseline for the engine's cost on the server.
 
-It has neither leases nor attempts, no limits but one, no journal, no duplicate guard. Its Lua script counts, pops and
-adds. In the flow: only questions about the server's cost use it.
+It has no leases, no attempts, only one limit, no journal, no duplicate guard. Its Lua script counts, pops and adds. In
+the flow: only questions about the server's cost use it.
 """
 
 import json
@@ -35,7 +35,7 @@ return exec_id
 
 
 class SimpleQueue:
-    """Enqueue, try_schedule, release, and nothing else."""
+    """A queue with enqueue, try_schedule and release only."""
 
     def __init__(self, client: "redis.Redis", prefix: str = "simple_queue") -> None:
         self._client: Any = client
@@ -44,20 +44,20 @@ class SimpleQueue:
         self._try_schedule = client.register_script(TRY_SCHEDULE)
 
     def enqueue(self, execution_id: str, band: int, event: dict[str, object]) -> int:
-        """Store the event, put the id into the pending set; its position."""
+        """Store the event and put the id into the pending set; returns its position."""
         score = band * BAND_WIDTH + int(time.time() * 1000)
         self._client.set(self._event + execution_id, json.dumps(event), ex=EVENT_TTL_SECONDS)
         self._client.zadd(self._pending, {execution_id: score})
         return self._client.zrank(self._pending, execution_id)
 
     def try_schedule(self, max_active: int) -> tuple[str, bytes] | None:
-        """The best pending execution and its event, if fewer than `max_active` are active."""
+        """Take the best pending execution and its event, if fewer than `max_active` are active."""
         execution_id: bytes | None = self._try_schedule(keys=[self._active, self._pending], args=[max_active])
         if execution_id is None:
             return None
         return execution_id.decode(), self._client.get(self._event + execution_id.decode())
 
     def release(self, execution_id: str) -> None:
-        """Take it out of the active set and drop its event."""
+        """Remove an execution from the active set and delete its event."""
         self._client.srem(self._active, execution_id)
         self._client.delete(self._event + execution_id)

@@ -1,6 +1,7 @@
-"""How long from starting a worker process to its first job's begin?
+"""Measures the time from starting a worker process to the start of its first job.
 
-The job waits already. The figure holds the start of Python, the imports, Dramatiq's own boot and the first fetch.
+The job is already waiting. The figure includes the start of Python, the imports, Dramatiq's own boot and the first
+fetch.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The answers as a table: medians with least and most, the ratio to the first side, targets and whether reached."""
+"""Prints the answers as tables: medians with minimum and maximum, ratios to the first side, targets."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,11 +11,11 @@ from .machine import Machine
 from .results import Answer, Spread
 
 WIDTH: Final = 150
-"""Where the output is no terminal."""
+"""The width of the output if it is no terminal."""
 
 
 def show(machine: Machine, size: str, answers: Sequence[Answer]) -> None:
-    """Print one table a question, then how many targets are reached."""
+    """Print one table per question, then the number of reached targets."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
@@ -29,7 +29,7 @@ def show(machine: Machine, size: str, answers: Sequence[Answer]) -> None:
 
 
 def shown(value: float) -> str:
-    """Three digits that count, whole numbers whole."""
+    """Format a value with three significant digits, whole numbers as they are."""
     if value >= 100 or value == int(value):
         return f"{value:,.0f}"
     return f"{value:.2f}" if value >= 0.1 else f"{value:.3g}"

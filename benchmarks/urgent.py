@@ -1,7 +1,7 @@
-"""How long does an urgent job wait behind 5,000 of 5 ms, on 8 threads (limit 8)?
+"""Measures how long an urgent job waits behind 5,000 jobs of 5 ms, on 8 threads (limit 8).
 
-Urgent ones are sent one at a time while the others drain. Bare Dramatiq has a priority that orders what a worker has
-fetched, and as a way out a queue of its own for what is urgent; Bandmaster has the band.
+Urgent jobs are sent one at a time while the others run. Bare Dramatiq has a priority that orders only the messages that
+a worker has fetched, and as a workaround a separate queue for urgent jobs; Bandmaster has bands.
 """
 
 import time
@@ -15,13 +15,13 @@ from .rig import QUEUE, Rig
 
 OWN_QUEUE = ", own queue"
 URGENT_FROM = 10**6
-"""Numbers from here on are urgent."""
+"""Jobs with numbers from here on are urgent."""
 PAUSE_SECONDS = 0.05
 SLOTS = 8
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Send the urgent ones once the others run."""
+    """Send the urgent jobs while the others run."""
     jobs = rig.jobs(side)
     count, urgent = rig.sized(100, 600, 5000), rig.sized(2, 5, 30)
     if isinstance(jobs, GatedJobs):

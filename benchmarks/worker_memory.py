@@ -1,7 +1,7 @@
-"""Does a worker process grow while it runs many jobs?
+"""Measures whether a worker process grows while it runs many jobs.
 
-Its resident memory is looked at all the time; what counts is the difference between the median over the jobs from 20 to
-30 % and that over the last tenth. A million jobs with `--size long`. The queue is kept filled, never long.
+Its resident memory is sampled all the time. The figure is the difference between the median over the jobs from 20 to
+30 % and the median over the last tenth. `--size long` runs a million jobs. The queue is kept filled, but never long.
 """
 
 from statistics import median
@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Run the jobs, sending as they are done."""
+    """Run the jobs, sending new ones as others end."""
     jobs, count = rig.jobs(side), rig.sized(300, 2000, 100_000, 1_000_000)
     seen: list[tuple[float, int]] = []
     sent = 0

@@ -3,9 +3,9 @@
     dramatiq asyncio_actor          # a worker
     python asyncio_actor.py         # in another terminal: sends from an event loop
 
-Bodies that are coroutines run in one event loop of the worker process. Each still takes a thread and a slot, so the
-limits hold for them as for any other: here, two visits of a host at once. Within its body it may do as much at a time
-as it likes. Sending is awaited, and the event loop goes on meanwhile.
+Bodies that are coroutines run in one event loop of the worker process. Each still takes a thread and a slot, so limits
+apply to them as to other bodies: here, two visits of a host at once. A body may run any number of tasks concurrently.
+Sending is awaited, and does not block the event loop.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ async def visit(host: str, number: int) -> None:
 
 
 async def read(visitor: str, page: str) -> None:
-    """As a client of HTTP would."""
+    """Stands for a request of an HTTP client."""
     print(f"{visitor} opens {page}", flush=True)
     await asyncio.sleep(0.1)
     print(f"{visitor} closes {page}", flush=True)
 
 
 async def main() -> None:
-    # A hundred messages a round trip; each is accepted or refused for itself.
+    # A hundred messages per round trip; each is accepted or refused separately.
     outcomes = await broker.asend_many(visit.message("example.org", number) for number in range(1, 6))
     refused = [outcome for outcome in outcomes if isinstance(outcome, QueueRejected)]
     print(f"{len(outcomes) - len(refused)} accepted, {len(refused)} refused")

@@ -1,10 +1,10 @@
-"""Executions with their logs: programs of users that run as pods, in order, and can be followed and cancelled.
+"""Executions with their logs: users' programs run as pods, in order, and can be followed and cancelled.
 
     bandmaster up               # a server, a worker for executions, a scheduler
     python executions.py        # in another terminal: submits three programs
 
-Without a cluster a pod is a process of this machine, which runs as you. On Kubernetes it is a pod, and nothing here
-changes. Whoever submits needs nothing but the queue's server, and may go away: the program runs on.
+Without a cluster, a pod is a process of this machine, which runs as your user. On Kubernetes it is a real pod, and
+nothing here changes. A submitter needs only the queue's server, and may exit: the program runs on.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ for number in range(1, 4):
 
 
 def follow(execution_id: str) -> None:
-    """Print what it prints, until it has ended: the command `bandmaster logs -f ID`."""
+    """Print an execution's output until it has ended, by the command `bandmaster logs -f ID`."""
     sys.stdout.flush()
     subprocess.run([sys.executable, "-m", "bandmaster", "logs", "--follow", execution_id], check=True)
     print(f"{execution_id} has ended: {queue.explain(execution_id).state}")
@@ -43,7 +43,7 @@ def main() -> None:
 
     endless = ExecutionRequestedEvent.from_any({"command": ["sleep", "600"], "metadata": {"user_id": "ben"}})
     queue.enqueue(endless)
-    queue.cancel(endless.execution_id)  # waiting or running: its slot is free once its pod is gone
+    queue.cancel(endless.execution_id)  # whether it waits or runs; its slot is free once its pod is gone
     follow(endless.execution_id)
 
 

@@ -1,11 +1,11 @@
-"""Later, and again: messages for a given time, and bodies that fail and are tried anew.
+"""Delays and retries: messages for a given time, and bodies that fail and are tried again.
 
     dramatiq later          # a worker
     python later.py         # in another terminal: sends four messages
 
-What is to start later waits in Redis, not in a worker: no thread is taken by it, and no restart forgets it. That goes
-for retries, too. All tries are one execution, with one id: `bandmaster show ID` tells all of them. One that uses up its
-tries is a dead letter: `bandmaster dead` lists them, `bandmaster dead retry ID` sends one again.
+A delayed message waits in Redis, not in a worker: it takes no thread and survives every restart. The same is true of
+retries. All attempts are one execution, with one id: `bandmaster show ID` lists all of them. An execution that uses up
+its attempts becomes a dead letter: `bandmaster dead` lists these, `bandmaster dead retry ID` sends one again.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ def remind(of: str) -> None:
     print(f"remember {of}", flush=True)
 
 
-# The pause doubles from 100 ms up to a second. After the first try, and two more, it is given up.
+# The pause doubles from 100 ms up to a second. After the first attempt and two retries, it is given up.
 @actor(queue_name="later", band="HIGH", max_retries=2, min_backoff=100, max_backoff=1_000, on_retry_exhausted="give_up")
 def deliver(item: str, at_home_from_try: int) -> None:
     grant = current_grant()

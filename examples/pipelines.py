@@ -1,11 +1,11 @@
 """A pipeline of gated actors: each step waits in its own band and under its own limits.
 
     dramatiq pipelines          # a worker
-    python pipelines.py         # in another terminal: runs six pipelines and waits for what they store
+    python pipelines.py         # in another terminal: runs six pipelines and waits for their results
 
-A picture is fetched, shrunk and stored. Two are fetched at a time from one site, and one at a time is shrunk, whichever
-site it is from. The later a step, the higher its band, so that what has begun is finished before more is begun. A step
-is enqueued when the one before it has ended, with that one's result as its last argument.
+A picture is fetched, shrunk and stored. Two at a time are fetched from one site, and one at a time is shrunk, from
+whatever site. Later steps have higher bands, so that begun pipelines are finished before new ones begin. A step is
+enqueued when the previous one has ended, with the previous result as its last argument.
 """
 
 import time
@@ -41,7 +41,7 @@ def store(folder: str, picture: str) -> str:
 
 
 def at_work(step: str, result: str) -> str:
-    """What each step takes its time for."""
+    """Stands for the work of a step."""
     print(f"[{step}] begins", flush=True)
     time.sleep(0.1)
     print(f"[{step}] is done", flush=True)
@@ -53,7 +53,7 @@ def main() -> None:
         pipeline(
             [
                 fetch.message(site, name),
-                shrink.message_with_options(),  # all of its arguments come from the step before
+                shrink.message_with_options(),  # its only argument is the result of the previous step
                 store.message_with_options(args=("album",)),
             ]
         ).run()

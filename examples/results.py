@@ -1,10 +1,10 @@
-"""Results: what a body returns, what it raises, and what is there if it never runs.
+"""Results: of a body that returns, of one that raises, and of one that never runs.
 
     dramatiq results        # a worker
     python results.py       # in another terminal: sends messages and waits for their results
 
-Results are Dramatiq's own, and are kept in Redis for ten minutes. Bandmaster adds the last case: what is cancelled or
-expires before it ran has a result, too, so that nobody waits for it until a timeout.
+Results are Dramatiq's own, and are kept in Redis for ten minutes. Bandmaster adds the last case: a message that is
+cancelled or expires before it ran has a result, too, so that nobody waits for it until a timeout.
 """
 
 import dramatiq

@@ -1,11 +1,11 @@
-"""Tenants with limits: of each, so many reports run at once on all workers together, and none waits for another's.
+"""Tenants with limits: each may run a number of reports at once on all workers together, and none waits for another.
 
     dramatiq tenants                   # a worker; as many as you like, on any machine
     python tenants.py                  # in another terminal: sends eight reports of two tenants
-    bandmaster limit tenant:acme 1     # what an operator says holds at once, and goes before the code
+    bandmaster limit tenant:acme 1     # an operator's limit takes effect at once, and overrides the code
 
-The actor's arguments name the gates that its messages have to pass. A tenant needs no preparation: the limit for the
-kind `tenant:*` holds for each tenant that ever comes, one by one.
+The actor's arguments determine the gates that its messages have to pass. A tenant needs no preparation: the limit for
+the kind `tenant:*` applies to each tenant separately, also to new ones.
 """
 
 import time
@@ -26,7 +26,7 @@ def report(tenant: str, month: int) -> None:
 
 
 def main() -> None:
-    # Six of a tenant that is in a hurry, and then two of another, which do not wait behind them.
+    # First six reports of one tenant, and then two of another, which do not wait behind those.
     for month in range(1, 7):
         report.send("acme", month)
     for month in range(1, 3):

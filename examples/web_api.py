@@ -1,4 +1,4 @@
-"""A web application that sends: FastAPI accepts orders for reports, says what became of them, and says no in time.
+"""A web application that sends messages: FastAPI accepts orders for reports, shows their progress, and refuses excess.
 
     pip install fastapi uvicorn
     dramatiq web_api                    # a worker
@@ -7,8 +7,8 @@
     curl localhost:8000/tenants/acme/reports -H 'Content-Type: application/json' -d '{"month": "2026-11"}'
     curl localhost:8000/reports/ID
 
-Sending is awaited, so a slow server holds up no other request; after five seconds it raises. What is refused was not
-kept, and each refusal is an answer of HTTP. Whoever repeats a request with its `Idempotency-Key` orders nothing twice.
+Sending is awaited, so a slow server delays no other request; after five seconds it raises. A refused order is not kept,
+and each refusal is an HTTP response. A request that is repeated with its `Idempotency-Key` orders nothing twice.
 """
 
 from typing import Annotated, Literal
@@ -29,7 +29,7 @@ from bandmaster import (
     actor,
 )
 
-# Of one tenant, three wait at most. A tenant is the message's user here.
+# At most three reports of one tenant wait. The tenant is the message's user here.
 broker = BandedRedisBroker.from_settings(lanes={"reports": {"max_queue_size": 10_000, "max_executions_per_user": 3}})
 dramatiq.set_broker(broker)
 app = FastAPI()

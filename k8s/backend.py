@@ -1,11 +1,11 @@
-"""Chooses what stands behind the pod interface, by the name that the settings give.
+"""Chooses the implementation of the pod interface, the backend, by its name in the settings.
 
-Called once per process: by the actors when a worker starts, and by commands. Nothing is started or connected here; the
-backend that answers is asked with ``ping``.
+Called once per process: by the actors when a worker starts, and by commands. Nothing is started or connected here;
+``ping`` checks later whether the backend answers.
 
-The cluster's package is imported by name, at the moment it is asked for: it brings the ``kubernetes`` client along,
-which costs 0.4 s and 33 MB in every process that imports it, and most processes of a local installation have no use
-for it. That client comes with the extra `k8s`.
+The cluster's package is imported by name, only when the settings choose it. It imports the ``kubernetes`` client,
+which costs 0.4 s and 33 MB in every process, and most processes of a local installation have no use for it. That
+client comes with the extra `k8s`.
 """
 
 from pathlib import Path
@@ -32,12 +32,12 @@ def connect(
     Args:
         backend: ``local``: child processes of this machine. ``kubernetes``: pods on a cluster.
         root: The local backend's folder; its pods live in ``pods`` below it.
-        local: What holds for every local pod; None: the defaults.
-        cluster: Which cluster and namespace, and what holds for every pod there; needed for ``kubernetes``.
+        local: The settings of all local pods; None: the defaults.
+        cluster: The cluster, its namespace and the settings of all pods there; needed for ``kubernetes``.
 
     Raises:
-        BackendNotAvailable: If there is none of that name, or its extra is not installed, or its settings are missing
-            or refused, or ask for more than this machine can give.
+        BackendNotAvailable: If no backend has that name, its extra is not installed, or its settings are missing, are
+            refused, or ask for more than this machine can give.
     """
     if backend == "local":
         return LocalPods(root, limits_of(local or LocalSettings(), root))

@@ -1,4 +1,4 @@
-"""What can go wrong with pods: one tree, so that no backend's own exceptions get past this package.
+"""The errors of pods: one exception tree, so that no backend's own exceptions leave this package.
 
 ::
 
@@ -7,11 +7,11 @@
     ├── PodNotFound          there is no such pod (any more)
     ├── PodRejected          this specification can never run; permanent, a retry changes nothing
     ├── PodsUnavailable      the backend does not answer or is out of room; transient, try again
-    ├── PodDoubtful          whether there is a pod could not be found out, and whoever asked has to leave
-    └── BackendNotAvailable  the settings ask for a backend that is not here
+    ├── PodDoubtful          the process has to stop before it could find out whether there is a pod
+    └── BackendNotAvailable  the settings ask for a backend that is not installed here
 
 Creating is the only step of the saga that raises them all. If the process dies between an error and its handling,
-nothing is lost: a pod either exists under its name, to be adopted, or it does not.
+nothing is lost: either a pod exists under its name and can be adopted, or there is none.
 """
 
 from ..scheduler.model.errors import BandmasterError
@@ -38,11 +38,11 @@ class PodNotFound(PodError):
 
 
 class PodRejected(PodError):
-    """The specification can never run, whoever tries it again; the message names the field and its value."""
+    """The specification can never run, however often it is tried; the message names the field and its value."""
 
 
 class PodsUnavailable(PodError):
-    """The backend does not answer or is out of room. A pod may exist all the same, so create again to find out.
+    """The backend does not answer or is out of room. A pod may exist nevertheless: create it again to find out.
 
     Args:
         message: What happened.
@@ -55,7 +55,7 @@ class PodsUnavailable(PodError):
 
 
 class PodDoubtful(PodError):
-    """Whether there is a pod could not be found out in time: neither may its slot be given back, nor its grant kept."""
+    """The process stops without knowing whether there is a pod: it can keep no grant, but must not free the slot."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"it is not known whether there is a pod {name!r}")
@@ -63,4 +63,4 @@ class PodDoubtful(PodError):
 
 
 class BackendNotAvailable(PodError):
-    """The settings ask for a backend that this version or this installation has not got."""
+    """The settings ask for a backend that this version or this installation does not have."""

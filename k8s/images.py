@@ -1,9 +1,9 @@
-"""Which images an execution may name: the allow-list's patterns, each against the repository and the tag. Pure.
+"""Checks an execution's image against the allow-list: each pattern matches repository, tag and digest. Pure.
 
-In the flow: whatever makes a pod asks here, first of all. A name is `[host[:port]/]path[:tag][@digest]`, as the
-distribution specification's references are written; without tag and digest it is `latest`. A pattern is written in
-the same way. `*` stands for any characters between two slashes, `**` as a last part for a whole path. An image with a
-digest is allowed only by a pattern with one, for a registry serves a digest whatever the tag beside it says.
+In the flow: when an event becomes a specification, and again where the manifest is made. A name has the form
+`[host[:port]/]path[:tag][@digest]` of the distribution specification; without tag and digest, the tag is `latest`. A
+pattern has the same form. `*` stands for any characters between two slashes, `**` as the last part for a whole path. An
+image with a digest needs a pattern with a digest, because a registry serves the digest and ignores the tag beside it.
 """
 
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ class _Reference:
 
 
 def check_image(image: str, allowed: tuple[str, ...]) -> None:
-    """See that an image may be used.
+    """Check that an image may be used.
 
     Args:
-        image: Its name, as it is given to the cluster.
+        image: Its name, as the cluster gets it.
         allowed: The patterns; none: any image may be used.
 
     Raises:

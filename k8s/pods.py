@@ -1,9 +1,9 @@
-"""The interface to pods, and what passes through it: the same for a cluster and for this machine's own processes.
+"""The interface to pods and its data types: the same for a cluster and for this machine's own processes.
 
-The saga's second half calls ``create``; ``watch_completions`` lives on ``watch``, ``get`` and ``acknowledge``;
-cancelling and timeouts use ``delete``; ``bandmaster logs`` uses ``logs``. Everything about a pod is kept outside of
-the calling process, so whoever dies, the next one finds all pods again, with their outcomes: an ended pod stays until
-its result is stored and acknowledged (the analogue of a finalizer), and every call may simply be repeated.
+The saga's second half calls ``create``; ``watch_completions`` uses ``watch``, ``get`` and ``acknowledge``;
+cancelling and timeouts use ``delete``; ``bandmaster logs`` uses ``logs``. All state of a pod is outside of the calling
+process. If that process dies, the next one finds all pods again, with their outcomes: an ended pod stays until its
+result is stored and acknowledged (like an object with a finalizer). Every call may simply be repeated.
 """
 
 import builtins
@@ -34,12 +34,12 @@ class PodOutcome:
     """How a pod ended.
 
     Args:
-        exit_code: None if a signal ended the program, or if it never ran, or if nobody saw its end.
+        exit_code: None if a signal ended the program, it never ran, or nobody saw its end.
         signal: The signal's number, if one ended the program.
         reason: Why it ended.
         started_at: When the program began, unix seconds; None: it never did.
-        ended_at: When it ended (for a lost pod: when that was found out), unix seconds.
-        duration_seconds: How long it ran, by a clock that is never set; 0 if it never began.
+        ended_at: When it ended (for a lost pod: when the loss was noticed), unix seconds.
+        duration_seconds: How long it ran; 0 if it never began.
         output_tail: The last bytes of its output, bounded; undecodable bytes are replaced, control bytes are kept.
         output_truncated: Whether the program wrote more than ``output_tail`` holds.
     """
@@ -56,19 +56,19 @@ class PodOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodStatus:
-    """A pod as it was seen.
+    """A pod as it was when it was read.
 
     Args:
         name: From ``pod_name``.
         uid: Unique per created pod: a pod deleted and created again has the same name and another uid.
-        execution_id: Whose attempt it is.
-        attempt: Which one.
-        phase: Where it stands.
+        execution_id: The execution that it belongs to.
+        attempt: The number of the attempt.
+        phase: Its phase.
         outcome: How it ended; None until then.
         created_at: Unix seconds.
-        deleting: Its deletion was asked for; it is not gone as long as it is seen.
+        deleting: Its deletion was requested, but it still exists.
         acknowledged: Its outcome was stored; the pod may be collected at any time.
-        discarded: We asked for its deletion ourselves, on a cluster.
+        discarded: We requested its deletion ourselves, on a cluster.
     """
 
     name: str
@@ -86,13 +86,13 @@ class PodStatus:
 class ChangeKind(Enum):
     """What a watch saw."""
 
-    SEEN = "seen"  #: the pod exists: it is new, or changed, or was there when the watch began
+    SEEN = "seen"  #: the pod exists: it is new, has changed, or was there when the watch began
     DELETED = "deleted"  #: the pod is gone, its processes too; the status is the last one that this watch saw
 
 
 @dataclass(frozen=True, slots=True)
 class PodChange:
-    """One thing that a watch saw."""
+    """One change that a watch saw."""
 
     kind: ChangeKind
     status: PodStatus
@@ -102,35 +102,35 @@ class Pods(Protocol):
     """All pods of one installation. Safe to share between threads."""
 
     def create(self, spec: PodSpec, is_wanted: Callable[[], bool] = lambda: True) -> PodStatus:
-        """Create the pod of an attempt, or adopt it if it exists: however often it is called, exactly one results.
+        """Create the pod of an attempt, or adopt it if it exists: repeated calls result in exactly one pod.
 
         Args:
             spec: The attempt.
-            is_wanted: Asked before the backend is asked once more in this call; False ends it as PodsUnavailable.
+            is_wanted: Called before each further try in this call; False ends the call with PodsUnavailable.
 
         Raises:
-            PodConflict: The name is taken by something else, or its pod is being deleted, or is gone already.
+            PodConflict: Something else has the name, or its pod is being deleted or already gone.
             PodRejected: The specification can never run.
             PodsUnavailable: Try again; the pod may exist already.
         """
         ...
 
     def get(self, name: str) -> PodStatus | None:
-        """Look at one pod. None: it does not exist, and nothing of it runs any more."""
+        """Read one pod. None: it does not exist, and none of its processes runs any more."""
         ...
 
     def attempts(self, execution_id: str) -> builtins.list[PodStatus]:
-        """Look at all pods of one execution, in one call."""
+        """Read all pods of one execution, in one call."""
         ...
 
     def waits_for(self, name: str) -> str:
-        """What keeps a pod from its start, or from being gone, in the backend's words. Empty: nothing, or no pod."""
+        """What delays a pod's start or its removal, in the backend's words. Empty: nothing, or there is no pod."""
         ...
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
-        """See all pods (SEEN each), then every change, until the window is over.
+        """Report all pods (each as SEEN), then every change, until the window is over.
 
-        A pod that vanished between two watches is seen by neither: compare with what should be there.
+        Neither of two watches reports a pod that vanished between them: compare with the pods that should exist.
         """
         ...
 
@@ -139,23 +139,23 @@ class Pods(Protocol):
 
         Args:
             name: The pod.
-            follow: Go on until it has ended.
+            follow: Go on until the pod has ended.
             tail_bytes: Begin so many bytes before the present end; None: at the beginning.
 
         Raises:
-            PodNotFound: There is no such pod; raised by the call itself, before anything is read.
+            PodNotFound: There is no such pod; the call itself raises it, before anything is read.
         """
         ...
 
     def delete(self, name: str, *, uid: str | None = None) -> bool:
-        """Ask for a pod's deletion, whether it runs or has ended; its outcome, acknowledged or not, goes with it.
+        """Request a pod's deletion, whether it runs or has ended; its outcome is lost, even if not acknowledged.
 
-        A program that runs gets TERM, a grace period, then KILL. It returns before that is over; ``get`` says None
-        when it is.
+        A running program gets TERM, a grace period, then KILL. The call does not wait for that; ``get`` returns None
+        when the pod is gone.
 
         Args:
             name: The pod.
-            uid: Only if it is this one.
+            uid: Delete only the pod with this uid.
 
         Returns:
             False if there is no such pod.
@@ -163,7 +163,7 @@ class Pods(Protocol):
         ...
 
     def acknowledge(self, name: str, uid: str) -> bool:
-        """Say that the outcome is stored, so that the pod may be collected.
+        """Declare that the outcome is stored, so that the pod may be collected.
 
         Returns:
             False if there is no such pod, or it has not ended.
@@ -183,5 +183,5 @@ class Pods(Protocol):
         ...
 
     def list(self) -> list[PodStatus]:
-        """Look at all pods, those being deleted and those acknowledged but not yet collected included."""
+        """Read all pods, including those being deleted and those acknowledged but not yet collected."""
         ...

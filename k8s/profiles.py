@@ -1,7 +1,7 @@
-"""The settings of one execution: those of all, and over them what the profile says that it names. Pure.
+"""The Kubernetes settings of one execution: the general ones, overridden by the profile that it names. Pure.
 
-In the flow: before the first step of the saga, and again where the manifest is made. Only profiles that the settings
-list can be named, each by the actions that it allows.
+In the flow: before the first step of the saga, and again where the manifest is made. An execution can name only
+profiles that the settings list, and a profile may be restricted to certain actions.
 """
 
 from ..configs.areas import KubernetesSettings
@@ -10,12 +10,12 @@ from .errors import PodRejected
 
 
 def settings_of(settings: KubernetesSettings, profile: str | None, action: str) -> KubernetesSettings:
-    """Put a profile over the settings.
+    """Override the settings by those of a profile.
 
     Args:
-        settings: Those of all executions.
-        profile: Its name; None: none.
-        action: The execution's.
+        settings: The settings of all executions.
+        profile: The profile's name; None: no profile.
+        action: The execution's action.
 
     Raises:
         PodRejected: If there is no such profile, or the action may not name it.

@@ -1,8 +1,8 @@
-"""Kubernetes quantities (``500m``, ``1.5``, ``128Mi``, ``1G``) as the numbers that a process is limited by.
+"""Reads Kubernetes quantities (``500m``, ``1.5``, ``128Mi``, ``1G``) as numbers, for the limits of a process.
 
-The grammar is the events' (``scheduler/model/quantity.py``), so nothing that was accepted fails to be read here. The
-``kubernetes`` package has a parser too, but importing it takes a good part of a second and belongs into one module.
-Read when a specification is made, so a bad quantity is rejected before anything is created.
+The grammar is that of events (``scheduler/model/quantity.py``), so every quantity that was accepted there can be read
+here. The ``kubernetes`` package has a parser too, but its import takes a good part of a second and belongs into one
+module. Quantities are read when a specification is made, so a bad one is rejected before anything is created.
 """
 
 from decimal import Decimal

@@ -1,7 +1,7 @@
-"""Which interpreter runs a script: as asked for, else as its first line says, else by its file's suffix, else Python.
+"""Chooses a script's interpreter: the requested one, else its ``#!`` line's, else by the file's suffix, else Python.
 
 Decided once, when the specification is made, so that a script runs in the same way locally and on a cluster. The
-first line counts before the suffix, because ``report.sh`` that begins with ``#!/bin/bash`` wants bash.
+first line takes precedence over the suffix, because a ``report.sh`` that begins with ``#!/bin/bash`` needs bash.
 """
 
 from enum import StrEnum
@@ -12,13 +12,13 @@ from .errors import PodRejected
 
 
 class Runtime(StrEnum):
-    """What may run a script."""
+    """The ways to run a script."""
 
     PYTHON = "python"
     BASH = "bash"
     SH = "sh"
     NODE = "node"
-    PROGRAM = "program"  #: the program at the absolute path that was asked for
+    PROGRAM = "program"  #: the program at the requested absolute path
     ITSELF = "itself"  #: the script is executed directly, the kernel reads its ``#!`` line
 
 
@@ -48,15 +48,15 @@ _FILE_NAMES = {
 
 
 def choose_runtime(text: str, file_name: str | None, runtime: str | None) -> Runtime:
-    """Choose what runs a script.
+    """Choose the runtime of a script.
 
     Args:
         text: The script.
         file_name: Its name, if it has one.
-        runtime: The runtime asked for, if any: a name, or the absolute path of a program.
+        runtime: The requested runtime, if any: a name, or the absolute path of a program.
 
     Raises:
-        PodRejected: If the runtime asked for is unknown; the message names it and the allowed ones.
+        PodRejected: If the requested runtime is unknown; the message names it and the allowed ones.
     """
     if runtime is not None:
         if runtime in _BY_NAME:

@@ -1,7 +1,8 @@
-"""What a pod is to run, checked completely when it is written down, before anything is created.
+"""The specification of a pod, checked completely when it is constructed, before anything is created.
 
-The saga's ``create_pod`` builds a ``PodSpec`` from an event; each backend turns it into what it starts. Since a
-specification that exists is valid, a backend rejects nothing later on. Pure: nothing happens here if a process dies.
+The saga's ``create_pod`` builds a ``PodSpec`` from an event; each backend turns it into a process or a manifest. A
+specification that exists is valid: commands, file names and limits are checked here only. Pure: a process that dies
+here loses nothing.
 """
 
 import hashlib
@@ -15,26 +16,26 @@ from .errors import PodRejected
 from .quantity import cpu_cores, memory_bytes
 from .runtimes import Runtime, choose_runtime, default_file_name
 
-#: A ConfigMap, in which the script travels on a cluster, holds this much.
+#: The most that a ConfigMap holds, in which the script travels on a cluster.
 MAX_SCRIPT_BYTES = 1 << 20
-#: What the kernel takes as arguments is 128 KiB each and about 2 MiB together; an event is smaller than that.
+#: The kernel takes arguments of 128 KiB each and about 2 MiB together; an event is smaller than that.
 MAX_COMMAND_BYTES = 1 << 20
-#: 50 years: still far inside what `activeDeadlineSeconds` holds.
+#: 50 years: far below the maximum of `activeDeadlineSeconds`.
 MAX_TIMEOUT_SECONDS = 50 * 365 * 86_400
 _PREFIX_LENGTH = 24
 _HASH_LENGTH = 16
 
 
 def pod_prefix(execution_id: str) -> str:
-    """What the names of all pods of an execution begin with; a number follows, and no other execution's do."""
+    """The common prefix of the names of an execution's pods, and of no other's; the attempt's number follows it."""
     return pod_name(execution_id, 1)[:-1]
 
 
 def pod_name(execution_id: str, attempt: int) -> str:
     """Name the pod of an attempt: ``exec-{short id}-{attempt}``, DNS-1123 and at most 63 characters.
 
-    The short id is a readable beginning of the id and a hash of the whole of it, so that ids which differ only in
-    case, in punctuation or behind the 24th character have different pods.
+    The short id is the beginning of the id in a readable form and a hash of the whole id. So ids that differ only in
+    case, in punctuation or after the 24th character have different pods.
 
     Raises:
         PodRejected: If the id or the attempt is out of range.
@@ -56,8 +57,8 @@ class PodScript:
 
     Args:
         text: The script itself, at most 1 MiB of UTF-8.
-        file_name: What its file is called in the work folder; a plain name.
-        runtime: What runs it (see ``runtimes.py``); None: found out from the text and the name.
+        file_name: The name of its file in the work folder, without a path.
+        runtime: Its runtime (see ``runtimes.py``); None: chosen by the text and the name.
     """
 
     text: str
@@ -80,21 +81,21 @@ class PodScript:
 
     @property
     def resolved_runtime(self) -> Runtime:
-        """What runs it."""
+        """The runtime that was requested or chosen."""
         return choose_runtime(self.text, self.file_name, self.runtime)
 
     @property
     def resolved_file_name(self) -> str:
-        """What its file is called."""
+        """The name of its file, given or by default."""
         return self.file_name or default_file_name(self.resolved_runtime)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
-    """One attempt of one execution: exactly one of ``script`` and ``command``, and under which limits.
+    """One attempt of one execution: exactly one of ``script`` and ``command``, and its limits.
 
-    Quantities are Kubernetes' (``500m``, ``256Mi``); None: the backend's own default, locally no limit. ``image``,
-    ``profile`` and the two requests mean something on a cluster only.
+    Quantities are those of Kubernetes (``500m``, ``256Mi``); None: the backend's own default, locally no limit.
+    ``image``, ``profile`` and the two requests have an effect on a cluster only.
     """
 
     execution_id: str
@@ -112,7 +113,7 @@ class PodSpec:
     memory_limit: str | None = None
 
     def __post_init__(self) -> None:
-        """Check everything; raises ``PodRejected`` that names the first field at fault."""
+        """Check everything; raise ``PodRejected`` that names the first invalid field."""
         pod_name(self.execution_id, self.attempt)
         if (self.script is None) == (self.command is None):
             raise PodRejected("exactly one of script and command is needed")

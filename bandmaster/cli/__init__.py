@@ -1,23 +1,22 @@
-"""The command line: ``bandmaster``, one file a command or a family of them.
+"""The command line ``bandmaster``: one file for each command or family of commands.
 
 ::
 
     app.py        the commands by name, and how any of them ends
-    exits.py      exit codes               screen.py   what reaches the terminal
+    exits.py      exit codes               screen.py   output to the terminal
     opening.py    settings and server      times.py    times as typed and shown
     diagnosis.py  why no server answers    streams.py  standard streams that may be closed or full
-    finding.py    ids and their beginnings records.py  an execution as it is shown
-    selecting.py  filters, asking first    failures.py arguments, exception, traceback
-    naming.py     slips in what is paused  completing.py, bash.py  what a shell completes
+    selecting.py  filters, confirmation    failures.py arguments, exception, traceback
+    naming.py     misspelt names           completing.py, bash.py  shell completion
 
     up.py ─ folder.py ─ processes.py    submit.py ─ requests.py ─ waiting.py    status.py  listing.py  show.py  logs.py
     cancel.py (priority)      controls.py (pause, resume, setting)   limits.py ─ occupancy.py (gates, workers)
-    dead.py ─ again.py        demo.py
+    dead.py    actions.py    changes.py    demo.py
 
-Commands read and change the queue through ``ExecutionQueueService`` only; nothing here is needed for it to run.
+Commands read and change the queue only through ``ExecutionQueueService``, which itself needs nothing of this package.
 """
 
-# Nothing that takes a while is imported before Ctrl-C is seen to, `typing` included: Python would show a traceback.
+# Import nothing slow before Ctrl-C is handled, not even `typing`: until then Ctrl-C would print a traceback.
 import signal
 import sys
 from importlib import import_module
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def main() -> "NoReturn":
-    """The command ``bandmaster``. Before it has begun and once it is done, Ctrl-C ends it, and says nothing."""
+    """Run the command ``bandmaster``. Before it has begun and after it is done, Ctrl-C ends it without a message."""
     interrupted = signal.getsignal(signal.SIGINT)
     quiet = signal.SIG_DFL if interrupted is signal.default_int_handler else interrupted
     signal.signal(signal.SIGINT, quiet)

@@ -1,6 +1,6 @@
-"""``bandmaster actions``: what was counted under each action, and forgetting those that nobody uses any more.
+"""``bandmaster actions``: lists the statistics of each action, and drops actions that are not used any more.
 
-In the flow: thin around ``ExecutionQueueService.overview`` and ``.controls``. Dropping repeats without harm.
+In the flow: a thin layer around ``ExecutionQueueService.overview`` and ``.controls``. Dropping may be repeated.
 """
 
 from dataclasses import asdict

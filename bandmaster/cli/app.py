@@ -1,7 +1,7 @@
-"""The commands by name, and ``main``: parse, run one, turn whatever went wrong into one line and an exit code.
+"""Registers all commands by name, runs one, and turns an error into one line and an exit code.
 
-In the flow: the entry point of the installed script `bandmaster` and of ``python -m bandmaster``; nothing is read,
-connected or configured before a command asks for it, so ``--help`` works whatever the settings are.
+In the flow: the entry point of the installed script `bandmaster` and of ``python -m bandmaster``. Nothing is read,
+connected or configured before a command needs it, so ``--help`` works whatever the settings are.
 """
 
 import sys
@@ -59,7 +59,7 @@ def root(
 
 
 def build() -> typer.Typer:
-    """The whole command line; here every command gets its name."""
+    """Build the whole command line; every command gets its name here."""
     app = typer.Typer(
         name=PROGRAM,
         help=_HELP,
@@ -95,7 +95,7 @@ def build() -> typer.Typer:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit code."""
+    """Run one command line, and return the exit code."""
     ours, command = take_command(arguments)
     try:
         code = int(build()(args=ours, prog_name=PROGRAM, standalone_mode=False, obj=command) or Exit.OK)
@@ -124,12 +124,12 @@ def _command_of(arguments: Sequence[str]) -> str:
 
 
 def main() -> int:
-    """Run the command line of this process; its exit code."""
+    """Run the command line of this process, and return its exit code."""
     open_streams()
     try:
         if asked_by_bash():
             return complete(lambda: run(sys.argv[1:]))
         return run(sys.argv[1:])
     except StreamLost as lost:
-        # It could not even be said what went wrong.
+        # Not even the error message could be written.
         return lost.code

@@ -1,7 +1,7 @@
-"""``bandmaster cancel`` and ``bandmaster priority``: end executions, or let them start sooner or later.
+"""``bandmaster cancel`` and ``bandmaster priority``: cancel executions, or move them to another priority.
 
-In the flow: `operations/cancelling.py` ends what waits and asks what runs to end; here it is found, and said what
-became of each.
+In the flow: this module finds the executions and reports the result of each; `middleware/operations/cancelling.py`
+cancels them: waiting ones end at once, running ones are asked to end.
 """
 
 from typing import Annotated, Final
@@ -21,7 +21,7 @@ from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import TERMINAL
 
 LIVING: Final = ("waiting", "scheduled", "running")
-"""What waits is ended first: else it would start in the slots that are given back."""
+"""The order of cancelling: waiting executions first, since they would start in the slots that running ones release."""
 
 WAITING: Final = ("waiting", "scheduled")
 Ids = Annotated[
@@ -70,7 +70,7 @@ def cancel(
                 codes.append(Exit.NOT_FOUND)
                 documents.append({"execution_id": found, "code": Code.UNKNOWN, "state": None})
                 continue
-            # What ended while it was asked about needs no cancelling any more.
+            # An execution that ended during the confirmation needs no cancelling any more.
             codes.append(Exit.OK if cancelled.code is Code.OK or filters.typed else Exit.FAILED)
             documents.append({"execution_id": found, "code": cancelled.code, "state": cancelled.state})
             if not as_json:
@@ -120,7 +120,7 @@ def priority(
             ask_first(f"move to {band.name.lower()}", records, yes=yes)
             ids = [each.execution_id for each in records]
         else:
-            # All are found before any is touched.
+            # Find all before changing any.
             ids = [find_id(queue, one) for one in ids]
         for found in ids:
             code, now_in = queue.transitions.reprioritise(found, int(band))

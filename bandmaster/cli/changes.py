@@ -1,6 +1,6 @@
-"""``bandmaster changes``: who changed limits, pauses and settings, and when.
+"""``bandmaster changes``: shows who changed limits, pauses and settings, and when.
 
-In the flow: reads only. What was done to one execution, and by whom, is told by `show`.
+In the flow: reads only. `show` tells what was done to one execution, and by whom.
 """
 
 from dataclasses import asdict

@@ -1,7 +1,7 @@
-"""What a shell completes beside commands and options: states, priorities, settings, ids, and names of all kinds.
+"""Shell completion of arguments: states, priorities, settings, ids, and names of all kinds.
 
-In the flow: the shell runs the command with what was typed so far; Typer calls these. Whatever goes wrong completes
-nothing: a message would be written into somebody's line.
+In the flow: the shell runs the command with the line typed so far; Typer calls these functions. On any error they
+complete nothing, since a message would be written into the user's line.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,52 +26,52 @@ GROUPS: Final = ("running", "waiting", "scheduled", "ended", "dead")
 
 
 def complete_state(incomplete: str) -> list[str]:
-    """Groups of states, and states."""
+    """Complete groups of states, and states."""
     return _begin(incomplete, dict.fromkeys([*GROUPS, *(name.lower() for name in State.__members__)]))
 
 
 def complete_priority(incomplete: str) -> list[str]:
-    """Priorities."""
+    """Complete priorities."""
     return _begin(incomplete, (name.lower() for name in Priority.__members__))
 
 
 def complete_id(incomplete: str) -> list[str]:
-    """Ids of executions."""
+    """Complete ids of executions."""
     return _asked(lambda bandmaster: _begin(incomplete, known_ids(bandmaster.queue)))
 
 
 def complete_dead(incomplete: str) -> list[str]:
-    """Ids of dead letters."""
+    """Complete ids of dead letters."""
     return _asked(lambda bandmaster: _begin(incomplete, bandmaster.queue.views.dead(COMPLETED_IDS)))
 
 
 def complete_name(incomplete: str) -> list[str]:
-    """What can be paused: gates, actions, users, lanes."""
+    """Complete names that can be paused: gates, actions, users, lanes."""
     return _asked(lambda bandmaster: _begin(incomplete, sorted(_known_names(bandmaster.queue))))
 
 
 def complete_gate(incomplete: str) -> list[str]:
-    """What can be limited: the same without lanes, and kinds."""
+    """Complete names that can be limited: gates, actions, users, and kinds."""
     return [name for name in complete_name(incomplete) if not name.startswith("lane:")]
 
 
 def complete_lane(incomplete: str) -> list[str]:
-    """Lanes."""
+    """Complete lanes."""
     return _named("lane:", incomplete)
 
 
 def complete_action(incomplete: str) -> list[str]:
-    """Actions."""
+    """Complete actions."""
     return _named("action:", incomplete)
 
 
 def complete_user(incomplete: str) -> list[str]:
-    """Users."""
+    """Complete users."""
     return _named("user:", incomplete)
 
 
 def complete_setting(incomplete: str) -> list[str]:
-    """Runtime settings."""
+    """Complete runtime settings."""
     return _asked(lambda bandmaster: _begin(incomplete, bandmaster.queue.views.status().settings))
 
 
@@ -81,7 +81,7 @@ def _begin(incomplete: str, known: Iterable[str]) -> list[str]:
 
 
 def _known_names(queue: ExecutionQueueService) -> set[str]:
-    """What was used, and what is limited or paused."""
+    """Names that were used, and names that are limited or paused."""
     return (used_names(queue) | {each.gate for each in queue.overview.gates()}) - {EVERYTHING}
 
 
@@ -92,7 +92,7 @@ def _named(kind: str, incomplete: str) -> list[str]:
 
 def _asked(read: Callable[[Opened], list[str]]) -> list[str]:
     try:
-        # Without a log and without a wait: nothing may be written here, and somebody waits for it.
+        # Without logs and without waiting for the server: nothing may be printed here, and the user waits.
         settings = load_settings()
         with connect(settings, wait_seconds=0, name="bandmaster-cli") as client:
             return read(opened_on(settings, client))
@@ -103,4 +103,4 @@ def _asked(read: Callable[[Opened], list[str]]) -> list[str]:
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="An execution, or the beginning of its id.", autocompletion=complete_id)
 ]
-"""The argument of a command that is about one execution."""
+"""The argument of commands about one execution."""

@@ -1,7 +1,7 @@
-"""``bandmaster pause``, ``resume`` and ``setting``: what an operator turns, with effect at once everywhere.
+"""``bandmaster pause``, ``resume`` and ``setting``: an operator's controls, which take effect at once everywhere.
 
-In the flow: thin around `ExecutionQueueService.controls`; admission reads what they write in the script that admits.
-Repeating any of them does no harm.
+In the flow: a thin layer around `ExecutionQueueService.controls`; the script that admits executions reads the values on
+each call. Each command may be repeated without harm.
 """
 
 from typing import Annotated, Final
@@ -129,7 +129,7 @@ def _settings(queue: ExecutionQueueService, lane: str | None) -> dict[str, float
 
 
 def whole(value: float | None) -> int | None:
-    """A setting's value as JSON has it."""
+    """A setting's value for JSON."""
     return None if value is None else int(value)
 
 

@@ -1,8 +1,8 @@
-"""``bandmaster dead``: the executions that used up their tries, to be looked at, tried again or forgotten.
+"""``bandmaster dead``: lists, retries or drops dead letters: executions that used up their attempts.
 
-In the flow: a dead letter keeps its event (or its Dramatiq message) until it is dropped. Trying it again accepts the
-same work under a new id, with all the checks of a new one, and forgets the letter only after that; if the process dies
-in between, the letter is still there, and the new execution runs.
+In the flow: a dead letter keeps its event (or its Dramatiq message) until it is dropped. A retry accepts the same work
+under a new id, with all the checks of a new execution, and drops the letter only after that. If the process dies in
+between, the letter is still there, and the new execution runs.
 """
 
 from typing import Annotated
@@ -96,7 +96,7 @@ def retry_dead(
             except (NotRunnable, QueueRejected) as error:
                 if not filters.typed:
                     raise
-                # One that cannot be run again does not keep the others from it.
+                # A letter that cannot be retried does not stop the others.
                 note(str(error))
                 refused.append(exit_of(error))
                 continue
@@ -139,7 +139,7 @@ def drop_dead(
       bandmaster dead drop --all
     """
     least_seconds = None if older is None else read_duration(older, "--older")
-    # An age alone is a filter, too.
+    # An age alone counts as a filter, too.
     alone = older is not None and not (user or action or state or everything)
     ids, filters = execution_ids or [], Filters(user, action, tuple(state or ()), everything or alone)
     check_meant(ids, filters)
@@ -187,7 +187,7 @@ def _meant(
     least_seconds: int | None = None,
     orphans: bool = False,
 ) -> list[str]:
-    """The dead letters that were named, or that the filters fit, once that was said to be meant."""
+    """The dead letters that were named, or that pass the filters and were confirmed."""
     if not filters.typed:
         return _found(queue, typed)
     records = all_meant(queue, filters, ("dead",))
@@ -198,12 +198,12 @@ def _meant(
     found = [each.execution_id for each in records]
     if not orphans:
         return found
-    # A letter whose record is gone is nobody's and of no action, but still one of all.
+    # A letter whose record is gone has no user and no action, so only --all selects it.
     return list(dict.fromkeys([*found, *queue.views.dead(EVERYTHING)]))
 
 
 def _found(queue: ExecutionQueueService, typed: list[str]) -> list[str]:
-    """The dead letters that were meant; all of them are found before any is touched."""
+    """The ids of the named dead letters; all are looked up before any is changed."""
     letters = queue.views.dead(EVERYTHING)
     found: list[str] = []
     for one in dict.fromkeys(typed):

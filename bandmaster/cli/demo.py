@@ -1,7 +1,7 @@
-"""``bandmaster demo``: the main job on real programs, its claims checked.
+"""``bandmaster demo``: runs real programs through the queue, and checks Bandmaster's claims.
 
-In the flow: needs nothing that runs; it brings its own server, worker and scheduler, in a folder of its own, and ends
-them. Ctrl-C ends them too.
+In the flow: needs no running processes; it starts its own server, worker and scheduler, in a folder of its own, and
+ends them. Ctrl-C ends them too.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="The claims as one JSON document.")] = False,
 ) -> int:
     """Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."""
-    # Before anything is started: what its scheduler and its server need.
+    # Before anything is started, check that the packages of its scheduler and its server are there.
     import_extra("apscheduler.schedulers.background", "local")
     server_binary()
     settings = settings_of_command()

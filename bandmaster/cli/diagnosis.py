@@ -1,7 +1,7 @@
-"""Why the server of this folder does not answer: none runs; it hangs, refuses, lost its socket, is another user's.
+"""Finds why the server does not answer: it does not run, hangs, refuses, lost its socket, or is another user's.
 
-In the flow: `opening.opened` asks when connecting failed. The socket is tried once more here, without a client, for the
-reason that the system gives; what is said next to somebody in front of a terminal depends on it.
+In the flow: `opening.opened` calls this when connecting failed. It connects to the socket once more, without a client,
+for the system's error, and chooses the advice for the user by that.
 """
 
 import os
@@ -18,11 +18,11 @@ from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.server.connection import embedded_folder, embedded_process, embedded_socket
 
 _DISK: Final = "MISCONF"
-"""What a server answers that cannot write its log."""
+"""The error of a server that cannot write to its disk."""
 
 
 def diagnosis(settings: Settings, error: QueueUnavailable) -> QueueUnavailable:
-    """The error to raise in place of the one that connecting ended with."""
+    """The error to raise instead of the one from connecting."""
     cause, url = error.__cause__, settings.redis.url
     if isinstance(cause, redis.ResponseError | redis.AuthenticationError):
         full = f"; its disk is full or cannot be written: {embedded_folder(settings)}" if url is None else ""
@@ -62,7 +62,7 @@ def _of_socket(settings: Settings) -> str:
 
 
 def _owner(path: Path) -> str:
-    """Who owns the nearest folder on the way that can be seen."""
+    """The owner of the nearest parent folder that can be read."""
     for folder in path.parents:
         try:
             uid = folder.stat().st_uid

@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes, which error means which, and the error that a command raises itself.
+"""Exit codes of the commands, the mapping from errors to codes, and the errors that commands raise themselves.
 
 In the flow: `app.main` turns every error into one line on standard error and one of these codes; nothing else exits.
 """
@@ -21,7 +21,7 @@ from bandmaster.scheduler.model.errors import (
 
 
 class Exit(IntEnum):
-    """The exit codes; what each means stands in MEANINGS."""
+    """The exit codes; MEANINGS explains them."""
 
     OK = 0
     FAILED = 1
@@ -43,13 +43,13 @@ MEANINGS: Final = {
     Exit.INTERRUPTED: "Ctrl-C",
     Exit.UNREAD: "whoever read its output has gone",
 }
-"""Code → what it means; the one table, shown by ``bandmaster --help``."""
+"""The meaning of each code; ``bandmaster --help`` shows this table."""
 
 EXPECTED: Final = (BandmasterError, SettingsError, ExtraMissing, redis.RedisError)
-"""What a command may raise; anything else is a defect, and keeps its traceback."""
+"""The errors that a command may raise; any other is a defect, and its traceback is shown."""
 
 _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
-    # The first that fits: InvalidRequest is a QueueRejected, too.
+    # The first match counts: InvalidRequest is a QueueRejected, too.
     (InvalidRequest, Exit.USAGE),
     (SettingsError, Exit.USAGE),
     (ExtraMissing, Exit.USAGE),
@@ -65,7 +65,7 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
 
 
 class CommandFailed(BandmasterError):
-    """A command could not do what it was asked; the message is the whole sentence."""
+    """A command failed; the message is the whole sentence that is printed."""
 
     def __init__(self, message: str, code: Exit = Exit.FAILED) -> None:
         super().__init__(message)
@@ -73,19 +73,19 @@ class CommandFailed(BandmasterError):
 
 
 class WrongUsage(CommandFailed):
-    """What was typed cannot be meant; nothing was done."""
+    """The arguments are wrong; nothing was done."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, Exit.USAGE)
 
 
 def sentence_of(error: Exception) -> str:
-    """What is said of an error that was expected."""
+    """The message of an expected error."""
     return f"the server did not answer: {error}" if isinstance(error, redis.RedisError) else str(error)
 
 
 def exit_of(error: Exception) -> Exit:
-    """The code of an error that was expected."""
+    """The exit code of an expected error."""
     if isinstance(error, CommandFailed):
         return error.code
     return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.FAILED)

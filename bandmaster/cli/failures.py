@@ -1,8 +1,8 @@
-"""What an execution was called with and how it failed, as far as its message tells: bounded, and without secrets.
+"""Reads the arguments and the failure of an actor's execution from its message: bounded, and without secrets.
 
-In the flow: `show` and `dead` read these; nothing is changed. The message is what Redis keeps of an actor's execution
-while it lives or is a dead letter; Dramatiq notes in it the traceback of each try that is tried again, and a dead
-letter keeps that of its last try beside it. What is named like a secret, and passwords in URLs, are never shown.
+In the flow: `show` and `dead` use this; nothing is changed. Redis keeps the message of an actor's execution until it
+ends, or as a dead letter until that is dropped. Dramatiq stores the traceback of each retried attempt in the message; a
+dead letter keeps that of its last attempt beside it. Values named like a secret, and passwords in URLs, are redacted.
 """
 
 import re
@@ -27,16 +27,16 @@ _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An actor's execution, as its message tells it."""
+    """The arguments and the failure of an actor's execution."""
 
     actor: str
     arguments: str
     exception: str | None
-    """What was raised last; None if nothing was, as far as is kept."""
+    """The last exception; None if there was none, or it is not kept."""
     traceback: str | None
 
     def as_json(self) -> dict[str, object]:
-        """As JSON has it."""
+        """The failure as a JSON object."""
         return asdict(self)
 
 
@@ -58,7 +58,7 @@ def read_failure(queue: ExecutionQueueService, execution_id: str) -> Failure | N
 
 
 def shown_arguments(args: tuple[Any, ...] | list[Any], kwargs: dict[str, Any]) -> str:
-    """Arguments as a call has them."""
+    """Format arguments as in a call."""
     parts = [_bounded(value) for value in args]
     parts += [f"{name}={REDACTED if _SECRET.search(name) else _bounded(value)}" for name, value in kwargs.items()]
     text = ", ".join(parts)
@@ -77,7 +77,7 @@ def _bounded(value: object) -> str:
 
 def _redacted(value: object, depth: int) -> object:
     if isinstance(value, str):
-        # Cut before anything looks at it: a value may be of a megabyte. What is cut off is not shown.
+        # Cut before any search: a value may have a megabyte. The part that is cut off is not shown.
         return value[: ARGUMENT_CHARS * 4]
     if isinstance(value, dict | list) and depth == 0:
         return REDACTED

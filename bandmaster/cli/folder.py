@@ -1,8 +1,8 @@
-"""The folder for data of `bandmaster up`, tried before anything starts: what cannot be written is said once, and why.
+"""Checks the data folder of `bandmaster up` before anything starts, and reports once what cannot be written, and why.
 
-In the flow: `up` asks here first. Else three processes would meet the same trouble, each say it in its own way, and be
-killed where they wait for a server that cannot come. Nothing is left behind by a try; what is made here (the folder
-itself) is what the processes would make.
+In the flow: `up` calls this first. Otherwise three processes would hit the same problem, report it in different ways,
+and be killed while they wait for a server that cannot start. The checks leave nothing behind except the folder itself,
+which the processes would make anyway.
 """
 
 import errno
@@ -26,7 +26,7 @@ from bandmaster.scheduler.server.connection import (
 )
 
 ROOM_BYTES: Final = 1 << 20
-"""So much has to be free: less is a disk that is full in a moment."""
+"""The space that has to be free: a disk with less would be full in a moment."""
 
 ENDING_SECONDS: Final = 1.0
 """A server that was killed may hold its lock a moment longer."""
@@ -36,11 +36,11 @@ _ELSEWHERE: Final = "name another folder with BANDMASTER_PATHS__VAR_DIR"
 
 
 def refuse_a_second(settings: Settings) -> None:
-    """Refuse to start where a server runs for this folder, whether it answers or not.
+    """Refuse to start if a server already runs for this folder, whether it answers or not.
 
     Raises:
-        CommandFailed: If it answers.
-        QueueUnavailable: If it does not; says why.
+        CommandFailed: If a server runs and answers.
+        QueueUnavailable: If a server runs and does not answer; says why.
     """
     if settings.redis.url is not None:
         return
@@ -58,7 +58,7 @@ def refuse_a_second(settings: Settings) -> None:
 
 
 def make_folder(settings: Settings) -> None:
-    """Make the folder for data, and try whether all that will be written in it can be.
+    """Make the folder for data, and check that the processes will be able to write in it.
 
     Raises:
         WrongUsage: If not; names the folder or file, the cause, and what to do.

@@ -1,7 +1,7 @@
-"""``bandmaster limit``: how many executions may hold a gate at once, or each gate of a kind; singly or from a file.
+"""``bandmaster limit``: sets how many executions may hold a gate, or each gate of a kind, at once; also from a file.
 
-In the flow: thin around `ExecutionQueueService.controls`. A file is read and checked whole before any limit is set;
-each is set for itself, and the same file again sets the same.
+In the flow: a thin layer around `ExecutionQueueService.controls`. A file is read and checked completely before any
+limit is set; each limit is set separately, and the same file can be applied again.
 """
 
 import tomllib
@@ -20,7 +20,7 @@ from bandmaster.scheduler.model.limits import check_limit, check_limited
 
 OVER_EVERYTHING: Final = "max_concurrent"
 Limits = dict[str, int | None]
-"""By gate or kind; None lifts."""
+"""Limits by gate or kind; None lifts a limit."""
 
 
 def limit(
@@ -87,11 +87,11 @@ def limit(
 
 
 def read_limits(path: str) -> Limits:
-    """The limits that a TOML file lists, one a line: ``"tenant:*" = 2``, or ``"none"``.
+    """Read the limits of a TOML file, one a line: ``"tenant:*" = 2``, or ``"none"``.
 
     Raises:
-        WrongUsage: If it cannot be read, or is no such file.
-        InvalidRequest: If it has what may not be limited so.
+        WrongUsage: If the file cannot be read, or is no TOML.
+        InvalidRequest: If a name or a limit in it is not allowed.
     """
     try:
         with open(path, "rb") as source:
@@ -123,7 +123,7 @@ def _typed(gate: str | None, most: str | None) -> Limits:
 
 
 def _note_unused(bandmaster: Opened, wanted: Limits) -> None:
-    """Of one limit that was typed: a file's are written once, for gates that come."""
+    """Warn of an unused name if only one limit was set: a file with several may well name gates of the future."""
     for name, value in wanted.items() if len(wanted) == 1 else ():
         if value is not None and (unused := unused_name(bandmaster.queue, name)):
             note(unused)

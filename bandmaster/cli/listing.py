@@ -1,6 +1,6 @@
-"""``bandmaster list``: what runs, what waits in the order in which it will start, what is scheduled, what has ended.
+"""``bandmaster list``: shows executions that run, wait (in the order of their start), are scheduled, or have ended.
 
-In the flow: reads only; `selecting.py` finds what is asked for, this shows it.
+In the flow: reads only; `selecting.py` finds the executions, this module shows them.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from bandmaster.cli.times import show_taken
 from bandmaster.scheduler.engine.record import Record
 
 ENDED_UNASKED: Final = 5
-"""So many that ended are shown at the end of an unfiltered list."""
+"""How many ended executions an unfiltered list shows at its end."""
 
 
 def list_executions(
@@ -72,7 +72,7 @@ def list_executions(
 
 
 def say_records(records: Sequence[Record], now_ms: int) -> None:
-    """A table of executions."""
+    """Print a table of executions."""
     columns = [
         *(Column("EXECUTION", folds=True), Column("STATE"), Column("TIME", right=True), Column("PRIORITY", drops=True)),
         *(Column("USER", gives=True, drops=True), Column("ACTION", gives=True, drops=True)),

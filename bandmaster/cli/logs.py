@@ -1,7 +1,7 @@
-"""``bandmaster logs``: what an execution printed, from its pod while there is one, else the stored end of it.
+"""``bandmaster logs``: shows an execution's output, from its pod while that exists, else the stored end of the output.
 
 In the flow: reads only. With ``-f`` it follows through retries, each with a pod of its own, until the execution has
-ended. Control characters are escaped, unless ``--raw`` asks for the bytes as they are.
+ended. Control characters are escaped, unless ``--raw`` asks for the unchanged bytes.
 """
 
 import codecs
@@ -29,7 +29,7 @@ POLL_SECONDS: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Where the output is read from: the attempt's pod, or only what is stored."""
+    """The output and its source: the attempt's pod, or only the stored result."""
 
     source: str
     pieces: Iterator[bytes]
@@ -66,7 +66,7 @@ def logs(
 
 
 class _Writer:
-    """Writes pieces of output, decoded and escaped as they come; a character may lie across two of them."""
+    """Writes pieces of output as they arrive, decoded and escaped; a character may be split between two pieces."""
 
     def __init__(self, execution_id: str, *, raw: bool, as_json: bool, by_piece: bool) -> None:
         self._execution_id = execution_id
@@ -78,7 +78,7 @@ class _Writer:
         self._source = "none"
 
     def write_all(self, read: Read) -> None:
-        """Write what is read, to its end."""
+        """Write an output to its end."""
         self._source = read.source
         for piece in read.pieces:
             if self._raw:
@@ -90,7 +90,7 @@ class _Writer:
             self._say(self._decoder.decode(b"", final=True))
 
     def close(self) -> None:
-        """Write what had to wait for the end."""
+        """Write the JSON document that had to wait for the end."""
         if self._as_json and not self._by_piece:
             say_json({"execution_id": self._execution_id, "source": self._source, "output": "".join(self._kept)})
 
@@ -128,7 +128,7 @@ def _read(bandmaster: Opened, pods: Pods | None, record: Record, tail: int | Non
             name = record.pod or pod_name(record.execution_id, record.attempt)
             return Read("pod", pods.logs(name, follow=follow, tail_bytes=tail))
         except PodError:
-            pass  # Collected, or not yet created: what is stored is all there is.
+            pass  # The pod was collected or is not created yet: there is only the stored result.
     result = read_result(bandmaster.queue.views, record.execution_id)
     if result is None:
         if not follow:

@@ -1,7 +1,7 @@
-"""Whether what was typed names anything: an action, a user, a gate or a lane that something was ever counted under.
+"""Warns of names that nothing has used so far: a typed action, user, gate or lane may be misspelt.
 
-In the flow: `pause`, `limit` and `setting` ask after they did what was typed, for one may be turned before its first
-use. What nobody has used yet may be a slip, though, and would do nothing without a word.
+In the flow: `pause`, `limit` and `setting` check this after they have made the change, since a name may be paused or
+limited before its first use. But an unused name may be misspelt, and the change would then silently have no effect.
 """
 
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 
 
 def unused_name(queue: ExecutionQueueService, name: str) -> str | None:
-    """A sentence if nothing was ever counted under this name; says what is like it."""
+    """A warning if nothing has used this name so far, with the most similar name that was used; else None."""
     if name == EVERYTHING or queue.overview.is_known(name):
         return None
     used = used_names(queue)
@@ -25,17 +25,17 @@ def unused_name(queue: ExecutionQueueService, name: str) -> str | None:
     elif name.startswith("action:"):
         what = f"no execution has passed {name} so far"
     else:
-        # Of gates and users nothing is kept for ever.
+        # The names of gates and users are not kept for ever.
         what = f"nothing waits or runs under {name}, nor has in the latest {JOURNAL_TAIL:,} transitions"
     return f"{what}: it holds for what comes{meant}"
 
 
 def used_names(queue: ExecutionQueueService) -> set[str]:
-    """What can be paused or limited and was used, as far as that is kept: lanes, actions, the latest of the journal."""
+    """The used names that can be paused or limited: all lanes and actions, and names of the journal's latest part."""
     names = {f"lane:{each.lane}" for each in queue.overview.lanes()}
     names |= {f"action:{each.action}" for each in queue.overview.actions()}
     for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_TAIL):
         names |= {f"{kind}:{entry.fields[kind]}" for kind in ("action", "user", "lane") if entry.fields.get(kind)}
         names |= set(entry.fields.get("gates", "").splitlines())
-    # A lane is paused by itself; all lanes are no kind.
+    # A lane is paused individually: there is no kind `lane:*`.
     return names.union(kind for kind in map(kind_of, names) if kind not in (None, "lane:*"))

@@ -1,6 +1,6 @@
-"""``bandmaster gates`` and ``bandmaster workers``: what holds executions back, and which lanes are asked for.
+"""``bandmaster gates`` and ``bandmaster workers``: show the gates that block executions, and lanes with their workers.
 
-In the flow: reads only, thin around ``ExecutionQueueService.overview``.
+In the flow: reads only, a thin layer around ``ExecutionQueueService.overview``.
 """
 
 from typing import Annotated, Final
@@ -50,7 +50,7 @@ def gates(
         [
             (
                 *(named(each.gate), str(each.waiting), "" if each.held is None else str(each.held)),
-                # Where there is no room for notes, this has to be seen all the same.
+                # A narrow terminal drops the notes, but a pause has to be visible nevertheless.
                 *("paused" if each.paused else limit_of(each), note_of(each)),
             )
             for each in shown
@@ -84,12 +84,12 @@ def workers(as_json: Json = False) -> None:
 
 
 def gate_json(each: GateLoad) -> dict[str, object]:
-    """A gate as JSON has it."""
+    """A gate as a JSON object."""
     return limit_json(each) | {"waiting": each.waiting, "paused": each.paused}
 
 
 def limit_json(each: GateLoad) -> dict[str, object]:
-    """A limit as JSON has it."""
+    """A limit as a JSON object."""
     return {
         "gate": each.gate,
         "limit": each.limit,
@@ -100,24 +100,24 @@ def limit_json(each: GateLoad) -> dict[str, object]:
 
 
 def note_of(each: GateLoad) -> str:
-    """What else is to be known of a gate: its limit if a pause hides it, and where that comes from."""
+    """The note on a gate: its limit if the pause hides it, and where the limit comes from."""
     hidden = f"limit {each.limit}" if each.paused and each.limit is not None else ""
     source = f"by {each.limited_by}" if each.limited_by not in (None, each.gate) else ""
     return ", ".join(filter(None, [hidden, source, "declared" if each.declared else ""]))
 
 
 def limit_of(each: GateLoad) -> str:
-    """A limit as people read it."""
+    """A limit as text."""
     return NO_LIMIT if each.limit is None else str(each.limit)
 
 
 def named(name: str) -> str:
-    """What is limited or paused as people read it."""
+    """The name of a gate or lane as text."""
     return "everything" if name == EVERYTHING else name
 
 
 def lane_json(each: LaneLoad) -> dict[str, object]:
-    """A lane as JSON has it."""
+    """A lane as a JSON object."""
     return {"lane": each.lane, "live": each.live, "asked_ms_ago": each.asked_ms_ago, "executions": each.size}
 
 

@@ -1,7 +1,7 @@
-"""Opening the queue for a command: settings, a short wait for the server, the service, and the pods when asked for.
+"""Opens the queue for a command: settings, a short wait for the server, the service, and on request the pods.
 
-In the flow: the first thing every command does but `up`, after it has checked what was typed. The wait is short, since
-somebody sits in front of it; the error says how to start a server. Nothing is kept open behind the command's end.
+In the flow: the first step of every command except `up`, after it has checked its arguments. The wait is short, since a
+person is waiting too; the error says how to start a server. Everything is closed when the command ends.
 """
 
 from collections.abc import Generator
@@ -30,17 +30,17 @@ WAIT_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What a server says of itself."""
+    """A server's description of itself."""
 
     kind: str
     version: str
     eviction_policy: str | None
-    """By which it may evict keys; None if it evicts none, or does not say."""
+    """The policy by which it may evict keys; None if it evicts none, or does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The queue as a command has it."""
+    """The opened queue of a command."""
 
     settings: Settings
     client: redis.Redis
@@ -54,11 +54,11 @@ class Opened:
         )
 
     def dramatiq_broker(self) -> RedisBroker:
-        """For messages to workers that are sent by name."""
+        """A broker to send messages to workers, by the actor's name."""
         return RedisBroker(client=self.client, namespace=self.settings.redis.dramatiq_namespace, middleware=[])
 
     def missing_worker(self, lane: str | None = None) -> str | None:
-        """A sentence if no worker has asked for a lane lately; None for the one of executions."""
+        """A warning if no worker has lately asked for a lane, by default for the lane of executions; else None."""
         name = lane or self.queue.lane
         asked = self.queue.views.asked_ms_ago(name)
         if asked is not None and asked <= LIVE_CONSUMER_MS:
@@ -68,7 +68,7 @@ class Opened:
         return f"no worker has asked for lane {name} {since}: {start}"
 
     def server(self) -> Server:
-        """What the server says of itself."""
+        """Read the server's description of itself."""
         info = self.client.info("server")
         kind = str(info.get("server_name", "redis"))
         version = str(info.get(f"{kind}_version", info.get("redis_version", "unknown")))
@@ -76,7 +76,7 @@ class Opened:
 
 
 def settings_of_command() -> Settings:
-    """The settings, with logs as they say; a variable that begins like ours and is none is warned of.
+    """Load the settings and configure logging; warn of environment variables with our prefix that are no settings.
 
     Raises:
         SettingsError: If a setting is wrong.
@@ -89,7 +89,7 @@ def settings_of_command() -> Settings:
 
 @contextmanager
 def opened() -> Generator[Opened]:
-    """The queue, open until the command has ended.
+    """Open the queue until the command has ended.
 
     Raises:
         SettingsError: If a setting is wrong.
@@ -106,7 +106,7 @@ def opened() -> Generator[Opened]:
 
 
 def opened_on(settings: Settings, client: redis.Redis) -> Opened:
-    """The queue on a server that has answered."""
+    """Open the queue on a server that has answered."""
     queue = ExecutionQueueService(
         client,
         prefix=settings.redis.prefix,

@@ -1,9 +1,9 @@
-"""The processes of `bandmaster up`: which they are, and honcho's Manager made to end them in order.
+"""Starts the processes of `bandmaster up` by honcho's Manager, and ends them in order.
 
-In the flow: `up` runs a `Stack` until a signal or the end of one process ends them all, the server last, so that the
-others can settle with it. A signal handler only notes the signal, since printing or killing in one can break what it
-interrupts; the loop acts on it within a tenth of a second. If this process is killed, its children notice and end too;
-if nobody reads what it prints any more (a closed terminal), it ends as if it had been asked to.
+In the flow: `up` runs a `Stack` until a signal arrives or one process ends. Then all are ended, the server last, so
+that the others can still settle with it. A signal handler only notes the signal, since printing or killing in a handler
+can break the code that it interrupts; the loop acts on it within a tenth of a second. If this process is killed, its
+children notice and end too. If its output has no reader any more (a closed terminal), it ends as on a signal.
 """
 
 import contextlib
@@ -30,16 +30,16 @@ from bandmaster.cli.streams import StreamLost
 from bandmaster.configs.children import OURS, child_environment
 
 SERVER: Final = "redis"
-"""The process that is ended last."""
+"""The name of the process that is ended last."""
 
 ASK_ALL_SECONDS: Final = 10.0
-"""So long after a process was asked to end and did not, all that it started is asked, too."""
+"""If a process does not end within this time after SIGTERM, its whole process group gets SIGTERM, too."""
 
 STOP_SECONDS: Final = 20.0
-"""So long after it was asked to end, what is left is killed."""
+"""After this time, the remaining processes are killed."""
 
 STOP_WITHOUT_SERVER_SECONDS: Final = 2.0
-"""The same where the server has died: nothing can be settled, and a worker that starts would wait for it."""
+"""The same if the server has died: nothing can be settled, and a starting worker would wait for the server."""
 
 ENDING_SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
@@ -47,7 +47,7 @@ ENDING_SIGNALS: Final = tuple(
 
 
 def built_in(workers: int, threads: int) -> dict[str, str]:
-    """The three processes, run by this Python; none imports from the current folder, as ``--path`` names nothing."""
+    """The three built-in processes, run by this Python. An empty ``--path`` keeps the current folder off its path."""
     modules = {
         SERVER: ["bandmaster.scheduler.server.embedded"],
         "worker": ["dramatiq", "bandmaster.actors", "--path", "--processes", str(workers), "--threads", str(threads)],
@@ -58,10 +58,10 @@ def built_in(workers: int, threads: int) -> dict[str, str]:
 
 
 def from_procfile(path: Path) -> dict[str, str]:
-    """The processes that a Procfile names.
+    """Read the processes of a Procfile.
 
     Raises:
-        WrongUsage: If it cannot be read, names none, or one twice.
+        WrongUsage: If the file cannot be read, names no process, or one twice.
     """
     try:
         parsed = parse_procfile(path.read_text(encoding="utf-8"))
@@ -76,7 +76,7 @@ def from_procfile(path: Path) -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """This process's own, in which `python` and `dramatiq` are those of this installation."""
+    """The environment for the children: this process's own, with this installation's `python` and `dramatiq` first."""
     variables = child_environment()
     variables["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), variables.get("PATH", os.defpath)])
     if sys.prefix != sys.base_prefix:
@@ -85,20 +85,20 @@ def environment() -> dict[str, str]:
 
 
 def ask_to_end(pid: int) -> None:
-    """Send SIGTERM to a process, but not to its group: Dramatiq takes a second one, passed on, for "at once"."""
+    """Send SIGTERM to a process, but not to its group: Dramatiq passes it on, and a second one means "at once"."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
 
 
 def ask_rest_to_end(pid: int) -> None:
-    """Send SIGTERM to what a process has started, itself included if it still runs."""
-    # Where all have gone, macOS says that it is not permitted.
+    """Send SIGTERM to a process's group: its descendants, and itself if it still runs."""
+    # If the whole group is gone, macOS reports a missing permission.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGTERM)
 
 
 def has_gone(pid: int) -> bool:
-    """Whether there is no such process any more."""
+    """Whether a process does not exist any more."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -107,17 +107,17 @@ def has_gone(pid: int) -> bool:
 
 
 def _reaped(*arguments: Any, **options: Any) -> Popen:
-    """A child that is no zombie while what it started still holds its output, so that it can be seen to have gone."""
+    """Start a child and reap it at once when it ends, even if its descendants still hold its output open."""
     child = Popen(*arguments, **options)
     Thread(target=child.wait, daemon=True).start()
     return child
 
 
 class _Child(Process):
-    """A process that is ended when the one that manages it is gone, whatever that died of."""
+    """A process that ends when the managing process is gone, however that died."""
 
     def run(self, events: Any = None, ignore_signals: bool = False) -> None:
-        # Ctrl-\ reaches it too, but it has to outlive the one that ends all in order.
+        # Ctrl-\ reaches this process too, but it has to live on until the managing process ends it in order.
         if hasattr(signal, "SIGQUIT"):
             signal.signal(signal.SIGQUIT, lambda _number, _frame: None)
         self._child_ctor = _reaped
@@ -133,12 +133,12 @@ class _Child(Process):
             ask_to_end(self._child.pid)
             self._child.wait()
             ask_rest_to_end(self._child.pid)
-        # Not by the usual way: it would wait for somebody to read the rest of the output.
+        # Not a normal exit: that would wait for a reader of the remaining output.
         os._exit(0)
 
 
 class _Log(Printer):
-    """What the processes print, on standard error."""
+    """Prints the output of the processes to standard error."""
 
     def __init__(self, on_unread: Callable[[], None]) -> None:
         super().__init__(sys.stderr, colour=not notes().no_color)
@@ -148,16 +148,16 @@ class _Log(Printer):
         try:
             super().write(message)  # pyright: ignore[reportUnknownMemberType]
         except StreamLost as lost:
-            # A full disk ends nobody.
+            # A full disk is no reason to end the processes.
             if lost.unread:
                 self._on_unread()
 
 
 class Stack(Manager):
-    """The processes, run until one ends or a signal comes; then all are ended, the server last.
+    """Runs the processes until one ends or a signal arrives; then ends all, the server last.
 
     Raises:
-        CommandFailed: If this machine cannot run several processes that share memory.
+        CommandFailed: If this machine has no shared memory for several processes.
     """
 
     def __init__(self, commands: dict[str, str], *, on_start: Callable[[], None]) -> None:
@@ -174,22 +174,22 @@ class Stack(Manager):
         self.asked_by: signal.Signals | None = None
         """The signal that asked for the end."""
         self.died: dict[str, int] = {}
-        """Those that ended by themselves, and their exit codes."""
+        """The processes that ended by themselves, with their exit codes."""
         for name, command in commands.items():
             self.add_process(name, command, env=environment())  # pyright: ignore[reportUnknownMemberType]
 
     def ask_to_end(self, how: signal.Signals = signal.SIGHUP) -> None:
-        """Have all of it ended; the first who asks counts."""
+        """Request the end of all processes; only the first request counts."""
         self.asked_by = self.asked_by or how
 
     def terminate(self) -> None:
-        """Begin the end, once."""
+        """Begin to end the processes, once."""
         if self._ending_since is None:
             self._ending_since = time.monotonic()
             self.died = {name: code for name, code in self._codes().items() if code is not None}
 
     def kill(self) -> None:
-        """Kill what is left, once there was time enough to end."""
+        """Kill the remaining processes, once they had enough time to end."""
         if self._ending_seconds >= (STOP_WITHOUT_SERVER_SECONDS if SERVER in self.died else STOP_SECONDS):
             super().kill()
 
@@ -198,14 +198,14 @@ class Stack(Manager):
             self.ask_to_end(signal.Signals(number))
 
         for number in ENDING_SIGNALS:
-            # Under nohup a closed terminal is to end nothing.
+            # Under nohup, a closed terminal must not end anything.
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, note_signal)
         super()._start()
         self._on_start()
 
     def _all_started(self) -> bool:
-        # The loop asks this in every round: the place to act on what is noted.
+        # The loop calls this in every round, so a noted signal is handled here.
         started = bool(super()._all_started())
         if started and self.asked_by is not None:
             self.terminate()
@@ -224,7 +224,7 @@ class Stack(Manager):
                 process["asked"] = True
                 ask_to_end(process["pid"])
             elif not process.get("all_asked") and (has_gone(process["pid"]) or self._ending_seconds >= ASK_ALL_SECONDS):
-                # A line of a Procfile without `exec`: its shell passes nothing on to what it runs.
+                # In a Procfile line without `exec`, the shell does not pass signals on to its command.
                 process["all_asked"] = True
                 ask_rest_to_end(process["pid"])
 

@@ -1,8 +1,8 @@
-"""From what was typed to the events that are sent: files and standard input read, options checked, all before any is.
+"""Builds the events of `submit` from files, standard input and options, and checks all before any is sent.
 
-In the flow: `submit` calls this before it opens the queue, so that wrong input leaves nothing behind and needs no
-server. What the event cannot know (whether a runtime exists, whether a quantity can limit a process) is checked by
-building the specification that its pod will have.
+In the flow: `submit` calls this before it opens the queue, so that wrong input has no effect and needs no server. The
+event itself cannot check everything (whether a runtime is known, whether a quantity can limit a process), so the
+specification of its pod is built as well.
 """
 
 import re
@@ -45,7 +45,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one execution runs: a script's text or a command."""
+    """The content of one execution: a script's text or a command."""
 
     shown_as: str
     script: str | None = None
@@ -54,15 +54,15 @@ class Source:
 
 
 def command_source(command: Sequence[str]) -> Source:
-    """The command behind ``--``."""
+    """The source for the command after ``--``."""
     return Source(shlex.join(command) or "the command behind --", command=tuple(command))
 
 
 def read_source(path: str) -> Source:
-    """A script from a file, or from standard input for ``-``.
+    """Read a script from a file, or from standard input for ``-``.
 
     Raises:
-        WrongUsage: If it cannot be read, is too long or no text.
+        WrongUsage: If the script cannot be read, is too long or is no text.
     """
     name = "standard input" if path == STDIN else path
     try:
@@ -86,7 +86,7 @@ def read_source(path: str) -> Source:
 
 
 def file_name_of(path: str) -> str | None:
-    """The name under which the script is stored: its own, with what no file name may hold replaced."""
+    """The name under which the script is stored: its own, with forbidden characters replaced."""
     given = PurePath(path).name
     suffix = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(given).suffix)[-FILE_NAME_MAX_CHARS // 2 :]
     stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(given).stem).lstrip(".-")
@@ -94,10 +94,10 @@ def file_name_of(path: str) -> str | None:
 
 
 def event_of(source: Source, options: Options, execution_id: str | None = None) -> ExecutionRequestedEvent:
-    """The event that is sent for a source.
+    """Build the event of a source.
 
     Raises:
-        WrongUsage: Naming the source and the field that is wrong.
+        WrongUsage: If a field is wrong; names the source and the field.
     """
     fields: dict[str, object] = {
         "priority": Priority.parse(int(options.priority) if options.priority.isdecimal() else options.priority),
@@ -125,7 +125,7 @@ def event_of(source: Source, options: Options, execution_id: str | None = None) 
 
 
 def read_labels(labels: Sequence[str]) -> dict[str, str]:
-    """The labels that ``k=v`` mean."""
+    """Parse labels of the form ``k=v``."""
     read: dict[str, str] = {}
     for label in labels:
         name, equals, value = label.partition("=")
@@ -138,10 +138,10 @@ def read_labels(labels: Sequence[str]) -> dict[str, str]:
 
 
 def check_runnable(event: ExecutionRequestedEvent) -> None:
-    """Refuse what no pod could ever run, whatever the settings of the worker add.
+    """Refuse an event that no pod could ever run, whatever the worker's settings are.
 
     Raises:
-        PodRejected: Naming the value.
+        PodRejected: If there is such a value; names it.
     """
     PodSpec(
         execution_id=event.execution_id,

@@ -1,8 +1,8 @@
-"""What reaches the terminal: text whose control characters are escaped, tables that fit, JSON, and notes on stderr.
+"""Writes to the terminal: text with escaped control characters, tables that fit, JSON, and notes on standard error.
 
-In the flow: every command writes through here only. What programs print and what callers send is untrusted: an escape
-sequence in it must not move the cursor, forge a line or change the title (F27). Results go to standard output, notes
-and progress to standard error; where standard output is no terminal there is neither colour nor a width to keep to.
+In the flow: every command writes only through here. The output of programs and the input of callers are untrusted: an
+escape sequence in them must not move the cursor, forge a line or change the title (F27). Results go to standard output,
+notes and progress to standard error. If standard output is no terminal, there are no colours and no width limit.
 """
 
 import contextlib
@@ -22,22 +22,22 @@ from rich.text import Text
 from bandmaster.cli.streams import StreamLost
 
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Categories of characters that do something instead of being seen: control, direction marks, line separators."""
+"""Unicode categories of characters that have an effect instead of a shape: controls, direction marks, line ends."""
 
 LISTED_AT_MOST: Final = 1_000_000
-"""Lines that a command can be asked for."""
+"""The most lines that a command can be asked for."""
 
 _WIDE: Final = 100_000
-"""Columns where nobody looks: nothing is cut or wrapped in a pipe or a file."""
+"""The width, in columns, of a pipe or a file: nothing is cut or wrapped there."""
 
 GAP: Final = 2
 """Blanks between two columns."""
 
 LEAST_CHARS: Final = 6
-"""A column that is cut keeps as many."""
+"""The least width of a column that is cut."""
 
 FOLDED_CHARS: Final = 36
-"""A column that is folded keeps as many: a UUID is never folded, however narrow the terminal."""
+"""The least width of a column that is folded: a UUID is never folded, however narrow the terminal."""
 
 STATE_STYLES: Final = {
     "RUNNING": "cyan",
@@ -66,13 +66,13 @@ def notes() -> Console:
 def _console(*, stderr: bool, width: int | None) -> Console:
     console = Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
     if console.no_color:
-        # Rich reads NO_COLOR, but would go on with bold and dim.
+        # Rich respects NO_COLOR, but would still print bold and dim.
         return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, color_system=None)
     return console
 
 
 def escaped(text: str, *, keep: str = "") -> str:
-    r"""The text with every character that does something written out, like ``\x1b``, but for those to `keep`."""
+    r"""The text with every unsafe character escaped, like ``\x1b``, except those in `keep`."""
     if text.isprintable():
         return text
     return "".join(
@@ -81,24 +81,24 @@ def escaped(text: str, *, keep: str = "") -> str:
 
 
 def escaped_lines(text: str) -> str:
-    """The same for output of several lines: newlines and tabs stay."""
+    """The same for a text of several lines: newlines and tabs are kept."""
     return escaped(text, keep="\n\t")
 
 
 def say(text: str | Text = "", style: str = "") -> None:
-    """One line on standard output, escaped; never cut."""
+    """Write one line to standard output, escaped, never cut."""
     line = Text(escaped(text), style=style) if isinstance(text, str) else text
     output().print(line, soft_wrap=True)
 
 
 def say_json(document: object, *, line: bool = False) -> None:
-    """One JSON document, or one JSON line, on standard output. Everything beyond ASCII is escaped."""
+    """Write one JSON document, or one JSON line, to standard output. Characters beyond ASCII are escaped."""
     sys.stdout.write(json.dumps(document, indent=None if line else 2) + "\n")
     sys.stdout.flush()
 
 
 def note(text: str) -> None:
-    """One line on standard error, as all of ours there begin; where that is gone, the command goes on without."""
+    """Write one line to standard error, with the common prefix; if the stream is lost, the command goes on."""
     sys.stdout.flush()
     with contextlib.suppress(StreamLost):
         sys.stderr.write(f"bandmaster: {escaped(text)}\n")
@@ -110,10 +110,10 @@ class Column:
 
     Args:
         heading: Its heading.
-        right: Whether figures are aligned to the right.
-        gives: Whether it may be cut (with an ellipsis) where the terminal is too narrow.
-        drops: Whether it may be left out there.
-        folds: Whether a cell of it may go on in the next line, as a very long id must; else it is kept whole.
+        right: Whether it is aligned to the right, as for figures.
+        gives: Whether it may be cut (with an ellipsis) if the terminal is too narrow.
+        drops: Whether it may be left out then.
+        folds: Whether a cell may continue in the next line, as a very long id must; else it is kept whole.
     """
 
     heading: str
@@ -124,7 +124,7 @@ class Column:
 
 
 def say_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output, escaped; a cell that is a state gets its colour."""
+    """Write a table to standard output, escaped; a cell that is a state gets its colour."""
     cells = [[escaped(cell) for cell in row] for row in rows]
     natural = [
         max([cell_len(column.heading), *(cell_len(row[index]) for row in cells)])
@@ -143,15 +143,15 @@ def say_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         )
     for row in cells:
         table.add_row(*(Text(row[index], style=STATE_STYLES.get(row[index], "")) for index in widths))
-    # What is still too wide is left to the terminal to wrap: Rich would leave out whole columns.
+    # If the table is still too wide, the terminal wraps it: Rich would leave out whole columns.
     output().print(table, width=sum(widths.values()) + GAP * len(widths), crop=False)
 
 
 def fitted(columns: Sequence[Column], natural: Sequence[int], available: int) -> dict[int, int]:
-    """Which columns fit into a terminal, and how wide each is.
+    """Choose the columns that fit into a terminal, and their widths.
 
-    Columns that give are cut first, down to a few characters; then those that drop are left out, the last first; an id
-    is folded only where nothing else is left to give.
+    First, columns with `gives` are cut, down to a few characters. Then columns with `drops` are left out, the last
+    first. An id is folded only if that is not enough.
     """
     widths = dict(enumerate(natural))
 
@@ -179,7 +179,7 @@ def fitted(columns: Sequence[Column], natural: Sequence[int], available: int) ->
 
 
 def say_facts(facts: Iterable[tuple[str, object]]) -> None:
-    """Names and values, aligned; None is left out, a list takes a line an element, a long line goes on below itself."""
+    """Write names and values, aligned; None is left out, a list takes a line per element, long lines are folded."""
     known = [(name, value) for name, value in facts if value is not None]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
@@ -192,7 +192,7 @@ def say_facts(facts: Iterable[tuple[str, object]]) -> None:
 
 
 def folded(text: str, available: int) -> list[str]:
-    """The lines of a text that fit; only at blanks, so that what has none (an id, a path) can be copied whole."""
+    """Break a text into lines that fit; only at blanks, so that a word without blanks (an id, a path) stays whole."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

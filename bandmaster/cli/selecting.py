@@ -1,8 +1,8 @@
-"""Which executions are meant: by state, user and action, or all of a kind; and the question before many are changed.
+"""Selects executions by state, user and action, or all of a kind, and asks for confirmation before changing many.
 
-In the flow: `list`, `cancel`, `priority` and `dead` ask here. It reads page by page, so that a long queue is not read
-whole to show its head. What has ended is found in the journal, as far back as it reaches; the rest in the sets that the
-scripts keep.
+In the flow: `list`, `cancel`, `priority` and `dead` use this. It reads page by page, so that showing the head of a long
+queue does not read all of it. Ended executions are found in the journal, as far back as it reaches; all others in the
+sets that the scripts maintain.
 """
 
 import sys
@@ -24,9 +24,9 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 
 PAGE: Final = 200
 JOURNAL_SEARCHED: Final = 20_000
-"""So many of the latest transitions are searched for what has ended."""
+"""How many of the latest transitions are searched for ended executions."""
 AFTER_THE_END: Final = frozenset({"drop", "tell"})
-"""Verbs of the journal's entries about what had ended before: with another time, and perhaps another reason."""
+"""Verbs of journal entries about executions that had ended before: their time, and perhaps their reason, differs."""
 
 User = Annotated[str | None, typer.Option("--user", "-u", help="All of this user.", autocompletion=complete_user)]
 Action = Annotated[str | None, typer.Option(help="All of this action.", autocompletion=complete_action)]
@@ -42,14 +42,14 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which executions are asked for; None: all."""
+    """The filters of a selection; None: no filter."""
 
     states: frozenset[State] | None
     user_id: str | None
     action: str | None
 
     def fits(self, record: Record) -> bool:
-        """Whether an execution is one of them."""
+        """Whether an execution passes the filters."""
         return (
             (self.states is None or record.state in self.states)
             and (self.user_id is None or record.user_id == self.user_id)
@@ -59,7 +59,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What of a bulk verb's filters was typed."""
+    """The filters that were typed for a command on many executions."""
 
     user_id: str | None = None
     action: str | None = None
@@ -68,15 +68,15 @@ class Filters:
 
     @property
     def typed(self) -> bool:
-        """Whether any was."""
+        """Whether any filter was typed."""
         return self.everything or bool(self.user_id or self.action or self.states)
 
 
 def check_meant(ids: Sequence[str], filters: Filters) -> None:
-    """Refuse a bulk verb that names nothing, or ids and filters at once, before anything is opened.
+    """Refuse a command that names nothing, or both ids and filters, before anything is opened.
 
     Raises:
-        WrongUsage: Saying what to name.
+        WrongUsage: If so; says what to name.
     """
     if ids and filters.typed:
         raise WrongUsage("ids and filters exclude each other: name executions, or use --user, --action, --state")
@@ -88,10 +88,10 @@ def check_meant(ids: Sequence[str], filters: Filters) -> None:
 
 
 def all_meant(queue: ExecutionQueueService, filters: Filters, groups: Sequence[str]) -> list[Record]:
-    """Every execution of these groups that the filters fit, in the order in which `list` shows them.
+    """Every execution of these groups that passes the filters, in the order of `list`.
 
     Raises:
-        WrongUsage: If a state was typed that none of them is in.
+        WrongUsage: If executions of these groups cannot be in any of the typed states.
     """
     _, states = read_states(list(filters.states))
     possible = frozenset[State]().union(*(_STATES[group] for group in groups))
@@ -102,10 +102,10 @@ def all_meant(queue: ExecutionQueueService, filters: Filters, groups: Sequence[s
 
 
 def ask_first(what: str, records: Sequence[Record], *, yes: bool) -> None:
-    """Ask whether so many are meant, on standard error.
+    """Ask for confirmation with the number of executions, on standard error.
 
     Raises:
-        WrongUsage: If nobody can be asked.
+        WrongUsage: If standard input is no terminal, so that nobody can be asked.
         CommandFailed: If the answer is no.
     """
     if yes or not records:
@@ -119,10 +119,10 @@ def ask_first(what: str, records: Sequence[Record], *, yes: bool) -> None:
 
 
 def read_states(typed: list[str]) -> tuple[list[str], frozenset[State] | None]:
-    """The groups to read and the states to keep, of what was typed; none: all groups but `dead`.
+    """The groups to read and the states to keep, from the typed names; without any: all groups but `dead`.
 
     Raises:
-        WrongUsage: If one is neither a group nor a state.
+        WrongUsage: If a name is neither a group nor a state.
     """
     if not typed:
         return [group for group in GROUPS if group != "dead"], None
@@ -142,7 +142,7 @@ def read_states(typed: list[str]) -> tuple[list[str], frozenset[State] | None]:
 
 
 def selected(queue: ExecutionQueueService, group: str, wanted: Wanted) -> Iterator[Record]:
-    """The executions of a group that are wanted."""
+    """The executions of a group that pass the filters."""
     return filter(wanted.fits, _READERS[group](queue))
 
 
@@ -165,7 +165,7 @@ def _dead(queue: ExecutionQueueService) -> Iterator[Record]:
 
 
 def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
-    """What has ended, the latest first; where little or nothing is left of the record, as the journal tells it."""
+    """Ended executions, the latest first; fields that their record lacks by now come from the journal."""
     seen: set[str] = set()
     for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_SEARCHED):
         is_end = entry.fields.get("state") in TERMINAL and entry.verb not in AFTER_THE_END

@@ -1,7 +1,7 @@
-"""``bandmaster show``: one execution, with its position, why it waits, its timeline and its result.
+"""``bandmaster show``: shows one execution, with its position, why it waits, its timeline and its result.
 
-In the flow: reads only. The timeline comes from the journal, as far back as that reaches; the output's tail from the
-stored result, with every control character escaped.
+In the flow: reads only. The timeline comes from the journal, as far back as that reaches; the tail of the output comes
+from the stored result, with every control character escaped.
 """
 
 from typing import Annotated, Final
@@ -27,7 +27,7 @@ from bandmaster.scheduler.views import Explanation
 
 _TOLD_ELSEWHERE: Final = frozenset({"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead"})
 _STAMPED: Final = {"park": "accepted_at", "admit": "granted_at"}
-"""Transitions whose time a record has, too."""
+"""Transitions whose time is also in the record."""
 
 _SHOWN_LINES: Final = 40
 _TIMED: Final = {
@@ -75,13 +75,13 @@ def show(
 
 
 def timeline_of(queue: ExecutionQueueService, execution_id: str, accepted_ms: str | None) -> list[JournalEntry]:
-    """The execution's transitions; the journal is read from its acceptance on only."""
+    """The execution's transitions; the journal is read only from its acceptance on."""
     after = None if accepted_ms is None else str(int(accepted_ms) - 1)
     return [entry for entry in queue.journal.entries(after=after) if entry.execution_id == execution_id]
 
 
 def told_by(timeline: list[JournalEntry]) -> dict[str, str]:
-    """What the journal tells of an execution: more than its record, once that is gone."""
+    """The fields of an execution's record as far as the journal has them, for when the record is gone."""
     told: dict[str, str] = {}
     for each in timeline:
         told = each.fields if each.verb == "park" else told | each.fields
@@ -93,7 +93,7 @@ def told_by(timeline: list[JournalEntry]) -> dict[str, str]:
 
 
 def read_event(queue: ExecutionQueueService, execution_id: str) -> ExecutionRequestedEvent | None:
-    """The event, while it is kept and can be read."""
+    """The event, if it is still kept and can be read."""
     raw = queue.views.event(execution_id)
     try:
         return None if raw is None else ExecutionRequestedEvent.from_json(raw)

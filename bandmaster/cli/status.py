@@ -1,7 +1,7 @@
-"""``bandmaster status``: the queue, its limits and pauses, who runs it, and where executions run, in one look.
+"""``bandmaster status``: shows the queue, its limits and pauses, workers, scheduler, server and backend at a glance.
 
-In the flow: reads only. A backend that does not answer is shown and is no failure of the command: the queue's own
-figures are worth having all the more then.
+In the flow: reads only. If the backend does not answer, the command shows that and does not fail: the queue's own
+figures are all the more useful then.
 """
 
 from dataclasses import asdict, dataclass
@@ -26,23 +26,23 @@ from bandmaster.scheduler.server.eviction import ADVICE
 from bandmaster.scheduler.views import QueueStatus
 
 LISTED: Final = 10
-"""So many limits and pauses are shown of what may be thousands; `--json` has them all."""
+"""The most lanes, limits and pauses that are shown, of perhaps thousands; `--json` has them all."""
 
 
 READ_A_CALL: Final = 100
-"""Lanes whose figures are of one moment."""
+"""How many lanes one call reads; their figures are of the same moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """Where executions run, and whether it answers."""
+    """The backend that runs executions, and its problem if it does not answer."""
 
     description: str
     problem: str | None = None
 
 
 def backend_of(bandmaster: Opened) -> Backend:
-    """The configured backend, asked."""
+    """Ask the configured backend whether it answers."""
     name = bandmaster.settings.k8s.backend
     try:
         pods = bandmaster.pods()
@@ -178,7 +178,7 @@ def _limit(each: GateLoad) -> str:
 
 
 def _workers(bandmaster: Opened) -> list[str]:
-    """Which lanes are asked for; and which are not, although something of them lives."""
+    """The lanes that workers ask for, and a warning for each lane that has executions but no worker."""
     lanes = bandmaster.queue.overview.lanes()
     live = [each.lane for each in lanes if each.live]
     alone = [each.lane for each in lanes if not each.live and each.size]

@@ -1,9 +1,9 @@
-"""The three standard streams as every command has them: there, and failing in one way.
+"""Opens the three standard streams for every command, so that all exist and every failed write raises one error.
 
-In the flow: `main` opens them before anything is written. A stream that the caller closed (``<&-``, ``>&-``) would be
-missing, and its number taken by the next file or socket that is opened; and what cannot be written (a full disk, a
-reader or a terminal that is gone) would end as whatever exception the writer of that moment lets through. Here each is
-a `StreamLost`, raised once: what comes after is dropped, so that the end of a command still goes its way.
+In the flow: `main` opens them before anything is written. If the caller had closed a stream (``<&-``, ``>&-``), the
+next file or socket would get its number. And a failed write (a full disk, a reader or a terminal that is gone) would
+raise different exceptions, depending on the writer. Here each raises a `StreamLost`, once: later output is dropped, so
+that the command can still finish in order.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = {1: "standard output", 2: "standard error"}
 _GONE: Final = frozenset({errno.EPIPE, errno.EIO, errno.ECONNRESET})
-"""A pipe that nobody reads any more, a terminal that was closed: there is nobody to tell."""
+"""The pipe's reader is gone, or the terminal was closed: nobody would read a message."""
 
 
 class StreamLost(CommandFailed):
@@ -28,7 +28,7 @@ class StreamLost(CommandFailed):
 
     def __init__(self, number: int, error: OSError) -> None:
         self.unread = error.errno in _GONE
-        """Whether whoever read it has gone: nothing is to be said then."""
+        """Whether the stream's reader is gone: no message is printed then."""
         super().__init__(
             f"{_NAMES[number]} cannot be written: {error.strerror}", Exit.UNREAD if self.unread else Exit.FAILED
         )
@@ -52,7 +52,7 @@ class _Descriptor(io.FileIO):
 
 
 def open_streams() -> None:
-    """Make ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` such streams."""
+    """Replace ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` by such streams."""
     _fill_closed()
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it is where the caller closed it
         sys.stdin = open(0, closefd=False)  # noqa: SIM115 - it lives as long as the process
@@ -70,7 +70,7 @@ def flush_streams() -> None:
 
 
 def _fill_closed() -> None:
-    # The lowest number that is free is taken. Opened for the other direction, so that using it fails, as it should.
+    # `open` takes the lowest free number. Open each for the opposite direction, so that using it fails, as it should.
     for number, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_RDONLY)):
         try:
             os.fstat(number)
@@ -85,7 +85,7 @@ def _text(number: int, former: TextIO | None) -> io.TextIOWrapper:
     return io.TextIOWrapper(
         io.BufferedWriter(_Descriptor(number)),
         encoding=getattr(former, "encoding", None) or "utf-8",
-        # A terminal that cannot show a character shows its number; no command fails for it.
+        # A character that the terminal's encoding lacks is shown as its number; no command fails for that.
         errors="backslashreplace",
         line_buffering=number == 2 or os.isatty(number),
     )

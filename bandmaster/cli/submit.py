@@ -1,7 +1,7 @@
-"""``bandmaster submit``: send scripts or a command to be run, many at once, and wait for them if asked to.
+"""``bandmaster submit``: sends scripts or a command to be run, many at once, and waits for them on request.
 
-In the flow: everything is read and checked first, then enqueued a hundred a call, each accepted or refused for itself.
-If the command dies in between, what was accepted runs; ``--id`` makes sending it again safe.
+In the flow: everything is read and checked first, then enqueued a hundred a call; each is accepted or refused
+separately. If the command dies in between, the accepted ones run; ``--id`` makes it safe to send one again.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ COMMAND_MARK: Final = "--"
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One source, its event and what became of it; `ended` and `result` only after waiting."""
+    """One source, its event and the queue's answer; `ended` and `result` are set only after waiting."""
 
     source: Source
     event: ExecutionRequestedEvent
@@ -41,7 +41,7 @@ class Sent:
 
 
 def take_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """Arguments before and behind the first ``--`` of a `submit`; the parser would throw them together."""
+    """Split the arguments of a `submit` at the first ``--``, since the parser would mix both parts."""
     if arguments[:1] == ["submit"] and COMMAND_MARK in arguments:
         at = list(arguments).index(COMMAND_MARK)
         return list(arguments[:at]), list(arguments[at + 1 :])
@@ -123,7 +123,7 @@ def submit(
     events = [event_of(source, options, execution_id) for source in sources]
     with opened() as bandmaster:
         if isinstance(when, timedelta):
-            # By the clock of the server, which is the one that finds it due.
+            # By the server's clock, which decides when the execution is due.
             due = datetime.fromtimestamp(bandmaster.queue.views.server_time_ms() / 1000, UTC) + when
             events = [event.from_any(event.model_dump() | {"scheduled_at": due}) for event in events]
         sent = _send(bandmaster, sources, events)

@@ -1,7 +1,7 @@
-"""Times and durations, as they are typed (``5m``, ``+1h30m``, ISO 8601) and as they are shown. Pure.
+"""Parses typed times and durations (``5m``, ``+1h30m``, ISO 8601), and formats them for people. Pure.
 
-Durations are whole seconds when typed and milliseconds when shown, as they are kept. A time without a zone is meant in
-the zone of the machine on which it was typed.
+Typed durations are in whole seconds; shown ones are in milliseconds, as they are stored. A typed time without a zone is
+in the zone of this machine.
 """
 
 import re
@@ -18,10 +18,10 @@ _SECONDS: Final = (86_400, 3_600, 60, 1)
 
 
 def read_duration(text: str, name: str) -> int:
-    """The seconds that ``300``, ``90s``, ``5m`` or ``1h30m`` mean.
+    """Parse a duration such as ``300``, ``90s``, ``5m`` or ``1h30m`` into seconds.
 
     Raises:
-        WrongUsage: If it is no duration; `name` says whose.
+        WrongUsage: If the text is no duration; the message begins with `name`.
     """
     found = _DURATION.fullmatch(text)
     if not text or found is None:
@@ -30,15 +30,15 @@ def read_duration(text: str, name: str) -> int:
 
 
 def read_when(text: str) -> datetime | timedelta:
-    """The time that ISO 8601 means, or how long from now ``+5m`` means.
+    """Parse a time in ISO 8601, or a duration from now such as ``+5m``.
 
     Raises:
-        WrongUsage: If it is neither.
+        WrongUsage: If the text is neither.
     """
     if text.startswith("+"):
         return timedelta(seconds=read_duration(text[1:], "--at"))
     try:
-        # Without a zone astimezone() takes it for local time.
+        # If there is no zone, astimezone() assumes local time.
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         raise WrongUsage(
@@ -47,7 +47,7 @@ def read_when(text: str) -> datetime | timedelta:
 
 
 def show_time(unix_ms: int) -> str:
-    """A time for people, in their zone; the date only where it is not today."""
+    """A time for people, in their zone; with the date only if it is not today."""
     local = datetime.fromtimestamp(unix_ms / 1000).astimezone()
     today = datetime.now().astimezone().date()
     return local.strftime("%H:%M:%S" if local.date() == today else "%Y-%m-%d %H:%M:%S")
@@ -71,7 +71,7 @@ def show_duration(duration_ms: float) -> str:
 
 
 def show_taken(record: Record, now_ms: int) -> str:
-    """How long an execution waits, runs or ran; for one that is scheduled, when it is due."""
+    """How long an execution waits, runs or ran; for a scheduled one, when it is due."""
     if record.state is State.SCHEDULED:
         return "" if record.due_ms is None else f"in {show_duration(record.due_ms - now_ms)}"
     if record.ended:

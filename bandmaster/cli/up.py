@@ -1,8 +1,8 @@
-"""``bandmaster up``: run everything on this machine, say when it is ready, end it cleanly at Ctrl-C.
+"""``bandmaster up``: runs everything on this machine, says when it is ready, and ends it cleanly at Ctrl-C.
 
-In the flow: three processes built in, the embedded server, a worker and the scheduler; or those of a Procfile that was
-named, for one that just lies in the folder is some application's. Data stays under ``var/``; executions that run
-survive, since they are supervised on their own, and are found again by the next ``up``.
+In the flow: runs three built-in processes (the embedded server, a worker and the scheduler), or those of a Procfile
+that was named. A Procfile that merely is in the folder is ignored: it belongs to some application. Data stays under
+``var/``. Running executions survive, since they have their own supervisors, and the next ``up`` finds them again.
 """
 
 import signal
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 WORKERS: Final = 2
 THREADS: Final = 4
 READY_SECONDS: Final = 30.0
-"""After this it says what is missing, and goes on waiting."""
+"""After this time it says what is missing, and goes on waiting."""
 
 _POLL_SECONDS: Final = 0.1
 
@@ -112,7 +112,7 @@ def _say_ready(settings: Settings, as_json: bool) -> None:
                     note(f"still waiting: {missing}")
                 time.sleep(_POLL_SECONDS)
     except (QueueUnavailable, redis.RedisError) as error:
-        # The processes have the same trouble, and say it; or the end has begun.
+        # The processes have the same problem and report it, or they are already being ended.
         note(f"not ready: {error}")
         return
     if as_json:

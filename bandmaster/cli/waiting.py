@@ -1,7 +1,7 @@
-"""Waiting for executions to end, with live progress where somebody watches.
+"""Waits for executions to end, with live progress on a terminal.
 
-In the flow: `submit --wait`. It only reads, so Ctrl-C, a closed terminal or a killed command change nothing: what was
-submitted goes on, and `show` tells later what became of it.
+In the flow: `submit --wait`. It only reads, so Ctrl-C, a closed terminal or a killed command change nothing: the
+submitted executions go on, and `show` tells their outcome later.
 """
 
 import time
@@ -23,15 +23,15 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 POLL_SECONDS: Final = 0.2
 SAY_EACH_SECONDS: Final = 3.0
 SAID_AT_MOST: Final = 5
-"""Executions of which it is said what they wait for: more nobody reads."""
+"""With at most so many open executions, it says what their pods wait for: nobody would read more."""
 WORDS_MAX_CHARS: Final = 300
 READ_A_SECOND: Final = 5_000
-"""Records read a second at most: with very many, the pauses grow."""
+"""The most records read per second: with very many executions, the pauses grow."""
 
 
 @contextmanager
 def progress_bar(what: str, total: int, *, wanted: bool = True) -> Generator[Progress]:
-    """A progress bar on standard error, if it is wanted; nothing at all where that is no terminal."""
+    """A progress bar on standard error, if it is wanted and standard error is a terminal."""
     progress = Progress(
         SpinnerColumn(),
         TextColumn(what),
@@ -49,7 +49,7 @@ def progress_bar(what: str, total: int, *, wanted: bool = True) -> Generator[Pro
 
 
 def pod_waits_for(pods: Callable[[], Pods], record: Record) -> str:
-    """What an execution's pod waits for, in its backend's words; empty: nothing, or nobody can say."""
+    """What an execution's pod waits for, in its backend's words; empty: nothing, or it is not known."""
     if record.pod is None or record.ended:
         return ""
     try:
@@ -61,13 +61,13 @@ def pod_waits_for(pods: Callable[[], Pods], record: Record) -> str:
 def wait_until_ended(
     queue: ExecutionQueueService, execution_ids: Sequence[str], pods: Callable[[], Pods]
 ) -> dict[str, Record]:
-    """Wait until all have ended; of a few, say what their pods wait for.
+    """Wait until all executions have ended; once few are left, say what their pods wait for.
 
     Returns:
-        Their records; one that is no longer known is missing.
+        Their records, without executions that are no longer known.
 
     Raises:
-        Exit: At Ctrl-C, after saying that the executions go on.
+        Exit: At Ctrl-C, after a message that the executions go on.
     """
     records: dict[str, Record] = {}
     open_ids = list(execution_ids)

@@ -1,1 +1,1 @@
-"""The main job on real input: 60 real programs and more, three users, five bands, a limit of 4, its claims checked."""
+"""The demo: runs 60 real programs and more for three users in five bands under a limit of 4, and checks its claims."""

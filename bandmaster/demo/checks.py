@@ -1,6 +1,6 @@
-"""The demo's claims, each checked against what was seen; one that fails makes the demo fail.
+"""Checks the demo's claims against the observed executions; one false claim makes the demo fail.
 
-In the flow: after the last execution has ended. A claim is a sentence and the list of what contradicts it.
+In the flow: after the last execution has ended. A claim is a sentence and a list of its contradictions.
 """
 
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from .plan import ENDS_AS, Part, Planned, expected_order
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence, and what contradicts it."""
+    """A sentence and its contradictions."""
 
     sentence: str
     contradictions: list[str]
 
     @property
     def holds(self) -> bool:
-        """Whether nothing contradicts it."""
+        """Whether there are no contradictions."""
         return not self.contradictions
 
 
 def check(planned: list[Planned], observed: Observed, status: QueueStatus, limit: int) -> list[Claim]:
-    """All claims."""
+    """Check all claims."""
     return [
         _each_ended_once(planned, observed),
         _in_order(planned, observed),

@@ -1,6 +1,6 @@
-"""What the demo shows: live progress while it runs, then the table and the claims.
+"""Displays the demo: live progress while it runs, then the table and the claims.
 
-In the flow: reads the plan and what was seen; changes nothing.
+In the flow: reads the plan and the observed executions; changes nothing.
 """
 
 import statistics
@@ -29,7 +29,7 @@ STATE_STYLES: Final = {
 
 
 class LiveView:
-    """The progress bar, how many of each band wait, and what runs."""
+    """The progress bar, the number of waiting executions per band, and the running ones."""
 
     def __init__(self, planned: list[Planned], observed: Observed) -> None:
         self._planned = {p.execution_id: p for p in planned}
@@ -40,7 +40,7 @@ class LiveView:
         self._task = self._progress.add_task("executions", total=len(planned))
 
     def __rich__(self) -> Group:
-        """The view of this moment."""
+        """Render the present state."""
         self._progress.update(self._task, completed=self._observed.ended_count)
         return Group(self._progress, self._waiting(), self._running())
 
@@ -69,7 +69,7 @@ class LiveView:
 
 
 def show_table(console: Console, planned: list[Planned], observed: Observed) -> None:
-    """Every execution in the order in which it was to start."""
+    """Print every execution in the expected order of starts."""
     by_id = {p.execution_id: p for p in planned}
     started = {execution_id: place for place, execution_id in enumerate(observed.started, 1)}
     table = Table(title="Started against expected order", title_justify="left", header_style="bold")
@@ -136,7 +136,7 @@ def _waits(planned: list[Planned], observed: Observed) -> Table:
 
 
 def show_claims(console: Console, claims: Iterable[Claim]) -> None:
-    """Each claim, and what contradicts it."""
+    """Print each claim and its contradictions."""
     for claim in claims:
         mark = Text("✓ ", style="green") if claim.holds else Text("✗ ", style="bold red")
         console.print(mark + Text(claim.sentence))

@@ -1,7 +1,7 @@
-"""What the demo saw: the journal read as it grows, one record an execution.
+"""Collects the demo's observations: reads the growing journal into one record per execution.
 
-In the flow: the live display and the checks both read this; it takes nothing from the plan, so that a check compares
-two independent accounts.
+In the flow: the live display and the checks both read this. It uses nothing of the plan, so a check compares two
+independent accounts.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from bandmaster.scheduler.model.states import TERMINAL, State
 
 @dataclass(slots=True)
 class Seen:
-    """One execution, as the journal tells it."""
+    """One execution, according to the journal."""
 
     state: State | None = None
     reason: str = ""
@@ -34,7 +34,7 @@ class Observed:
         self._holding: set[str] = set()
 
     def read(self, entry: JournalEntry) -> None:
-        """Take in the next entry."""
+        """Process the next entry."""
         if not entry.execution_id:
             return  # an operator's change
         seen = self.executions.setdefault(entry.execution_id, Seen())

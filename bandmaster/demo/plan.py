@@ -1,7 +1,8 @@
-"""What the demo submits: real programs, three users, all five bands, and the trouble makers.
+"""Plans the demo's executions: real programs of three users in all five bands, and programs that cause trouble.
 
-In the flow: made first, before anything runs; `checks` compares what happened with it. The order of submission is
-shuffled with a fixed seed, so that it is the same in every run and none that a wrong queue could give by chance.
+In the flow: the plan is made before anything runs; `checks` compares the observations with it. The order of submission
+is shuffled with a fixed seed: it is the same in every run, and a wrong queue could not produce the expected order by
+chance.
 """
 
 import random
@@ -16,7 +17,7 @@ from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 
 PROGRAMS: Final = Path(__file__).parent / "programs"
-"""Those that come with the package."""
+"""The folder of the programs that come with the package."""
 USERS: Final = ("ann", "ben", "cleo")
 SEED: Final = 20_260
 PROGRAMS_AT_LEAST: Final = 60
@@ -25,7 +26,7 @@ NEVER_ENDS_TIMEOUT_SECONDS: Final = 4
 
 
 class Part(StrEnum):
-    """What becomes of an execution in this play."""
+    """The role of an execution in the demo."""
 
     RUNS = "runs"
     FAILS = "fails"
@@ -45,7 +46,7 @@ ENDS_AS: Final = {
     Part.CANCELLED_RUNNING: (State.CANCELLED, "cancelled"),
     Part.REPRIORITISED: (State.COMPLETED, "Completed"),
 }
-"""The terminal state of each part, and the reason."""
+"""The expected terminal state and reason of each part."""
 
 
 class ProgramsMissing(Exception):
@@ -72,13 +73,13 @@ class Planned:
 
 
 def plan(folder: Path = PROGRAMS) -> list[Planned]:
-    """The executions, in the order in which they are submitted.
+    """Plan the executions, in the order of their submission.
 
     Args:
-        folder: Of the programs.
+        folder: The folder of the programs.
 
     Raises:
-        ProgramsMissing: If it has not those that are needed.
+        ProgramsMissing: If the folder lacks programs that are needed.
     """
     programs = sorted(path for path in folder.glob("*") if path.suffix in (".py", ".sh"))
     trouble = {name: folder / "trouble" / f"{name}.py" for name in TROUBLE}
@@ -131,6 +132,6 @@ def _title(text: str) -> str:
 
 
 def expected_order(planned: list[Planned]) -> list[str]:
-    """The ids in the order in which they are to start: by band, and in each as submitted."""
+    """The ids in the expected order of starts: by band, and within a band as submitted."""
     waiting = [p for p in planned if p.part is not Part.CANCELLED_WAITING]
     return [p.execution_id for p in sorted(waiting, key=lambda p: p.started_priority)]

@@ -1,7 +1,7 @@
-"""The demo, start to end: submit all while paused, cancel one, move one, resume, watch, cancel one that runs, check.
+"""Performs the demo: submits all while paused, cancels one, moves one, resumes, watches, cancels a running one, checks.
 
-In the flow: `bandmaster demo`. Everything goes through what a user has: the service, the command line, the worker. All
-are submitted while paused, so that the order in which they are to start is known.
+In the flow: `bandmaster demo`. It uses only a user's means: the service, the command line, the worker. All executions
+are submitted while the queue is paused, so that the expected order of their starts is known.
 """
 
 import subprocess
@@ -47,14 +47,14 @@ class Play:
         self._cancelling: subprocess.Popen[bytes] | None = None
 
     def run(self) -> list[Claim]:
-        """Perform it.
+        """Perform the demo.
 
         Returns:
             The claims.
 
         Raises:
             StackFailed: If a process ended by itself, or the executions did not end in time.
-            QueueRejected: If one was refused.
+            QueueRejected: If an execution was refused.
         """
         self._submit()
         self._queue.controls.resume()
@@ -117,15 +117,15 @@ def perform(programs: Path, folder: Path, console: Console) -> list[Claim]:
 
     Args:
         programs: The folder of the programs.
-        folder: Emptied, then used for data and logs.
-        console: Where to show it.
+        folder: The folder for data and logs; it is emptied first.
+        console: Where to show the demo.
 
     Returns:
         The claims, each checked.
 
     Raises:
-        ProgramsMissing: If they are not there.
-        StackFailed: If a process ended by itself, or it took too long.
+        ProgramsMissing: If programs are missing.
+        StackFailed: If a process ended by itself, or the demo took too long.
     """
     planned = plan(programs)
     stack = Stack(folder.absolute())

@@ -1,7 +1,7 @@
-"""The processes of the demo: embedded server, worker, scheduler, in a folder of their own with their data and logs.
+"""Starts and ends the demo's processes: embedded server, worker and scheduler, with data and logs in their own folder.
 
-In the flow: started before anything is submitted, ended after the last check, whatever happens in between. SIGTERM, and
-what a terminal sends when it is closed, end the demo in order. If it is killed, they end with it on Linux.
+In the flow: started before anything is submitted, ended after the last check, whatever happens in between. SIGTERM and
+a closed terminal (SIGHUP) end the demo in order. If the demo is killed, its processes end with it on Linux.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class Stack:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # Whatever server is configured elsewhere, the demo brings its own.
+        # The demo starts its own server, whatever server is configured.
         self.settings = Settings(paths=PathSettings(var_dir=folder), redis={"url": None})  # pyright: ignore[reportArgumentType]
         self.replaced: Replaced = {("paths", "var_dir"): str(folder), ("redis", "url"): ""}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -72,7 +72,7 @@ class Stack:
                 raise StackFailed(f"{name} ended with exit code {process.returncode}; see {self.log_of(name)}")
 
     def log_of(self, name: str) -> Path:
-        """Where a process logs."""
+        """The path of a process's log."""
         return self.folder / f"{name}.log"
 
     def _start(self, name: str, command: tuple[str, ...]) -> None:
@@ -83,7 +83,7 @@ class Stack:
                 stdout=log,
                 stderr=log,
                 env=child_environment(self.replaced) | OURS,
-                # Ctrl-C reaches the demo alone, which ends them in order.
+                # So Ctrl-C reaches only the demo, which ends the processes in order.
                 start_new_session=True,
                 preexec_fn=end_with_parent,
             )

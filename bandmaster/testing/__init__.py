@@ -1,8 +1,8 @@
-"""For an application's own tests: gated actors in memory, on Dramatiq's `StubBroker`, without a server.
+"""Tools for an application's own tests: gated actors in memory, on Dramatiq's `StubBroker`, without a server.
 
 Order, limits, delays, retries and refusals are those of `BandedRedisBroker`. `docs/testing.md` shows how to use it;
-``bandmaster.testing.fixtures`` has the pytest fixtures. Nothing here needs pytest but that one module, and nothing of
-Bandmaster imports this package.
+``bandmaster.testing.fixtures`` has the pytest fixtures. Only that module needs pytest, and no other package of
+Bandmaster imports this one.
 """
 
 from .broker import BandedStubBroker

@@ -1,7 +1,7 @@
-"""``BandedStubBroker``: Dramatiq's `StubBroker`, whose gated actors run in order and under limits, without a server.
+"""``BandedStubBroker``: a `StubBroker` of Dramatiq that runs gated actors in order and under limits, without a server.
 
-In the flow: in place of `BandedRedisBroker`, in an application's tests. What `send()` refuses there is refused here,
-with the same error, since both read a message with the same code. Ungated messages are `StubBroker`'s business.
+In the flow: it replaces `BandedRedisBroker` in an application's tests. Both read messages with the same code, so
+`send()` refuses the same messages with the same errors. Ungated messages are left to `StubBroker`.
 """
 
 import time
@@ -45,7 +45,7 @@ class BandedStubBroker(StubBroker):
     """A broker for tests: gated actors in memory."""
 
     def __init__(self, middleware: list[Middleware] | None = None, *, fail_fast_default: bool = True) -> None:
-        """Takes what `StubBroker` takes, and needs no middleware of ours."""
+        """Takes the arguments of `StubBroker`, and needs no middleware of ours."""
         self.gated: dict[str, GatedActor] = {}
         self.queue = MemoryQueue()
         super().__init__(middleware, fail_fast_default=fail_fast_default)
@@ -61,7 +61,7 @@ class BandedStubBroker(StubBroker):
         """As in Dramatiq.
 
         Raises:
-            ValueError: If it is one of ours, which need a server: what they do, this broker does.
+            ValueError: If it is a middleware of ours: those need a server, and this broker does their work itself.
         """
         if isinstance(middleware, PriorityBands | ConcurrencyGate):
             raise ValueError(f"BandedStubBroker does what {type(middleware).__name__} does: do not add it")
@@ -77,7 +77,7 @@ class BandedStubBroker(StubBroker):
         super().declare_actor(actor)
 
     def adopt(self, actors: "Iterable[Actor[..., Any]]") -> None:
-        """Take over actors that another broker has declared, without having them declared to the middleware again."""
+        """Take over actors that another broker has declared, without declaring them to the middleware again."""
         for actor in actors:
             self._read(actor)
             self.declare_queue(actor.queue_name)
@@ -100,7 +100,7 @@ class BandedStubBroker(StubBroker):
         if signal == "worker_boot":
             self.queue.begin_boot()
         elif signal == "process_message":
-            # `current_grant()` reads its grant; the rest of a process's own entry is about leases.
+            # `current_grant()` reads the grant from this entry; other fields of a real entry are about leases.
             enter(cast("Any", args[0].execution) if isinstance(args[0], AdmittedMessage) else None)
         super().emit_before(signal, *args, **kwargs)
 
@@ -115,10 +115,10 @@ class BandedStubBroker(StubBroker):
             self.queue.end_boot(args[0].worker_threads, args[0].consumers)
 
     def enqueue(self, message: "Message[Any]", *, delay: int | None = None) -> "Message[Any]":
-        """Enqueue a message: let it wait in its band, if its actor is gated.
+        """Enqueue a message; if its actor is gated, it waits in its band.
 
         Returns:
-            A copy, whose ``options["execution_id"]`` names the execution if the actor is gated.
+            A copy, whose ``options["execution_id"]`` is the execution's id if the actor is gated.
 
         Raises:
             QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
@@ -140,10 +140,10 @@ class BandedStubBroker(StubBroker):
     def send_many(
         self, messages: "Iterable[Message[Any]]", *, delay: int | None = None
     ) -> "list[Message[Any] | QueueRejected]":
-        """Enqueue many messages, each for itself.
+        """Enqueue many messages, each independently of the others.
 
         Returns:
-            A result each, in order: the message as `enqueue` returns it, or why it was refused.
+            One result for each, in order: the message as `enqueue` returns it, or the error that refused it.
         """
         results: list[Message[Any] | QueueRejected] = []
         for message in list(messages):
@@ -156,7 +156,7 @@ class BandedStubBroker(StubBroker):
     async def asend_many(
         self, messages: "Iterable[Message[Any]]", *, delay: int | None = None
     ) -> "list[Message[Any] | QueueRejected]":
-        """`send_many`, while the event loop goes on."""
+        """`send_many`, without blocking the event loop."""
         listed = list(messages)
         return await off_loop(lambda: self.send_many(listed, delay=delay))
 
@@ -187,19 +187,19 @@ class BandedStubBroker(StubBroker):
             is_repeated = not is_settling() and ("execution_id" in sent.options or not has_made_up_id(sent))
             if candidate.origin or is_repeated:
                 raise
-            # Its sender named no id, as in a pipeline that runs again: another execution of the same message.
+            # The sender gave no id, as in a pipeline that runs again: accept another execution of the same message.
             candidate = replace(candidate, execution_id=derived_id(sent.message_id, new_execution_id()))
             self.queue.park(candidate, sent.encode())
         return candidate.execution_id
 
     def _keep_refused(self, sent: "Message[Any]", rejection: QueueRejected) -> None:
-        # Dramatiq swallows what is raised in a hook after a body; `join` tells.
+        # Dramatiq swallows exceptions of a hook that runs after a body; as a dead letter, `join` reports it.
         log.error("follow_up_rejected", message_id=sent.message_id, code=rejection.code, error=str(rejection))
         refused = KeptMessage(sent)
         refused.fail()
         refused.stuff_exception(rejection)
         self.dead_letters_by_queue[sent.queue_name].append(refused)
-        # As a worker does that comes later: apart from the body whose hook sent it.
+        # In a context of its own, not that of the body whose hook sent it, as another worker would do it later.
         copy_context().run(self._tell_sender, sent, rejection)
 
     def _tell_sender(self, sent: "Message[Any]", rejection: QueueRejected) -> None:
@@ -209,7 +209,7 @@ class BandedStubBroker(StubBroker):
             tell_sender(self, sent, error, execution_id_of(sent))
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 100) -> Consumer:
-        """A consumer of a queue: of its lane and its list."""
+        """A consumer of a queue: of its lane (gated messages) and its list (ungated ones)."""
         listed = super().consume(queue_name, prefetch, timeout)
         if queue_name in self.delay_queues:
             return listed
@@ -217,7 +217,7 @@ class BandedStubBroker(StubBroker):
         return MemoryConsumer(self.queue, queue_name, listed, self.queues[queue_name], bury, prefetch, timeout)
 
     def waiting(self, queue_name: str) -> "list[Message[Any]]":
-        """What waits in a lane, in the order in which it may start; what is not yet due comes last."""
+        """The waiting messages of a lane, in the order in which they may start; those not yet due come last."""
         return [decoded(execution.message) for execution in self.queue.waiting(queue_name)]
 
     def flush(self, queue_name: str) -> None:
@@ -227,13 +227,13 @@ class BandedStubBroker(StubBroker):
             self.queues[queue_name].task_done()
 
     def flush_all(self) -> None:
-        """Drop all messages, and forget which ids were used. Limits stay."""
+        """Drop all messages, and forget which ids were used. Limits are kept."""
         super().flush_all()
         self.queue.forget_ended()
 
 
 def _is_retry(sent: "Message[Any]", candidate: Candidate, running: Execution) -> bool:
-    """Whether it is what runs once more, past the same gates, whatever its arguments; else it borrows the id."""
+    """Whether a message is a retry of the running one, with the same gates, whatever its arguments."""
     held = decoded(running.message)
     return (
         is_own(sent, running.candidate.execution_id, held)

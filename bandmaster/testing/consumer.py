@@ -1,7 +1,7 @@
-"""The consumer of one queue in memory: what is admitted of its lane, and ungated messages as `StubBroker` has them.
+"""Consumes one queue in memory: admitted executions of its lane, and ungated messages as `StubBroker` does.
 
-In the flow: a `ConsumerThread` asks for the next message, worker threads acknowledge through it. A gated message comes
-only when a thread is free for it, so none waits in the worker while a better one is sent.
+In the flow: a `ConsumerThread` fetches the next message, worker threads acknowledge it here. A gated message is handed
+out only when a thread is free for it, so none waits in the worker while a message of higher priority is sent.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,11 +21,11 @@ class KeptMessage(MessageProxy):
     """A message that keeps its exception, so that `join` can raise it in the test."""
 
     def clear_exception(self) -> None:
-        """Keep it, as `StubBroker` does."""
+        """Keep the exception, as `StubBroker` does."""
 
 
 class AdmittedMessage(KeptMessage):
-    """The message of an execution that runs."""
+    """The message of a running execution."""
 
     def __init__(self, execution: Execution) -> None:
         message: Message[Any] = decoded(execution.message)
@@ -47,15 +47,15 @@ class MemoryConsumer(Consumer):
         prefetch: int,
         timeout_ms: int,
     ) -> None:
-        """Needs both sources.
+        """Combines the sources of gated and of ungated messages.
 
         Args:
-            queue: Where gated messages wait.
+            queue: The queue of gated messages.
             lane: The queue's name.
-            listed: Dramatiq's consumer of the ungated ones.
-            messages: What it takes from; it counts the gated ones as unfinished, too.
-            bury: Keeps a dead letter.
-            prefetch: How many ungated messages at once.
+            listed: Dramatiq's consumer of ungated messages.
+            messages: The list that `listed` takes from; it counts gated messages as unfinished, too.
+            bury: Called with each dead letter, to keep it.
+            prefetch: How many ungated messages to take at once.
             timeout_ms: How long to wait for a message.
         """
         self._queue, self._lane, self._listed, self._messages, self._bury = queue, lane, listed, messages, bury
@@ -75,7 +75,7 @@ class MemoryConsumer(Consumer):
         return self._outstanding < self._prefetch and not self._messages.empty()
 
     def ack(self, message: MessageProxy) -> None:
-        """It ended, or waits for its next try."""
+        """Settle a message whose body is over: its execution ended, or waits for a retry."""
         if not isinstance(message, AdmittedMessage):
             self._listed.ack(message)
             self._leave_room()
@@ -83,7 +83,7 @@ class MemoryConsumer(Consumer):
             self._messages.task_done()
 
     def nack(self, message: MessageProxy) -> None:
-        """It failed for good, and is kept as a dead letter."""
+        """Settle a message that failed for good, and keep it as a dead letter."""
         if not isinstance(message, AdmittedMessage):
             self._listed.nack(message)
             self._leave_room()
@@ -97,7 +97,7 @@ class MemoryConsumer(Consumer):
         self._queue.tell()
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        """What a stopping worker has not begun waits again, at its place; ungated ones are gone, as on `StubBroker`."""
+        """Put messages that a stopping worker has not begun back to their place; `StubBroker` drops ungated ones."""
         for message in messages:
             if isinstance(message, AdmittedMessage):
                 self._queue.hand_back(message.execution)

@@ -1,7 +1,7 @@
-"""Limits, pauses and bounds in memory, turned as those in Redis are: ``broker.queue.controls``.
+"""Limits, pauses and bounds in memory, with the interface of those in Redis: ``broker.queue.controls``.
 
-In the flow: a test sets them, `MemoryQueue` asks for them at each acceptance and each admission. Refused values raise
-what they raise with a server. No bound holds until it is set.
+In the flow: a test sets them, `MemoryQueue` reads them at each acceptance and each admission. Wrong values raise the
+same errors as with a server. There are no bounds until they are set.
 """
 
 from collections import Counter
@@ -17,15 +17,15 @@ from bandmaster.scheduler.model.limits import EVERYTHING, Limits, check_limit, c
 from bandmaster.scheduler.model.operators import check_by
 
 BOUNDS: Final = ("max_concurrent_executions", "max_executions_per_user", "max_queue_size")
-"""The bounds of lanes that mean something in memory."""
+"""The bounds of lanes that have an effect in memory."""
 OVER_EVERYTHING: Final = "max_concurrent"
 
 
 class MemoryControls:
-    """What an operator turns, for one broker in memory."""
+    """An operator's controls, for one broker in memory."""
 
     def __init__(self, changed: Condition, held: Counter[str]) -> None:
-        """Args: `changed`, the queue's lock, told of every change; `held`, how many hold each gate now."""
+        """Args: `changed`, the queue's lock, notified of every change; `held`, the number of holders of each gate."""
         self._changed = changed
         self._held = held
         self._limits = Limits()
@@ -38,10 +38,10 @@ class MemoryControls:
         Args:
             gate: `action:X`, `user:Y` or any gate key.
             limit: 0 or more.
-            by: Who asks, here and below: checked, and kept nowhere.
+            by: The operator, here and below: checked, but not stored.
 
         Returns:
-            How many hold the gate now; 0 for a kind.
+            How many executions hold the gate now; 0 for a kind.
 
         Raises:
             InvalidRequest: If the gate or the limit is not allowed.
@@ -56,17 +56,17 @@ class MemoryControls:
             return self._held[gate]
 
     def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> None:
-        """Replace what some lanes declared."""
+        """Replace the limits that some lanes declared."""
         with self._changed:
             self._limits.declare(declared)
             self._changed.notify_all()
 
     def limits(self) -> dict[str, int]:
-        """Every limit of a gate or kind that was set; those that actors declare are not among them."""
+        """All limits of gates and kinds that were set, without those that actors declare."""
         return dict(sorted(self._limits.by_operators.items()))
 
     def pause(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:
-        """Let nothing pass a gate, a lane (`lane:NAME`) or, with `*`, anything; True if it was not paused before."""
+        """Pause a gate, a lane (`lane:NAME`) or, with `*`, everything; True if it was not paused before."""
         check_by(by)
         with self._changed:
             is_new = check_pausable(name) not in self._paused
@@ -94,17 +94,17 @@ class MemoryControls:
         """Set one of the `BOUNDS` of a lane, or `max_concurrent`; None for no bound.
 
         Args:
-            name: Which.
+            name: The name of the bound.
             value: 0 or more.
-            lane: Whose bound it is; None: of lane executions, as with a server.
-            only_if_unset: Leave what is set already.
-            by: Who asks.
+            lane: The lane of the bound; None: lane executions, as with a server.
+            only_if_unset: Keep a value that is set already.
+            by: The operator.
 
         Returns:
             The value in force.
 
         Raises:
-            InvalidRequest: If it is none of them, it is no lane's, or the value is not allowed.
+            InvalidRequest: If there is no such bound, it is not one of lanes, or the value is not allowed.
         """
         check_by(by)
         if lane is not None:
@@ -132,11 +132,11 @@ class MemoryControls:
         return self._bounds.get((EVERYTHING, OVER_EVERYTHING))
 
     def is_paused(self, name: str) -> bool:
-        """Whether nothing may pass a gate, a lane or anything now."""
+        """Whether a gate, a lane or everything is paused now."""
         return name in self._paused
 
     def has_room(self, gate: str) -> bool:
-        """Whether a gate is not paused, and held less often than the limit that holds for it allows."""
+        """Whether a gate is not paused, and is held by fewer executions than its limit allows."""
         holding = self._limits.of(gate)
         return gate not in self._paused and (holding is None or self._held[gate] < holding.limit)
 

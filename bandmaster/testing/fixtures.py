@@ -1,7 +1,7 @@
 """The pytest fixtures: ``pytest_plugins = ["bandmaster.testing.fixtures"]`` in the conftest of an application's tests.
 
-No entry point of pytest's loads them: one would import Bandmaster into every test run of every environment that has it,
-those that never use it included.
+They are not a pytest entry point: that would import Bandmaster into every test run of every environment that has it
+installed, even where no test uses it.
 """
 
 from collections.abc import Iterator
@@ -22,6 +22,6 @@ def bandmaster_broker() -> Iterator[BandedStubBroker]:
 
 @pytest.fixture
 def bandmaster_worker(bandmaster_broker: BandedStubBroker) -> Iterator[Worker]:
-    """A worker of it, with eight threads."""
+    """A worker of that broker, with eight threads."""
     with working(bandmaster_broker) as worker:
         yield worker

@@ -1,8 +1,8 @@
-"""What waits and what runs, in memory, by the naive rule: of all that wait, the first whose gates all have room.
+"""The queue in memory, with the naive rule: of all waiting executions, admit the first whose gates all have room.
 
-In the flow: `BandedStubBroker.enqueue` parks here, a lane's consumer takes, ack and nack end. No index, no wake-up of a
-single waiter: whatever changes anything tells everybody, and each looks at everything. Evidently right, and fast enough
-for the thousand messages of a test. It is gone with its broker.
+In the flow: `BandedStubBroker.enqueue` parks here, a lane's consumer takes, ack and nack end. There are no indexes, and
+no single waiter is woken: every change wakes all waiters, and each checks all executions. This is evidently right, and
+fast enough for the thousand messages of a test. Nothing outlives the broker.
 """
 
 import itertools
@@ -26,20 +26,20 @@ from .controls import MemoryControls
 
 @dataclass(slots=True, eq=False)
 class Execution:
-    """One that was accepted and has not ended."""
+    """An execution that was accepted and has not ended."""
 
     candidate: Candidate
     message: bytes
-    """As it was sent."""
+    """The message as it was sent."""
     state: State = State.PENDING
     place: int = 0
-    """Among those of its band: the lower starts first."""
+    """Its place in its band: the lower starts first."""
     grant: Grant | None = None
-    """The last one: what `current_grant()` gives its body."""
+    """The last grant, which `current_grant()` returns to the body."""
     again: "tuple[Candidate, bytes] | None" = None
-    """What replaces it when its body is over: a retry that was noted."""
+    """A noted retry, which replaces candidate and message when the body is over."""
     gates: frozenset[str] = field(init=False)
-    """All it holds while it runs; the same for each of its tries."""
+    """All gates that it holds while it runs; the same for each attempt."""
 
     def __post_init__(self) -> None:
         user = self.candidate.user_id
@@ -48,7 +48,7 @@ class Execution:
 
     @property
     def order(self) -> tuple[int, int]:
-        """The lower starts first."""
+        """The sort key: the lower starts first."""
         return self.candidate.band, self.place
 
 
@@ -67,30 +67,30 @@ class MemoryQueue:
         self._places = itertools.count(1)
 
     def begin_boot(self) -> None:
-        """A worker boots: nothing is admitted until all of its consumers are known, or the first would come first."""
+        """Note that a worker boots: nothing is admitted before all of its consumers are known, so none is favoured."""
         self._threads = self._threads or 0
 
     def end_boot(self, threads: int, lanes: Iterable[str]) -> None:
-        """A worker has booted: as many may run at once as it has threads."""
+        """Note that a worker has booted: as many executions may run at once as it has threads."""
         with self._changed:
             self._threads = (self._threads or 0) + threads
             self._consumed.update(lanes)
             self._changed.notify_all()
 
     def shut_down(self, threads: int) -> None:
-        """A worker and its consumers are gone."""
+        """Note that a worker and its consumers are gone."""
         with self._changed:
             self._threads = (self._threads or 0) - threads or None
             if self._threads is None:
                 self._consumed.clear()
 
     def consume(self, lane: str) -> None:
-        """A lane is consumed."""
+        """Note that a lane is consumed."""
         with self._changed:
             self._consumed.add(lane)
 
     def tell(self) -> None:
-        """Have every consumer look again."""
+        """Wake every consumer."""
         with self._changed:
             self._changed.notify_all()
 
@@ -133,13 +133,13 @@ class MemoryQueue:
                 execution.state, execution.place = State.PENDING, next(self._places)
 
     def take(self, lane: str, most: int, seconds: float, unless: Callable[[], bool]) -> Execution | None:
-        """Admit the best execution of all lanes that are consumed, if it is of this one; wait for one so long at most.
+        """Admit the best execution of all consumed lanes, if it is in this lane; wait for one if necessary.
 
         Args:
-            lane: The caller's.
-            most: How many may run at once where no worker runs.
-            seconds: How long to wait.
-            unless: What ends the wait before.
+            lane: The caller's lane.
+            most: How many may run at once if no worker runs.
+            seconds: How long to wait at most.
+            unless: Ends the wait early when it returns True.
         """
         deadline = time.monotonic() + seconds
         with self._changed:
@@ -178,11 +178,11 @@ class MemoryQueue:
         execution.state = State.RUNNING
         self._running[candidate.execution_id] = self._waiting.pop(candidate.execution_id)
         self._held.update(execution.gates)
-        self._changed.notify_all()  # the next best may be another lane's
+        self._changed.notify_all()  # the next best may be in another lane
         return execution
 
     def end(self, execution: Execution, state: State) -> bool:
-        """Give the slot back; False if it waits again instead, for a retry was noted and it has not failed."""
+        """End an execution and release its slot; False if it waits for a noted retry instead, having not failed."""
         with self._changed:
             self._give_back(execution)
             again, execution.again = execution.again, None
@@ -194,7 +194,7 @@ class MemoryQueue:
             return True
 
     def hand_back(self, execution: Execution) -> None:
-        """Take back what has not begun, to its place."""
+        """Put an execution that has not begun back to its place."""
         with self._changed:
             self._give_back(execution)
             execution.state = State.PENDING
@@ -206,14 +206,14 @@ class MemoryQueue:
         self._changed.notify_all()
 
     def waiting(self, lane: str) -> list[Execution]:
-        """What waits in a lane, in the order in which it may start; what is not yet due comes last."""
+        """The waiting executions of a lane, in the order in which they may start; those not yet due come last."""
         with self._changed:
             self._promote()
             found = [e for e in self._waiting.values() if e.candidate.lane == lane]
             return sorted(found, key=lambda e: (e.state is State.SCHEDULED, e.order))
 
     def drop(self, lane: str) -> int:
-        """Forget what waits in a lane; how many that were."""
+        """Drop the waiting executions of a lane, and return their number."""
         with self._changed:
             dropped = [name for name, e in self._waiting.items() if e.candidate.lane == lane]
             for name in dropped:
@@ -221,7 +221,7 @@ class MemoryQueue:
             return len(dropped)
 
     def forget_ended(self) -> None:
-        """Let the ids of what has ended be used again."""
+        """Allow the ids of ended executions to be used again."""
         self._ended.clear()
 
     def on(self, lane: str) -> "MemoryLane":
@@ -229,7 +229,7 @@ class MemoryQueue:
         return MemoryLane(self, check_lane(lane))
 
     def figures(self, lane: str) -> tuple[dict[str, int], int]:
-        """How many of a lane wait and are due, by the name of their priority; and how many run."""
+        """The number of a lane's due, waiting executions by the name of their priority; and of its running ones."""
         with self._changed:
             self._promote()
             own = [e.candidate.band for e in self.waiting(lane) if e.state is State.PENDING]
@@ -250,7 +250,7 @@ class MemoryLane:
         return {"queue_depth": sum(bands.values()), "active_count": running}
 
     def get_pending_by_priority(self) -> dict[str, int]:
-        """How many of the lane wait and are due, by the name of their priority."""
+        """The number of the lane's due, waiting executions, by the name of their priority."""
         return self.queue.figures(self.lane)[0]
 
 

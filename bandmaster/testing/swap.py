@@ -1,8 +1,8 @@
-"""Turning an application's own broker into one in memory for a while: `in_memory`, and a worker beside it: `working`.
+"""Turns an application's own broker into one in memory for a while (`in_memory`), and runs a worker on it (`working`).
 
-An application makes its broker where it is imported, and its actors, its modules and Dramatiq all keep that object. So
-it is the object that changes: it becomes a `BandedStubBroker`, and afterwards what it was. No name has to be patched,
-and no switch has to be built into the application. Results and barriers of groups go to memory too.
+An application makes its broker at import, and its actors, its modules and Dramatiq all keep that object. So the object
+itself is changed: it becomes a `BandedStubBroker`, and its former self afterwards. No name has to be patched, and the
+application needs no switch. Results and barriers of groups are kept in memory too.
 """
 
 import copy
@@ -26,7 +26,7 @@ from .broker import BandedStubBroker
 from .controls import BOUNDS
 
 IDLE_MS: Final = 20
-"""How long a thread of a test's worker sits idle, and so how long it takes to stop."""
+"""How long an idle thread of a test's worker waits for a message, and so how long it takes to stop."""
 STOP_MS: Final = 10_000
 
 _booted: "weakref.WeakSet[Broker]" = weakref.WeakSet()
@@ -34,10 +34,10 @@ _booted: "weakref.WeakSet[Broker]" = weakref.WeakSet()
 
 @contextmanager
 def in_memory(broker: Broker | None = None) -> Generator[BandedStubBroker]:
-    """Within it, a broker keeps everything in memory, empty, and without other limits than the application declares.
+    """Within this context, a broker keeps everything in memory; it is empty and has only the declared limits.
 
     Args:
-        broker: The application's; the one that `dramatiq.set_broker` was given, unless said.
+        broker: The application's broker; by default the one set with `dramatiq.set_broker`.
 
     Yields:
         The same object, with its actors and middleware.
@@ -54,14 +54,14 @@ def in_memory(broker: Broker | None = None) -> Generator[BandedStubBroker]:
     _become(broker, BandedStubBroker, stand_in.__dict__)
     if broker not in _booted:
         _booted.add(broker)
-        broker.emit_after("process_boot")  # some middleware start a thread there, and can do so once
+        broker.emit_after("process_boot")  # some middleware starts a thread there, which works only once
     try:
         yield cast("BandedStubBroker", broker)
     finally:
         declared = _actors(broker)
         _become(broker, *before)
         for name in declared.keys() - broker.actors.keys():
-            # A module that was imported meanwhile is not imported again; an actor of a test's own goes with the test.
+            # Keep actors of modules imported meanwhile, which are not imported again; a test's own actors go with it.
             if "<locals>" not in declared[name].fn.__qualname__:
                 broker.declare_actor(declared[name])
 
@@ -82,7 +82,7 @@ def _actors(broker: Broker) -> "dict[str, Actor[..., Any]]":
 
 
 def _in_memory_middleware(used: list[Middleware]) -> list[Middleware]:
-    """A broker's middleware without ours, with what they keep on a server kept in memory."""
+    """A broker's middleware without ours; results and barriers that it keeps on a server are kept in memory."""
     kept: list[Middleware] = []
     for middleware in used:
         if type(middleware).__module__.startswith("bandmaster."):
@@ -100,11 +100,11 @@ def _in_memory_middleware(used: list[Middleware]) -> list[Middleware]:
 
 @contextmanager
 def working(broker: Broker, *, threads: int = 8) -> Generator[Worker]:
-    """A worker in this process.
+    """Run a worker in this process.
 
     Args:
-        broker: What it consumes.
-        threads: One, to see the order in which bodies run; Dramatiq's default are eight.
+        broker: The broker that it consumes from.
+        threads: Use one to see the order in which bodies run; Dramatiq's default is eight.
     """
     worker = Worker(broker, worker_timeout=IDLE_MS, worker_threads=threads)
     worker.start()

@@ -1,4 +1,4 @@
-"""The jobs on Dramatiq's own Redis broker, those in many queues too."""
+"""The jobs on Dramatiq's own Redis broker, including those in many queues."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The jobs as gated actors on Bandmaster's broker, those in many queues too."""
+"""The jobs as gated actors on Bandmaster's broker, including those in many queues."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The least that a consumer on Redis can do: wait in BLPOP and note when it woke up."""
+"""The minimal consumer on Redis: waits in BLPOP and records when it woke up."""
 
 import os
 import time
@@ -12,7 +12,7 @@ WAITED_FOR = "benchmark:pop"
 
 
 def run() -> None:
-    """Note each push, until killed."""
+    """Record each push, until this process is killed."""
     client, recorder = redis.Redis.from_url(os.environ[SERVER_VARIABLE]), Recorder()
     while True:
         popped: Any = client.blpop([WAITED_FOR])

@@ -1,5 +1,5 @@
-"""Questions about pods, asked on a real cluster: the one that KUBECONFIG names, and only when they are named.
+"""Questions about pods, measured on the cluster of KUBECONFIG, and only if they are named.
 
-Each makes a namespace of its own there and removes it. In the flow: `questions.py` offers them beside the others; they
-are left out of "all", since nobody wants to load a cluster by accident.
+Each makes a namespace of its own there and removes it. In the flow: `questions.py` lists them beside the others; "all"
+excludes them, so that nobody loads a cluster by accident.
 """

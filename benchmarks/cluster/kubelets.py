@@ -1,8 +1,9 @@
-"""``python -m benchmarks.cluster.kubelets``: plays a kubelet that changes pods' statuses at a steady rate.
+"""Simulates a kubelet that changes pods' statuses at a steady rate: ``python -m benchmarks.cluster.kubelets``.
 
-In the flow: `pod_events` starts some, gives each its pods as a line of JSON on standard input, then, when all have said
-that they are ready, a second line. The answer on standard output is when each pod's end was told: name → seconds of
-the machine's monotonic clock. They are processes of their own, so that the watcher has its interpreter for itself.
+In the flow: `played.py` starts some of these processes and writes each one's pods as a line of JSON to its standard
+input. When all have reported that they are ready, it closes standard input, and they begin. The answer on standard
+output is when each pod's end was reported: name → seconds of the machine's monotonic clock. They are separate
+processes, so that they do not share the watcher's interpreter.
 """
 
 import json
@@ -19,13 +20,13 @@ STATES: Final[tuple[tuple[str, Json], ...]] = (
     ("Running", {"running": {"startedAt": "2026-01-01T00:00:00Z"}}),
     ("Succeeded", {"terminated": {"exitCode": 0, "reason": "Completed"}}),
 )
-"""What becomes of each pod, one after the other."""
+"""The successive states of each pod."""
 THREADS: Final = 8
-"""So that the API server's time for one change does not limit how many there are."""
+"""Several, so that the API server's time for one change does not limit the rate."""
 
 
 def play(place: Place, names: list[str], changes_a_second: float, began: float) -> dict[str, float]:
-    """Tell of each pod that it waits, that it runs, that it has ended; never faster than that."""
+    """Set each pod's status to waiting, running and ended in turn, at most at the given rate."""
     ended: dict[str, float] = {}
     for number, name in enumerate(names):
         for step, (phase, state) in enumerate(STATES):
@@ -35,7 +36,7 @@ def play(place: Place, names: list[str], changes_a_second: float, began: float) 
             answer = place.core.patch_namespaced_pod_status(
                 name, place.namespace, {"status": status}, _preload_content=False, _request_timeout=TIMEOUT
             )
-            answer.read()  # or the connection would not be used again
+            answer.read()  # else the connection could not be reused
         ended[name] = time.monotonic()
     return ended
 

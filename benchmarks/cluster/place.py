@@ -1,7 +1,7 @@
-"""A namespace of one's own on the cluster that KUBECONFIG names, seen with the official client as it comes.
+"""A temporary namespace on the cluster of KUBECONFIG, used with the official client in its default configuration.
 
-In the flow: each question about pods opens one for every side it measures; what is left in it is removed at its end. If
-this process is killed, the namespace stays, and its name says whose it is.
+In the flow: each question about pods opens one for every side it measures; it is emptied and removed at the end. If
+this process is killed, the namespace stays; its name shows that it belongs to the benchmarks.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from bandmaster.configs.areas import KubernetesSettings
 KUBECONFIG: Final = "KUBECONFIG"
 IMAGE_VARIABLE: Final = "BANDMASTER_BENCH_IMAGE"
 DEFAULT_IMAGE: Final = "localhost/busybox:test"
-"""Anything with a shell."""
+"""Any image with a shell suffices."""
 TIMEOUT: Final = (3, 30)
 READY_SECONDS: Final = 30.0
 CLEARERS: Final = 8
@@ -35,10 +35,10 @@ class ClusterMissing(Exception):
 
 
 def named_cluster() -> str:
-    """The kubeconfig.
+    """The path of the kubeconfig.
 
     Raises:
-        ClusterMissing: If none is named.
+        ClusterMissing: If KUBECONFIG is not set.
     """
     path = os.environ.get(KUBECONFIG, "")
     if not path:
@@ -69,12 +69,12 @@ class Place:
         self.core: Any = client.CoreV1Api(self.api)
 
     def pods(self) -> list[Json]:
-        """All pods, as the API server has them."""
+        """All pods, as the API server returns them."""
         answer = self.core.list_namespaced_pod(self.namespace, _preload_content=False, _request_timeout=TIMEOUT)
         return json.loads(answer.data)["items"] or []
 
     def clear(self) -> None:
-        """Remove all pods, whatever holds them; thousands one by one would take longer than what was measured."""
+        """Remove all pods with their finalizers, several at once: one by one would take longer than the measurement."""
         with ThreadPoolExecutor(CLEARERS) as clearers:
             list(clearers.map(self._remove, [pod["metadata"]["name"] for pod in self.pods()]))
 
@@ -86,14 +86,14 @@ class Place:
 
 @contextlib.contextmanager
 def place() -> Generator[Place]:
-    """A namespace, while the block runs.
+    """Provide a namespace during the block.
 
     Raises:
         ClusterMissing: If no cluster is named.
-        TimeoutError: If it cannot be used.
+        TimeoutError: If the namespace cannot be used.
     """
     kubeconfig = named_cluster()
-    urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # a test cluster's certificate is its own
+    urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # a test cluster has a self-signed certificate
     own = Place(kubeconfig, f"bandmaster-bench-{secrets.token_hex(4)}")
     own.core.create_namespace({"metadata": {"name": own.namespace}}, _request_timeout=TIMEOUT)
     try:
@@ -108,7 +108,7 @@ def place() -> Generator[Place]:
 
 
 def _give_account(own: Place) -> None:
-    """Pods need the account `default`; where no controller runs, nobody else makes it."""
+    """Create the service account `default`, which pods need and which only a controller would create otherwise."""
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
         try:

@@ -1,7 +1,7 @@
-"""Pods that no node takes, and the kubelets that are played for them: what questions about many pods begin with.
+"""Creates pods that no node accepts and starts simulated kubelets for them, for questions about many pods.
 
-In the flow: `pod_events` and `pod_scale` make the pods, with executions in Redis behind them, and have their statuses
-changed by processes of their own (`kubelets.py`). Meant for a control plane without nodes.
+In the flow: `pod_events` and `pod_scale` create pods with this, each for an execution in Redis, and let separate
+processes (`kubelets.py`) change their statuses. Meant for a control plane without nodes.
 """
 
 import json
@@ -18,18 +18,18 @@ from .workers import queue_of, submit
 
 KUBELETS = 2
 CREATORS = 8
-#: So many cores no node has.
+#: More cores than any node has.
 CPU = "1000"
 
 
 def waiting_pods(rig: Rig, own: Place, count: int, script: PodScript | None = None) -> dict[str, str]:
-    """Executions that were admitted, and handed over to pods that wait for a node: pod → execution.
+    """Admit executions and hand their slots over to pods that wait for a node; returns pod → execution.
 
     Args:
-        rig: Where Redis is.
+        rig: The rig, with its Redis server.
         own: The namespace.
-        count: So many.
-        script: What they run; None: a command.
+        count: The number of pods.
+        script: Their script; None: they run a command.
     """
     queue = queue_of(rig, count)
     backend = connect("kubernetes", root=rig.folder, cluster=own.settings)
@@ -57,7 +57,7 @@ def waiting_pods(rig: Rig, own: Place, count: int, script: PodScript | None = No
 
 
 def play(own: Place, names: list[str], events_a_second: int) -> dict[str, float]:
-    """Have the kubelets change all statuses at a steady rate: when each pod's end was told."""
+    """Let the kubelets change all statuses at a steady rate; returns when each pod's end was reported."""
     kubelets = [
         subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "benchmarks.cluster.kubelets"],

@@ -1,9 +1,9 @@
-"""How many pods a second are created, beside a bare loop of the same client calls in as many threads?
+"""Measures how many pods are created per second, compared with a bare loop of the same client calls.
 
-8 threads; each pod has a script, so two calls: the pod, its ConfigMap. The bare loop sends the same objects with the
-official client as it comes. Bandmaster is measured twice: its pod interface alone, and a whole worker, from admission
-over the grant's checks to the hand-over of the slot, which has a ninth thread for `watch_completions`. No node is big
-enough for these pods, so none of them runs.
+Both use 8 threads. Each pod has a script and so needs two calls, for the pod and its ConfigMap. The bare loop sends the
+same objects with the official client in its default configuration. Bandmaster is measured twice: its pod interface
+alone, and a whole worker, from admission through the grant's checks to the hand-over of the slot; the worker has a
+ninth thread for `watch_completions`. No node is big enough for these pods, so none of them runs.
 """
 
 import time
@@ -30,7 +30,7 @@ CPU = "1000"
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Create so many."""
+    """Create so many pods."""
     count = rig.sized(16, 60, 240)
     with place() as own:
         if side == WORKER:
@@ -84,7 +84,7 @@ def _by_worker(rig: Rig, own: Place, count: int) -> float:
 
 
 def _handed_over_ms(queue: ExecutionQueueService) -> list[int]:
-    """When each pod was created and had its slot, by Redis's clock."""
+    """When each slot was handed over to a created pod, by Redis's clock."""
     return sorted(entry.at_ms for entry in queue.journal.entries() if entry.verb == "hand_over")
 
 

@@ -1,9 +1,9 @@
-"""Does one watcher keep up with 200 pod events a second?
+"""Measures whether one watcher keeps up with 200 pod events a second.
 
-No node takes these pods: the benchmark plays the kubelet, in processes of its own, and changes their statuses at 200 a
-second, each pod's from waiting over running to its end. The watcher is the loop of `watch_completions`, with executions
-in Redis behind the pods. Measured is how long after the change a pod's end is reported; a watcher that fell behind
-would report the last ones ever later. Meant for a control plane without nodes; it has to take that many changes itself.
+No node accepts these pods. Separate processes of the benchmark simulate the kubelet, and change the statuses at 200 a
+second: each pod's from waiting to running to ended. The watcher is the loop of `watch_completions`, and each pod has an
+execution in Redis. The figure is the delay from the change until the pod's end is reported; if the watcher fell behind,
+the delay would grow. Meant for a control plane without nodes, which has to manage that many changes itself.
 """
 
 import threading
@@ -26,7 +26,7 @@ WINDOW_SECONDS = 5.0
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """Change the statuses of so many pods, and see when each end is reported."""
+    """Change the statuses of so many pods, and measure when each end is reported."""
     with place() as own:
         pods = waiting_pods(rig, own, rig.sized(20, 100, 600))
         reported, over = dict[str, float](), threading.Event()

@@ -1,11 +1,11 @@
-"""With 5,000 pods on the cluster, 50 of them ending a second: how late is an end told, and what does it all cost?
+"""Measures the delay of reported ends, and the cost, with 5,000 pods on the cluster of which 50 end per second.
 
-No node takes these pods: the benchmark plays the kubelet. The watcher is the loop of `watch_completions`; each end is
-acknowledged as the lifecycle actors do, and the clean-up removes the pod at once. Measured are the delay of the ends,
-what the process grows by while it sees all pods for the first time, and the calls of one execution to the API server,
-counted by what urllib3 logs of each: POST the pod and its script; GET and PATCH the pod (the finalizer) and DELETE its
-script at the acknowledgement; DELETE the pod when its time is over. Played pods have no log to GET. Lists and watches
-are not of one.
+No node accepts these pods: the benchmark simulates the kubelet. The watcher is the loop of `watch_completions`; each
+end is acknowledged as the lifecycle actors do, and the cleanup removes the pod at once. Measured are the delay of the
+ends, the growth of the process while it sees all pods for the first time, and the calls to the API server for one
+execution, counted by urllib3's log: POST the pod and its script; GET and PATCH the pod (the finalizer) and DELETE its
+script at the acknowledgement; DELETE the pod when its time is over. Simulated pods have no log to GET. Lists and
+watches do not count, since they are not for one execution.
 """
 
 import logging
@@ -39,7 +39,7 @@ _ONE_OBJECT = re.compile(r"/(pods|configmaps)/[^?/]+")
 
 
 class Calls(logging.Handler):
-    """Counts the calls of this process about single objects, while the block runs."""
+    """Counts this process's calls about single objects during the block."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -47,7 +47,7 @@ class Calls(logging.Handler):
         self._logger = logging.getLogger("urllib3.connectionpool")
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count one."""
+        """Count one call."""
         if isinstance(record.args, tuple) and len(record.args) == 8:
             method, path = str(record.args[3]), str(record.args[4])
             if method == "POST" or _ONE_OBJECT.search(path):
@@ -64,7 +64,7 @@ class Calls(logging.Handler):
 
 
 def measure(rig: Rig, side: str) -> Measured:
-    """See some of many pods to their end."""
+    """Watch many pods, of which some end."""
     count, ending = rig.sized(20, 200, 5_000), rig.sized(10, 100, 1_000)
     with place() as own, Calls() as calls:
         pods = waiting_pods(rig, own, count, PodScript("true", runtime="sh"))
@@ -89,7 +89,7 @@ def measure(rig: Rig, side: str) -> Measured:
 
             def watching() -> None:
                 while not over.is_set():
-                    with suppress(BandmasterError):  # as the actor does, it begins the next one
+                    with suppress(BandmasterError):  # after an error begin the next window, as the actor does
                         watch.run(WINDOW_SECONDS)
 
             watcher = threading.Thread(target=watching)

@@ -1,8 +1,8 @@
-"""How long from a pod's end, as the API server tells it, to the creation of the pod that takes its slot?
+"""Measures the time from a pod's end, as the API server reports it, to the creation of the pod that takes its slot.
 
-One worker of 8 threads with the default settings; 5 slots, all wanted all the time; both moments are when an observer's
-own watch hears of them. The figure holds: the watch, the log's tail, the report, the release, the next admission, the
-creation. Needs a whole cluster: a control plane alone runs no pod.
+There is one worker of 8 threads with the default settings, and 5 slots for which executions always wait. A separate
+watch observes both events. The figure includes the watch, reading the log's tail, the report, the release, the next
+admission, and the creation. Needs a whole cluster: a control plane alone runs no pods.
 """
 
 from ..order import percentile

@@ -1,4 +1,4 @@
-"""What the API server says of a namespace's pods, and when it said so: a watch that shares no code with Bandmaster's.
+"""Observes when pods of a namespace are created and end, with a watch that shares no code with Bandmaster's.
 
 In the flow: opened before pods are created, read when they have ended. A thread reads; it ends with the block.
 """
@@ -17,14 +17,14 @@ from .place import Json, Place
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One pod, first seen or first seen to have ended."""
+    """The first event in which a pod existed, or had ended."""
 
     at: float
     uid: str
 
 
 class Sightings:
-    """Follows all pods of a namespace from now on."""
+    """Watches all pods of a namespace from now on."""
 
     def __init__(self, place: Place) -> None:
         self.created: list[Sighting] = []
@@ -46,7 +46,7 @@ class Sightings:
         self._thread.join(timeout=10)
 
     def from_end_to_creation_ms(self, slots: int) -> list[float]:
-        """From each end to the creation that took its slot, while all slots were wanted."""
+        """The times from each end to the creation of the pod that took its slot, if executions wait for all slots."""
         pairs = zip(self.ended, self.created[slots:], strict=False)
         return [1000 * (created.at - ended.at) for ended, created in pairs]
 
@@ -55,7 +55,7 @@ class Sightings:
         try:
             for chunk in self._response.stream(1 << 16):
                 if self._closed:
-                    return  # shut down under the reader, a TLS socket hands out what it cannot decipher any more
+                    return  # a TLS socket that was shut down during a read may return undecrypted bytes
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
                     self._note(json.loads(line))

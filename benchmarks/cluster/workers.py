@@ -1,4 +1,4 @@
-"""Real workers whose executions are pods in a place: what `dramatiq bandmaster.actors` is in production."""
+"""Runs real workers whose executions are pods in a namespace, by `dramatiq bandmaster.actors` as in production."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ READY = "Worker process is ready for action"
 
 @contextmanager
 def workers(rig: Rig, place: Place, *, threads: int = 8) -> Generator[None]:
-    """One worker process, ready, while the block runs; its settings are the defaults but for where things are."""
+    """Run one worker process during the block, which begins when it is ready; it uses the settings of `place`."""
     names = place.settings.model_fields_set - {"backend"}
     own = {("k8s", name): str(getattr(place.settings, name)) for name in names}
     own |= {("k8s", "backend"): "kubernetes", ("redis", "url"): rig.url, ("paths", "var_dir"): str(rig.folder)}
@@ -46,7 +46,7 @@ def workers(rig: Rig, place: Place, *, threads: int = 8) -> Generator[None]:
 
 
 def queue_of(rig: Rig, slots: int) -> ExecutionQueueService:
-    """The queue, with so many slots."""
+    """Open the queue, and give it so many slots."""
     queue = ExecutionQueueService(rig.client)
     for name in ("max_queue_size", "max_executions_per_user"):
         queue.controls.change_setting(name, 10**8)
@@ -55,7 +55,7 @@ def queue_of(rig: Rig, slots: int) -> ExecutionQueueService:
 
 
 def submit(queue: ExecutionQueueService, line: str | None = None, **fields: object) -> str:
-    """Accept one execution that runs a shell line, or what else is asked for."""
+    """Enqueue one execution that runs a shell line, or has the given fields of an event."""
     asked: dict[str, object] = {"timeout_seconds": 600} | fields
     if line is not None:
         asked["command"] = ("sh", "-c", line)

@@ -1,6 +1,6 @@
-"""An application like any other: it confirms orders, at most two of a shop at a time, and tells who ordered.
+"""An ordinary application: it confirms orders, at most two of a shop at a time, and writes to the customer.
 
-Its tests stand beside it, in `test_orders.py`. Nothing in this file is there for them.
+Its tests are in `test_orders.py`. Nothing in this file is there for the tests.
 """
 
 from queue import SimpleQueue

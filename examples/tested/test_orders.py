@@ -1,10 +1,10 @@
-"""Testing with a broker in memory: the same order, limits and refusals as with a server, which is not needed.
+"""Tests with a broker in memory: without a server, but with the same order, limits and refusals as with one.
 
     cd tested && pytest
 
-`bandmaster_broker` is the application's own broker, which for one test becomes a `BandedStubBroker`: a `StubBroker` of
-Dramatiq's that knows bands and gates. No name is patched. `join` waits until a queue is empty, and raises what a body
-raised.
+`bandmaster_broker` is the application's own broker, which becomes a `BandedStubBroker` for one test: a `StubBroker` of
+Dramatiq with bands and gates. No name is patched. `join` waits until a queue is empty, and raises the exception of a
+failed body.
 """
 
 import orders
@@ -31,7 +31,7 @@ def test_what_is_no_order_fails(bandmaster_broker: BandedStubBroker, bandmaster_
 def test_the_urgent_one_is_confirmed_first(bandmaster_broker: BandedStubBroker) -> None:
     orders.confirm.send("north", 1)
     orders.confirm.send_with_options(args=("north", 2), band="CRITICAL")
-    # One thread, started when both wait: so one sees the order in which they start.
+    # One thread, started when both wait, so that the order of their starts is visible.
     with working(bandmaster_broker, threads=1):
         assert [orders.letters.get(timeout=30) for _ in range(2)] == ["north 2 is confirmed", "north 1 is confirmed"]
 

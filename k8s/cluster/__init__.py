@@ -9,7 +9,7 @@
                   │  overdue.py (never starts, node lost)    cleanup.py (TTL, orphans)
     acknowledge, delete ── deleting.py
 
-``pods.py`` puts it together; ``client.py`` alone imports the ``kubernetes`` package, everything else sees the typed
+``pods.py`` combines these modules. Only ``client.py`` imports the ``kubernetes`` package; all others use the typed
 objects of ``objects.py`` and the one error of ``faults.py``. All state is in the cluster: a finalizer keeps each pod
-until its result is stored, so whoever dies, the next watch finds every exit. This file stays free of imports.
+until its result is stored, so if any process dies, the next watch finds every exit. This file stays free of imports.
 """

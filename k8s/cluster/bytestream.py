@@ -1,8 +1,8 @@
-"""An answer of the API server that goes on for a while: a watch, or a log that is followed.
+"""Reads a long answer of the API server: a watch, or a log that is followed.
 
-In the flow: `client.py` opens it, one thread reads it, and any thread may close it, which wakes the reader at once; a
-watch that has to stop must not wait for a server that is silent. When the connection breaks, or nothing comes for
-longer than was agreed, the reader gets an ``ApiError``; a server that ends its answer properly just ends it.
+In the flow: `client.py` opens the stream and one thread reads it. Any thread may close it, which wakes the reader at
+once, since a watch that has to stop must not wait for a silent server. If the connection breaks, or nothing arrives
+within the timeout, the reader gets an ``ApiError``; if the server ends its answer properly, the iteration just ends.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ _RUNTIME_ERROR: Final = re.compile(
 
 
 class ByteStream:
-    """The bytes of an answer, as they come.
+    """The bytes of an answer, as they arrive.
 
     Args:
-        response: urllib3's, not read yet.
+        response: The response of urllib3, not read yet.
     """
 
     def __init__(self, response: Any) -> None:
@@ -35,17 +35,17 @@ class ByteStream:
         try:
             for chunk in self._response.stream(_CHUNK_BYTES, decode_content=True):
                 if self._closed:
-                    return  # shut down under the reader, a TLS socket hands out what it cannot decipher any more
+                    return  # a TLS socket that was shut down during a read may return undecrypted bytes
                 yield chunk
         except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError) as error:
-            # The latter two: what urllib3 stumbles over when another thread closes what it reads.
+            # urllib3 raises the latter two when another thread closes the response during a read.
             if not self._closed:
                 raise lost(error) from error
         finally:
             self.close()
 
     def lines(self) -> Iterator[bytes]:
-        """The same, line by line, without the line ends and without a last line that is not complete."""
+        """The same bytes as lines, without line ends and without an incomplete last line."""
         begun: list[bytes] = []
         for chunk in self:
             *whole, rest = chunk.split(b"\n")
@@ -56,19 +56,19 @@ class ByteStream:
                 begun.append(rest)
 
     def close(self) -> None:
-        """Read no more, and wake whoever is reading."""
+        """Stop reading, and wake the reading thread."""
         self._closed = True
-        with contextlib.suppress(ValueError, RuntimeError, OSError):  # it was read to its end
+        with contextlib.suppress(ValueError, RuntimeError, OSError):  # the answer was already read to its end
             self._response.shutdown()
         with contextlib.suppress(ValueError, OSError):
             self._response.close()
 
 
 def without_runtime_error(end: bytes) -> bytes:
-    """The end of a log without what a kubelet appends when the container is removed while its log is followed."""
+    """The end of a log without the error that a kubelet appends if the container is removed during the reading."""
     return _RUNTIME_ERROR.sub(b"", end)
 
 
 def lost(error: Exception) -> ApiError:
-    """The error of an answer that did not come, or not completely."""
+    """The error for an answer that did not arrive, or not completely."""
     return ApiError(Fault.SILENT, f"the API server's answer was lost: {type(error).__name__}: {error}")

@@ -1,7 +1,7 @@
-"""Changes of a pod's metadata: each is made once, on the pod with that UID, whoever else changes it at the same time.
+"""Patches pods: each change is made once, on the pod with the given UID, even while others change it.
 
-In the flow: acknowledging and deleting come here. Every change may be repeated; if the process dies in between, the
-next watch sees the pod as it is and begins anew.
+In the flow: acknowledging and deleting use this. Every change may be repeated; if the process dies in between, the next
+watch sees the pod as it is and begins anew.
 """
 
 from collections.abc import Callable
@@ -17,28 +17,28 @@ T = TypeVar("T")
 
 CHANGE_WITHIN_SECONDS: Final = 10.0
 _READ_ANEW: Final = 5
-"""Times that a pod is read whose metadata change while its finalizer is taken off."""
+"""How often a pod is read at most, if its metadata changes while its finalizer is removed."""
 
 
 def let_go(
     api: ClusterApi, name: str, uid: str, further: Callable[[Pod], list[Operation] | None] = lambda pod: []
 ) -> bool:
-    """Take our finalizer off a pod, if it is there.
+    """Remove our finalizer from a pod, if it is there.
 
-    By operations on the list as it was read, tested to be that still (RFC 6902): in old releases (seen in 1.20), a
-    strategic merge that deletes from a list puts into it what it should delete, if the list has become empty meanwhile.
+    This uses operations with a test that the list of finalizers is still as it was read (RFC 6902). In old releases
+    (seen in 1.20), a strategic merge that should delete an entry adds it, if the list has become empty meanwhile.
 
     Args:
         api: The cluster.
         name: The pod.
-        uid: Only if it is this one.
-        further: What is changed with it; None: the pod is not to be let go.
+        uid: Change only the pod with this UID.
+        further: Returns further changes to make with it; None: the pod has to keep its finalizer.
 
     Returns:
-        False if there is no such pod, or it is not to be let go.
+        False if there is no such pod, or it has to keep its finalizer.
 
     Raises:
-        ApiError: If the cluster did not answer, or its answer was that it never will do so.
+        ApiError: If the cluster did not answer, or rejected the change for good.
     """
     tries = _READ_ANEW
     while True:
@@ -52,14 +52,14 @@ def let_go(
         try:
             return change_pod(api, name, [_test("/metadata/uid", uid), *operations]) is not None
         except ApiError as error:
-            # Perhaps a test that did not hold; the server does not say.
+            # Perhaps a test failed, because the pod changed meanwhile; the server does not say so.
             tries -= 1
             if error.fault is not Fault.REJECTED or not tries:
                 raise
 
 
 def change_pod(api: ClusterApi, name: str, change: dict[str, Any] | list[Operation]) -> Pod | None:
-    """Patch a pod. None: the pod with that UID is gone."""
+    """Patch a pod, with retries. None: the pod with that UID is gone."""
     try:
         return patiently(CHANGE_WITHIN_SECONDS, lambda: or_busy(lambda: api.patch_pod(name, change)))
     except ApiError as error:
@@ -69,12 +69,12 @@ def change_pod(api: ClusterApi, name: str, change: dict[str, Any] | list[Operati
 
 
 def add(area: str, name: str, value: str) -> Operation:
-    """Set a label or an annotation."""
+    """The operation that sets a label or an annotation."""
     return {"op": "add", "path": f"/metadata/{area}/{name.replace('~', '~0').replace('/', '~1')}", "value": value}
 
 
 def or_busy(call: Callable[[], T]) -> T:
-    """Somebody else changed the object at the same moment: that passes."""
+    """Turn the conflict of two simultaneous changes into BUSY, which is retried."""
     try:
         return call()
     except ApiError as error:
@@ -84,7 +84,7 @@ def or_busy(call: Callable[[], T]) -> T:
 
 
 def is_another(error: ApiError) -> bool:
-    """Whether the name belongs to a pod with another UID; releases differ in how they say so. Names are lower case."""
+    """Whether the name belongs to a pod with another UID. Releases word this differently; names are lower case."""
     return error.fault in (Fault.CONFLICT, Fault.REJECTED) and any(
         word in str(error) for word in ("UID", "metadata.uid")
     )

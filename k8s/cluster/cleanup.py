@@ -1,10 +1,10 @@
-"""Removes what nobody needs any more: ended pods some time after their result was stored, and ConfigMaps without a pod.
+"""Removes objects that are not needed any more: ended pods a while after their result was stored, orphaned ConfigMaps.
 
-In the flow: every watch does this beside its work, each half minute, and at once again while there is more than a sweep
-has time for: what ends is removed as fast as it ends, at a rate that leaves the API server to others. A script goes
-when its pod is acknowledged, and if that failed, the cluster's own collector removes it with its pod; the sweep is for
-creations that were cut short. All deletions have the UID as precondition, so doing it twice, or from two processes,
-does no harm.
+In the flow: every watch does this beside its work, each half minute, and again at once if a sweep had no time for all.
+So pods are removed as fast as they end, at a rate that does not overload the API server. A script's ConfigMap is
+deleted when its pod is acknowledged; if that fails, the cluster's garbage collector deletes it with its pod. The sweep
+is for ConfigMaps of creations that were cut short. All deletions have the UID as precondition, so repeating them, also
+from two processes, does no harm.
 """
 
 import threading
@@ -26,22 +26,22 @@ log = Logger(__name__)
 
 _PODS_EVERY_SECONDS: Final = 30.0
 _SCRIPTS_EVERY_SECONDS: Final = 300.0
-#: A script this young may belong to a pod that the list did not show yet.
+#: A ConfigMap this young may belong to a pod that the list did not contain yet.
 _YOUNG_SECONDS: Final = 120.0
-#: So many deletions are under way at once, and so many begun a second, by a process.
+#: The most deletions that one process has under way at once, and begins per second.
 _AT_ONCE: Final = 4
 _PER_SECOND: Final = 100
-#: A sweep ends after this; with some left, the next one follows at once.
+#: A sweep ends after this time; if objects are left, the next one follows at once.
 _SWEEP_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep has done.
+    """The result of a sweep.
 
     Args:
-        removed: So many it deleted itself.
-        left: For so many it had no time.
+        removed: The number of objects that it deleted itself.
+        left: The number of objects that it had no time for.
     """
 
     removed: int
@@ -60,11 +60,11 @@ class Cleanup:
         self._sweeping = threading.Lock()
         self._installation = settings.installation
         self._pods_due = 0.0
-        # Not at once: a process that just began has better things to do.
+        # Not at once: a process that just started has more urgent work.
         self._scripts_due = time.monotonic() + _PODS_EVERY_SECONDS
 
     def sweep(self) -> None:
-        """Do what is due, unless another thread is at it; another time if the cluster does not answer."""
+        """Run the sweeps that are due, unless another thread does; if the cluster does not answer, retry later."""
         if not self._sweeping.acquire(blocking=False):
             return
         try:
@@ -98,8 +98,8 @@ class Cleanup:
         return _remove(self._api.delete_pod, [pod.metadata for pod in outdated])
 
     def remove_orphans(self) -> Swept:
-        """Delete scripts whose pod is gone."""
-        # The scripts first: the pod of each was created before it.
+        """Delete the ConfigMaps of scripts whose pod is gone."""
+        # List ConfigMaps first: each one's pod was created before it, so the later list of pods contains that pod.
         scripts = self._api.config_maps_metadata(labels.of(self._installation))
         pods = {pod.metadata.uid for pod in self._api.pods_metadata(labels.of(self._installation))}
         before = self._api.clock.now() - _YOUNG_SECONDS
@@ -113,10 +113,10 @@ class Cleanup:
 
 
 def _remove(delete: Callable[[str, str], bool], found: list[Metadata]) -> Swept:
-    """Delete what was found, several at once, until it is done or time is over.
+    """Delete the found objects, several at once, until all are deleted or the time is over.
 
     Raises:
-        ApiError: The first one; what had not been begun is left for another time.
+        ApiError: The first one; deletions that had not begun are left for the next sweep.
     """
     until = time.monotonic() + _SWEEP_SECONDS
     waiting = deque(found)
@@ -128,7 +128,7 @@ def _remove(delete: Callable[[str, str], bool], found: list[Metadata]) -> Swept:
             try:
                 removed.append(_deleted(delete, waiting.popleft()))
             except IndexError:
-                return  # another thread had the last one
+                return  # another thread took the last one
             except ApiError:
                 waiting.clear()
                 raise
@@ -145,7 +145,7 @@ def _deleted(delete: Callable[[str, str], bool], metadata: Metadata) -> bool:
         return delete(metadata.name, metadata.uid)
     except ApiError as error:
         if error.fault is Fault.CONFLICT:
-            return False  # somebody else deleted it, and the name is in use again
+            return False  # somebody else deleted the object, and its name is in use again
         raise
 
 

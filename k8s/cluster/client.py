@@ -1,10 +1,10 @@
-"""The API server's calls that Bandmaster makes, in one namespace: the only module that imports ``kubernetes``.
+"""Makes all of Bandmaster's calls to the API server, in one namespace: the only module that imports ``kubernetes``.
 
-In the flow: every other file of this folder talks to the cluster through a ``ClusterApi``, gets typed objects from it,
-and one kind of error. Each call has a timeout for connecting and one for every read; nothing is retried in here (the
-library's own repetitions are turned off), since only the caller knows what a repetition may do. Configured at first
-use, from the named kubeconfig, else the pod's service account, else the kubeconfig that ``kubectl`` would take. A
-process that dies here leaves a call that the server may still carry out; that is its caller's business.
+In the flow: every other file of this folder talks to the cluster through a ``ClusterApi``, which returns typed objects
+and raises one kind of error. Each call has a timeout for connecting and one for every read. Nothing is retried in here
+(the library's own retries are turned off), since only the caller knows whether a retry does harm. Configured at first
+use, from the named kubeconfig, else the pod's service account, else the kubeconfig that ``kubectl`` would take. If the
+process dies during a call, the server may still carry it out; the callers handle that.
 """
 
 import contextlib
@@ -28,11 +28,11 @@ from .objects import Bare, BareList, Pod, PodList, PodNews, PodNewsList, Wire
 T = TypeVar("T", bound=Wire)
 Body = Mapping[str, Any]
 Operation = Mapping[str, str]
-"""Of a JSON Patch (RFC 6902)."""
+"""An operation of a JSON Patch (RFC 6902)."""
 
 CONNECT_SECONDS: Final = 3.0
 PAGE_SIZE: Final = 500
-#: Worker threads, watches and log readers of one process share these.
+#: The size of the connection pool that worker threads, watches and log readers of one process share.
 _CONNECTIONS: Final = 64
 _JSON: Final = "application/json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -68,11 +68,11 @@ class ClusterApi:
         return None
 
     def list_pods(self, selector: str, heard: Callable[[], None] = lambda: None) -> tuple[list[Pod], str]:
-        """Read all pods with these labels, and the version from which a watch sees what comes after.
+        """Read all pods with these labels, and the version from which a watch can continue.
 
         Args:
             selector: The labels.
-            heard: Called after each page: very many pods take long, though the server is not silent.
+            heard: Called after each page: a long list takes long, though the server is not silent.
         """
         pods: list[Pod] = []
         page = ""
@@ -87,13 +87,13 @@ class ClusterApi:
                 return pods, found.metadata.resource_version
 
     def watch_pods(self, selector: str, version: str, seconds: int, *, slack_seconds: float) -> ByteStream:
-        """Follow what becomes of the pods, one JSON object a line, until the server ends it after so many seconds.
+        """Watch the pods: one JSON object a line, until the server ends the watch after so many seconds.
 
         Args:
             selector: Their labels.
-            version: After which.
+            version: The version after which to begin.
             seconds: When the server ends the watch.
-            slack_seconds: So much later nothing more is expected: the connection is half-open.
+            slack_seconds: If the answer lasts so much longer, the connection counts as half-open.
         """
         return self._stream(
             self._core.list_namespaced_pod,
@@ -106,11 +106,11 @@ class ClusterApi:
         )
 
     def patch_pod(self, name: str, change: Body | list[Operation]) -> Pod | None:
-        """Change a pod's metadata. None: there is none.
+        """Patch a pod. None: there is none.
 
         Args:
             name: The pod.
-            change: Merged into it, with a UID only if it is that pod (else CONFLICT); or operations (else REJECTED).
+            change: A body to merge (CONFLICT if it names another UID), or operations (REJECTED if a test fails).
         """
         kind, body = (_OPERATIONS, change) if isinstance(change, list) else (_STRATEGIC, dict(change))
         with _absent_is_none():
@@ -118,7 +118,7 @@ class ClusterApi:
         return None
 
     def delete_pod(self, name: str, uid: str | None) -> bool:
-        """Ask for a pod's deletion; with a UID, only of that pod (else CONFLICT). False: there is none."""
+        """Request a pod's deletion; with a UID, only of that pod (else CONFLICT). False: there is none."""
         options: dict[str, Any] = {} if uid is None else {"preconditions": {"uid": uid}}
         with _absent_is_none():
             self._bytes(self._core.delete_namespaced_pod, name=name, body=options)
@@ -130,7 +130,7 @@ class ClusterApi:
         return self._metadata(self._core.list_namespaced_pod, selector)
 
     def pod_news(self, uid: str) -> list[PodNews]:
-        """Read what is told about a pod's way, the oldest first. DENIED: this program may not."""
+        """Read the events about a pod, the oldest first. DENIED: this program may not read them."""
         found = self._parsed(
             PodNewsList, self._core.list_namespaced_event, field_selector=f"involvedObject.uid={uid}", limit=PAGE_SIZE
         )
@@ -141,7 +141,7 @@ class ClusterApi:
         self._bytes(self._post, resource="configmaps", body=body)
 
     def config_maps_metadata(self, selector: str) -> list[Bare]:
-        """Read the metadata of all ConfigMaps with these labels, without what they hold."""
+        """Read the metadata of all ConfigMaps with these labels, without their data."""
         return self._metadata(self._core.list_namespaced_config_map, selector)
 
     def delete_config_map(self, name: str, uid: str | None = None) -> bool:
@@ -167,7 +167,7 @@ class ClusterApi:
         )
 
     def probe(self) -> None:
-        """See whether pods of the namespace can be listed."""
+        """Check that pods of the namespace can be listed."""
         self._bytes(self._core.list_namespaced_pod, limit=1)
 
     def server(self) -> str:
@@ -197,10 +197,10 @@ class ClusterApi:
         _preload_content: bool,
         _request_timeout: tuple[float, float],
     ) -> Any:
-        """Send an object as it is; called like the library's own methods.
+        """Send an object as it is, with the arguments of the library's own methods.
 
-        Those would first read it into a model and then write the model out again, which costs a worker that creates
-        pods a fourth of its time, and what is sent is valid JSON of the API already.
+        Those would first parse the object into a model and then serialize the model again. That costs a worker that
+        creates pods a fourth of its time, and the object is valid JSON of the API already.
         """
         api = self._core.api_client
         request = api.param_serialize(

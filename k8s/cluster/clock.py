@@ -1,8 +1,9 @@
-"""The cluster's time: what pods' timestamps are compared with, whatever this machine's clock says.
+"""Estimates the cluster's time, so that pods' timestamps are not compared with this machine's clock.
 
-In the flow: `client.py` notes the `Date` of every answer (RFC 9110, whole seconds); the watch and the cleanup ask how
-old something is. A worker whose clock is ten minutes ahead would otherwise give up every pod that has not started yet.
-Each process keeps its own difference, anew with each answer; before the first one there is none, and no pod either.
+In the flow: `client.py` passes on the `Date` of every answer (RFC 9110, whole seconds); the watch and the cleanup
+compute ages by this clock. Otherwise a worker whose clock is ten minutes ahead would give up every pod that has not
+started yet. Each process keeps its own difference and updates it with each answer. Before the first answer the
+difference is zero, but then no pod is known either.
 """
 
 import email.utils
@@ -10,7 +11,7 @@ import time
 from typing import Final
 
 _COARSE_SECONDS: Final = 3.0
-"""A date has whole seconds, and an answer travels for a while: less is no difference."""
+"""Smaller differences are ignored: a date has whole seconds, and an answer takes time to arrive."""
 
 
 class ClusterClock:
@@ -18,10 +19,10 @@ class ClusterClock:
 
     def __init__(self) -> None:
         self._ahead_seconds = 0.0
-        """Of this machine's clock, that of the cluster."""
+        """How far the cluster's clock is ahead of this machine's."""
 
     def note(self, date: str | None) -> None:
-        """Learn from an answer's `Date`; one that is missing or no date says nothing."""
+        """Update the difference by an answer's `Date`; ignore a header that is missing or no date."""
         try:
             said = email.utils.parsedate_to_datetime(date or "").timestamp()
         except ValueError:
@@ -30,5 +31,5 @@ class ClusterClock:
         self._ahead_seconds = ahead if abs(ahead) > _COARSE_SECONDS else 0.0
 
     def now(self) -> float:
-        """The time."""
+        """The cluster's present time, unix seconds."""
         return time.time() + self._ahead_seconds

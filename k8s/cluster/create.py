@@ -1,11 +1,11 @@
-"""Creates the pod of an attempt, or finds that it exists: however often it is called, exactly one results.
+"""Creates the pod of an attempt, or adopts it if it exists: repeated calls result in exactly one pod.
 
-In the flow: the saga's step under a grant. The name is the attempt's, so a second pod cannot come to be; an answer that
-was lost, or a name that is taken, leads to the pod that has it, which is adopted if it is this attempt's. Pod first,
-then its script: dying in between leaves a pod that waits for its ConfigMap until somebody creates again (the name is
-in the pod), or until its pending deadline. So nothing is ever left behind that nobody owns. A refusal is believed only
-if there is no pod: it may be that an earlier try got through, and used up the quota that this one met. After a failure
-that may have had its effect the pod is looked for until the request must be over: then there is surely none.
+In the flow: the saga's step under a grant. The pod's name is derived from the attempt, so there cannot be two. After a
+lost answer, or if the name is taken, the pod of that name is read and adopted if it is this attempt's. The pod comes
+first, then its script. A process that dies in between leaves a pod that waits for its ConfigMap, until a next call
+creates it (its name is in the pod) or the pending deadline passes. So no object is ever orphaned. A refusal counts only
+if there is no pod: perhaps an earlier try succeeded, and used up the quota that this try exceeded. After a failure that
+may have had its effect, the pod is looked for until the request must be over on the server: then there is surely none.
 """
 
 import time
@@ -27,7 +27,7 @@ from .patience import Patience
 
 log = Logger(__name__)
 
-#: A thread is not kept from everything else for longer by a server that refuses; its execution is tried again later.
+#: How long a server that refuses may block the calling thread; the execution is tried again later.
 CREATE_WITHIN_SECONDS: Final = 5.0
 _LOOK_AGAIN_SECONDS: Final = 0.5
 _REFUSALS: Final = (Fault.REJECTED, Fault.DENIED)
@@ -40,12 +40,12 @@ def create(
 
     Args:
         api: The cluster.
-        settings: What holds for every pod.
+        settings: The settings of all pods.
         spec: The attempt.
-        is_wanted: Asked before the pod is asked for again: an attempt that is over meanwhile must not have another.
+        is_wanted: Called before each further try: an attempt that is over meanwhile must not get a pod.
 
     Raises:
-        PodConflict: The name is taken by something else, or its pod is being deleted.
+        PodConflict: Something else has the name, or its pod is being deleted.
         PodRejected: The specification can never run.
         PodsUnavailable: Try again; ``pod_may_exist`` says whether there may be a pod.
     """
@@ -60,7 +60,7 @@ def _create_pod(
     api: ClusterApi, spec: PodSpec, manifest: Json, patience: Patience, is_wanted: Callable[[], bool]
 ) -> Sight:
     installation = str(manifest["metadata"]["labels"][labels.INSTALLATION])
-    #: Until when, on the monotonic clock, a request that got no good answer may still be carried out.
+    #: Until when, on the monotonic clock, the server may still carry out a request that failed or got no answer.
     doubt_ends_at: float | None = None
     while True:
         try:
@@ -78,7 +78,7 @@ def _create_pod(
         if failure.fault is Fault.REJECTED:
             raise PodRejected(f"pod {spec.name}: {failure}") from failure
         if taken:
-            # Gone again, or another kind of conflict, such as two creations that count against one quota.
+            # The other pod is gone again, or it is another conflict, such as two creations that use the same quota.
             failure = ApiError(Fault.BUSY, str(failure))
         if not (patience.wait(failure) and is_wanted()):
             late = None if doubt_ends_at is None else _look_until(api, spec.name, doubt_ends_at)
@@ -88,7 +88,7 @@ def _create_pod(
 
 
 def _look_until(api: ClusterApi, name: str, ends_at: float) -> Pod | None:
-    """Look for a pod that may come to be, the last time after that moment."""
+    """Look repeatedly for a pod that may still be created, for the last time after that moment."""
     while True:
         left_seconds = ends_at - time.monotonic()
         found = _existing(api, name, Patience(0), may_exist=True)
@@ -139,11 +139,11 @@ def _create_script(api: ClusterApi, spec: PodSpec, script: PodScript, pod: Pod, 
             return
         except ApiError as error:
             if error.fault is Fault.CONFLICT:
-                return  # an earlier try got through: nobody else knows the name
+                return  # an earlier try succeeded: nobody else knows the name
             if error.fault is Fault.REJECTED:
                 delete(api, pod.name, pod.uid)
                 raise PodRejected(f"the script of pod {spec.name}: {error}") from error
             if error.fault in (Fault.DENIED, Fault.NOT_FOUND):
-                delete(api, pod.name, pod.uid)  # others may put it right, but nobody says when
+                delete(api, pod.name, pod.uid)  # others may correct the cause, but at an unknown time
             if not patience.wait(error):
                 raise PodsUnavailable(f"pod {spec.name} has no script yet: {error}") from error

@@ -1,9 +1,9 @@
-"""Lets go of pods: acknowledges an end, deletes on demand, gives up what nothing more can be expected of.
+"""Acknowledges ended pods, deletes pods on request, and gives up overdue ones.
 
-In the flow: the lifecycle actors acknowledge once the result is stored, which takes the finalizer off; cancelling and
-timeouts delete, always with the UID as precondition; the watch gives up pods that are overdue. Every change is one call
-that may be repeated. The order is chosen for a death in between: what says why a pod ends is written before it is
-deleted, and what gives up its outcome after.
+In the flow: the lifecycle actors acknowledge once the result is stored, which removes the finalizer; cancelling and
+timeouts delete, always with the UID as precondition; the watch gives up overdue pods. Every change is one call that may
+be repeated. The order is safe if the process dies in between: the reason of a pod's end is written before its deletion,
+and its outcome is given up after it.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ log = Logger(__name__)
 
 
 def acknowledge(api: ClusterApi, name: str, uid: str) -> bool:
-    """Take the finalizer off an ended pod, and remove its script. False: there is no such pod, or it has not ended."""
+    """Remove an ended pod's finalizer and its script. False: there is no such pod, or it has not ended."""
     scripts = set[str]()
 
     def acknowledgement(pod: Pod) -> list[Operation] | None:
         if (script := script_of(pod)) is not None:
             scripts.add(script)
-        # Read first, so the cluster's time is known by now.
+        # The pod was read by an API call, so the cluster's time is known by now.
         return _acknowledgement(pod, api.clock)
 
     if not let_go(api, name, uid, acknowledgement):
@@ -43,12 +43,12 @@ def acknowledge(api: ClusterApi, name: str, uid: str) -> bool:
 
 
 def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod], None] = lambda pod: None) -> bool:
-    """Ask for a pod's deletion; its outcome goes with it.
+    """Request a pod's deletion; its outcome is lost.
 
     Args:
         api: The cluster.
         name: The pod.
-        uid: Only if it is this one.
+        uid: Delete only the pod with this UID.
         stopping: Called if its program has to stop now.
 
     Returns:
@@ -65,7 +65,7 @@ def delete(api: ClusterApi, name: str, uid: str | None, stopping: Callable[[Pod]
 
 
 def give_up(api: ClusterApi, pod: Pod, due: Overdue) -> None:
-    """Delete a pod that nothing more can be expected of, saying why first; or leave its program the time it has."""
+    """Delete an overdue pod after writing the reason on it; or set its deadline to its program's remaining time."""
     if due.deadline_seconds is not None:
         change = {"metadata": {"uid": pod.uid}, "spec": {"activeDeadlineSeconds": due.deadline_seconds}}
         if change_pod(api, pod.name, change) is not None:
@@ -81,31 +81,31 @@ def give_up(api: ClusterApi, pod: Pod, due: Overdue) -> None:
 
 
 def end_others(api: ClusterApi, pod: Pod) -> None:
-    """Delete a pod whose program has ended while other containers run on, saying first that it had ended by itself."""
+    """Delete a pod whose program has ended while other containers run on, after noting that it had ended by itself."""
     if _delete_as(api, pod, {labels.OUTLIVED: "true"}):
         log.info("pod_outlived_its_program", pod=pod.name, uid=pod.uid)
 
 
 def release_finalizer(api: ClusterApi, pod: Pod) -> None:
-    """Let an ended pod go whose outcome nobody needs."""
+    """Remove the finalizer of an ended pod whose outcome is not needed."""
     let_go(api, pod.name, pod.uid)
 
 
 def _give_up_outcome(api: ClusterApi, pod: Pod) -> None:
     sight = look(pod)
     if sight is not None and sight.status.outcome is None:
-        # It still runs. Whoever watches may store its end, and in any case lets it go then.
+        # It still runs. The watch may store its end, and removes its finalizer then in any case.
         change_pod(api, pod.name, {"metadata": {"uid": pod.uid, "annotations": {labels.DISCARDED: "true"}}})
     else:
         release_finalizer(api, pod)
 
 
 def _remove_script(api: ClusterApi, name: str) -> None:
-    """Remove what nobody reads any more, while its pod is kept for its log: scripts may be large, and etcd is small."""
+    """Remove a script that is not read any more, though its pod is kept for its log: etcd has little space."""
     try:
         api.delete_config_map(name)  # nobody else knows this name
     except ApiError as error:
-        log.info("script_left", config_map=name, error=str(error))  # it goes with its pod
+        log.info("script_left", config_map=name, error=str(error))  # it is deleted with its pod
 
 
 def _acknowledgement(pod: Pod, clock: ClusterClock) -> list[Operation] | None:

@@ -1,8 +1,9 @@
-"""What can go wrong with a call to the API server: one error, which says what may be done about it.
+"""Classifies failed calls to the API server: one error, whose fault says what the caller may do about it.
 
-In the flow: `client.py` turns every failure into an ``ApiError``; whoever called acts on its ``fault``. It is a
-``PodsUnavailable``, so what nobody handles leaves the package as "try again". Whether a call may have had its effect
-all the same decides if a slot may be given back: a pod whose creation got no answer may exist. Pure.
+In the flow: `client.py` turns every failure into an ``ApiError``; the caller acts on its ``fault``. It is a
+``PodsUnavailable``, so an unhandled error leaves the package as "try again". The error also says whether the failed
+call may have had its effect. That decides whether a slot may be released: a pod whose creation got no answer may exist.
+Pure.
 """
 
 import email.utils
@@ -18,8 +19,8 @@ from .objects import ApiStatus
 
 MESSAGE_MAX_CHARS: Final = 500
 
-#: A 403 is about the specification (Pod Security, LimitRange, a webhook), so for good, unless it says one of these:
-#: the quota is used up, the program's role or the namespace is not (or no longer) right, which others can put right.
+#: A 403 is about the specification (Pod Security, LimitRange, a webhook) and thus permanent, unless its message has one
+#: of these: the quota is used up, or the program's role or the namespace is not right, which others can correct.
 _PASSING_403: Final = (
     "exceeded quota",
     "cannot create resource",
@@ -27,20 +28,20 @@ _PASSING_403: Final = (
     "error looking up service account",
     "no API token found",
 )
-#: A 500 that every retry gets again.
+#: Messages of a 500 that every retry gets again.
 _PERMANENT_500: Final = ("request is too large", "larger than max")
-#: A 500 of an admission webhook, which is asked before anything is stored.
+#: Messages of a 500 of an admission webhook, which is called before anything is stored.
 _UNSTORED_500: Final = ("failed calling webhook", "failed to call webhook", "denied the request")
 
 
 class Fault(Enum):
-    """What kind of failure it is."""
+    """The kinds of failures."""
 
     NOT_FOUND = auto()  #: 404
-    CONFLICT = auto()  #: 409: the name is taken, the UID is another, or somebody was faster
+    CONFLICT = auto()  #: 409: the name is taken, the UID differs, or somebody changed the object first
     EXPIRED = auto()  #: 410: the version is too old for a watch, list again
     REJECTED = auto()  #: 400, 403, 413, 422: will never be accepted
-    DENIED = auto()  #: 401, some 403: this program may not, or not now
+    DENIED = auto()  #: 401, some 403: this program has no permission, or not now
     BUSY = auto()  #: 429, a webhook's 500: refused for the moment, without effect
     FAILED = auto()  #: 5xx: may or may not have had its effect
     SILENT = auto()  #: sent, but the answer was lost: may or may not have had its effect
@@ -51,9 +52,9 @@ class ApiError(PodsUnavailable):
     """A call to the API server that failed.
 
     Args:
-        fault: What kind of failure it is.
-        message: What the server or the network said.
-        retry_after_seconds: How long the server wants to be left alone, if it said so.
+        fault: The kind of failure.
+        message: The server's message, or the network's.
+        retry_after_seconds: How long to wait before the next try, if the server said so.
     """
 
     def __init__(self, fault: Fault, message: str, *, retry_after_seconds: float | None = None) -> None:
@@ -68,24 +69,24 @@ class ApiError(PodsUnavailable):
 
     @property
     def may_have_happened(self) -> bool:
-        """Whether the call may have had its effect all the same."""
+        """Whether the call may have had its effect nevertheless."""
         return self.pod_may_exist
 
 
 def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:
-    """The error that an answer stands for.
+    """Make the error for an answer.
 
     Args:
         status: The HTTP status.
-        body: The answer, a ``Status`` object unless something between us and the API server wrote it.
-        headers: Its headers, for ``Retry-After``.
+        body: The answer's body, a ``Status`` object unless a proxy before the API server wrote it.
+        headers: The answer's headers, for ``Retry-After``.
     """
     message = _message(status, body)
     return ApiError(_fault(status, message), message, retry_after_seconds=_retry_after(headers or {}))
 
 
 def watch_error(status: ApiStatus) -> ApiError:
-    """The error that a watch ended with."""
+    """Make the error that a watch ended with."""
     message = status.message or status.reason or "the watch failed"
     # Some servers say "Expired" under another code.
     fault = Fault.EXPIRED if status.reason in ("Expired", "Gone") else _fault(status.code or 500, message)

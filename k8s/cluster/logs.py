@@ -1,8 +1,8 @@
-"""A pod's whole log, and following it while it grows: what ``bandmaster logs`` shows.
+"""Reads a pod's whole log, and follows it while it grows, for ``bandmaster logs``.
 
-In the flow: read only, at the user's wish. A connection that breaks, an API server that restarts or a program that is
-silent for long don't end it: the log is opened again and what was shown already is skipped by counting its bytes. Nodes
-keep the last 10 MiB or so of a log and cut it into files there, of which the API shows the newest; across such a cut
+In the flow: read-only, when a user asks for it. A broken connection, a restarted API server or a program that is silent
+for long does not end it: the log is opened again, and the bytes that were shown already are counted and skipped. Nodes
+keep about the last 10 MiB of a log and rotate it into files, of which the API shows only the newest; after a rotation
 some output may be missing.
 """
 
@@ -21,9 +21,9 @@ from .patience import patiently
 
 _READ_WITHIN_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.5
-#: A program that is silent for so long is looked at, and its log opened again.
+#: If a program is silent for so long, its pod is read and its log opened again.
 _IDLE_SECONDS: Final = 60.0
-#: How long a cluster that does not answer is waited for while following.
+#: How long following waits for a cluster that does not answer.
 _FOLLOW_THROUGH_SECONDS: Final = 300.0
 
 
@@ -31,7 +31,7 @@ def read_log(api: ClusterApi, name: str, *, follow: bool, tail_bytes: int | None
     """Read a pod's log from its beginning, or from so many bytes before its present end.
 
     Raises:
-        PodNotFound: There is no such pod; raised by the call itself.
+        PodNotFound: There is no such pod; the call itself raises it.
     """
     pod = patiently(_READ_WITHIN_SECONDS, lambda: api.get_pod(name))
     if pod is None:
@@ -61,7 +61,7 @@ def _read(api: ClusterApi, pod: Pod, *, follow: bool, tail_bytes: int | None) ->
 
 def _follow(api: ClusterApi, pod: Pod, shown: int) -> Iterator[bytes]:
     while True:
-        # Asked before reading: what was written before the end is then surely read.
+        # Checked before reading, so that everything written before the end is surely read.
         now = patiently(_FOLLOW_THROUGH_SECONDS, lambda: api.get_pod(pod.name))
         if now is None or now.uid != pod.uid:
             return
@@ -77,7 +77,7 @@ def _follow(api: ClusterApi, pod: Pod, shown: int) -> Iterator[bytes]:
                         yield new
                         shown += len(new)
             except ApiError as error:
-                # Its program was silent, or the connection broke: look at it, and open it again.
+                # The program was silent, or the connection broke: read the pod, and open the log again.
                 if not error.passing:
                     raise
                 over = False
@@ -91,7 +91,7 @@ def _open(api: ClusterApi, name: str, *, follow: bool) -> Iterator[bytes]:
         stream = api.read_log(name, follow=follow, idle_seconds=_IDLE_SECONDS if follow else None)
     except ApiError as error:
         if error.fault in (Fault.REJECTED, Fault.NOT_FOUND):
-            return  # not started yet, or nothing is left of it
+            return  # not started yet, or the log is gone
         raise
     try:
         for chunk in stream:

@@ -1,13 +1,13 @@
-"""From a specification to the pod and the ConfigMap that are created, as the API's own JSON. Pure.
+"""Builds the pod and the ConfigMap of a specification, as the API's own JSON. Pure.
 
-In the flow: `create.py` sends them. What a program may do is decided here and nowhere else: it is never root, gains no
+In the flow: `create.py` sends them. Only this module decides what a program may do: it is never root, gains no
 privilege, sees no token, no service and no host namespace, cannot write outside of two bounded folders, and has
-requests and limits; a user chooses image, command and sizes, never a part of the pod itself. That suffices for Pod
+requests and limits. A user chooses image, command and sizes, never a part of the pod itself. That suffices for Pod
 Security's `restricted` profile.
 
-The script travels in a ConfigMap that the pod owns, so the pod's deletion collects it. The pod comes first, for only
-then its UID is known; until the ConfigMap exists, the kubelet waits. Its name has a random part and stands in the pod,
-so that a pod that was adopted tells which ConfigMap it needs, and an earlier pod's can never be taken for it.
+The script travels in a ConfigMap that the pod owns, so it is deleted with the pod. The pod is created first, since the
+ConfigMap needs its UID; the kubelet waits until the ConfigMap exists. The ConfigMap's name has a random part and is in
+the pod's spec, so an adopted pod says which ConfigMap it needs, and never gets the one of an earlier pod.
 """
 
 import math
@@ -29,7 +29,7 @@ SCRIPT_FOLDER: Final = "/bandmaster"
 OUTPUT_FOLDER: Final = "/output"
 _OF_SCRIPTS: Final = (labels.MANAGED_BY, labels.INSTALLATION)
 _READ_AND_RUN: Final = 0o555
-#: Namespaces that are everyone's, or the cluster's own.
+#: Namespaces that everyone shares, or that belong to the cluster.
 _REFUSED: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 _UNREACHABLE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
@@ -37,10 +37,10 @@ Json = dict[str, Any]
 
 
 def check_settings(settings: KubernetesSettings) -> None:
-    """See that pods can be made with these settings at all.
+    """Check that pods can be made with these settings at all.
 
     Raises:
-        BackendNotAvailable: If the namespace is refused, or a default quantity is none.
+        BackendNotAvailable: If the namespace is refused, or a default quantity is invalid.
     """
     if settings.namespace in _REFUSED:
         raise BackendNotAvailable(
@@ -51,7 +51,7 @@ def check_settings(settings: KubernetesSettings) -> None:
         try:
             _check_quantities(placement)
         except PodRejected as error:
-            # No specification is at fault: no pod at all could be made.
+            # The settings are wrong, not a specification: no pod at all could be made.
             raise BackendNotAvailable(f"a setting of {where}: {error}") from error
 
 
@@ -64,7 +64,7 @@ def _check_quantities(placement: Placement) -> None:
 
 
 def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
-    """The pod of an attempt.
+    """Build the pod of an attempt.
 
     Raises:
         PodRejected: If the image or the profile is not allowed, or the script is too long.
@@ -98,22 +98,22 @@ def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
 
 
 def longest_seconds(spec: PodSpec, settings: KubernetesSettings) -> int:
-    """How long a pod may be there from its kubelet's first sight on, if nobody watches: to start, to run and to end.
+    """How long a pod may take to start, run and end if nobody watches it, counted from when the kubelet first saw it.
 
-    Its program's own time is shorter, and `overdue.py` sees to it.
+    The program's own timeout is shorter, and `overdue.py` sets the deadline to it.
     """
     return settings.pending_deadline_seconds + math.ceil(spec.timeout_seconds) + settings.termination_grace_seconds
 
 
 def script_of(pod: Pod) -> str | None:
-    """The name of the ConfigMap that a pod waits for, if it runs a script."""
+    """The name of the ConfigMap that a pod needs, if it runs a script."""
     sources = {volume.name: volume.config_map for volume in pod.spec.volumes}
     source = sources.get(labels.SCRIPT_VOLUME)
     return source.name if source is not None else None
 
 
 def script_manifest(name: str, script: PodScript, pod: Pod) -> Json:
-    """The ConfigMap with a pod's script."""
+    """Build the ConfigMap with a pod's script."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -167,7 +167,7 @@ def _isolation(settings: KubernetesSettings) -> Json:
 
 
 def _nodes(settings: KubernetesSettings) -> Json:
-    """Where the pod may run, and before whom."""
+    """Where the pod may run, and with which priority."""
     lost = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": settings.node_lost_seconds}
     found: Json = {"tolerations": [*settings.tolerations, *({"key": key} | lost for key in _UNREACHABLE)]}
     if settings.node_selector:
@@ -186,7 +186,7 @@ def _container(spec: PodSpec, image: str, settings: KubernetesSettings) -> Json:
         "name": labels.CONTAINER,
         "image": image,
         "imagePullPolicy": settings.image_pull_policy,
-        # Kubernetes expands $(NAME) and shortens $$ in a command; doubled, every $ arrives as it was written.
+        # Kubernetes expands $(NAME) and reduces $$ to $ in a command: double every $, so that it arrives unchanged.
         "command": [argument.replace("$", "$$") for argument in command],
         "env": [{"name": name, "value": value} for name, value in _environment(spec).items()],
         "resources": _resources(spec, settings),
@@ -201,7 +201,7 @@ def _container(spec: PodSpec, image: str, settings: KubernetesSettings) -> Json:
     }
     if spec.script is not None:
         mounts.append({"name": labels.SCRIPT_VOLUME, "mountPath": SCRIPT_FOLDER, "readOnly": True})
-        # A command runs in its image's own folder, a script where it may write.
+        # A command runs in its image's working directory, a script in a folder that it may write to.
         found["workingDir"] = OUTPUT_FOLDER
     return found
 
@@ -231,12 +231,12 @@ def _environment(spec: PodSpec) -> dict[str, str]:
 
 
 def _resources(spec: PodSpec, settings: KubernetesSettings) -> Json:
-    # What was asked for goes before the defaults, which yield where request and limit would cross.
+    # The specification's values override the defaults; a default is adjusted if its request would exceed its limit.
     cpu_limit = spec.cpu_limit or max(settings.cpu_limit, spec.cpu_request or settings.cpu_limit, key=cpu_cores)
     memory_limit = spec.memory_limit or max(
         settings.memory_limit, spec.memory_request or settings.memory_limit, key=memory_bytes
     )
-    # Requested and limited alike: devices have to be, and a node's disk is worth a promise.
+    # These are both requested and limited: devices have to be, and disk space should be reserved.
     others = {name: str(number) for name, number in settings.extended_resources.items()}
     if settings.ephemeral_storage:
         others["ephemeral-storage"] = settings.ephemeral_storage

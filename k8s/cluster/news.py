@@ -1,9 +1,9 @@
-"""What the cluster tells about a pod on its way to its start: the events of its kubelet and its scheduler.
+"""Reads the Kubernetes events of a pod, which say how its start goes on.
 
-In the flow: a pod's status says only that it waits, or nothing but "ContainerCreating"; whether its image is being
-pulled, a volume is missing, or no network could be made, stands in its events. They are read when somebody has to know:
-why a pod did not start, what `bandmaster show` says it waits for, whether a pod that is gone may start yet. Clusters
-keep them for an hour, and may not let us read them: then nothing is known.
+In the flow: the status of a waiting pod often says no more than "ContainerCreating". Its events say whether its image
+is being pulled, a volume is missing, or its network could not be made. They are read only when needed: for why a pod
+did not start, for what `bandmaster show` says it waits for, and for whether a deleted pod may still start. Clusters
+keep them for an hour, and may deny reading them: then nothing is known.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from .objects import Pod, PodNews
 from .reasons import container_state
 
 PULLING: Final = "Pulling"
-#: The reasons that say how a pull went on, or ended.
+#: The reasons of events about an image pull.
 _OF_PULLS: Final = (PULLING, "Pulled", "Failed", "BackOff", "InspectFailed", "ErrImageNeverPull")
-#: Those that say why a pod does not start.
+#: The beginnings of reasons that say why a pod does not start.
 _TROUBLE: Final = ("Fail", "Err", "BackOff", "Unhealthy", "InspectFailed", "NetworkNotReady")
 
 
 def read_news(api: ClusterApi, uid: str) -> list[PodNews] | None:
-    """Read a pod's events, the oldest first. None: this program may not, or the cluster does not answer."""
+    """Read a pod's events, the oldest first. None: this program may not read them, or the cluster does not answer."""
     try:
         return api.pod_news(uid)
     except ApiError as error:
@@ -32,19 +32,19 @@ def read_news(api: ClusterApi, uid: str) -> list[PodNews] | None:
 
 
 def is_pulling(news: Sequence[PodNews]) -> bool:
-    """Whether its image is on its way."""
+    """Whether the pod's image is being pulled."""
     pulls = [each for each in news if each.reason in _OF_PULLS]
     return bool(pulls) and pulls[-1].reason == PULLING
 
 
 def unsaid(pod: Pod, news: Sequence[PodNews]) -> str:
-    """What keeps a pod from its start, and its status does not say: a pull, or what went wrong last. Empty: nothing."""
+    """What delays a pod's start but is not in its status: a pull, or the last failure. Empty: nothing."""
     if not pod.spec.node_name:
-        return ""  # its scheduler says it in its status
+        return ""  # the scheduler writes it into the status
     if is_pulling(news):
         return next(each.message for each in reversed(news) if each.reason == PULLING)
     wrong = [each for each in news if each.reason.startswith(_TROUBLE)]
-    # A back-off says that there will be another try; what comes before it says why.
+    # A back-off only announces another try; the event before it says why.
     telling = [each for each in wrong if each.reason != "BackOff" and not each.message.startswith("Error: ")] or wrong
     waiting = container_state(pod).waiting
     if not telling or (waiting is not None and waiting.message and waiting.message in telling[-1].message):

@@ -1,7 +1,7 @@
-"""What the API server sends, as far as Bandmaster reads it: typed, frozen, parsed straight from the answer's bytes.
+"""The API server's objects, as far as Bandmaster reads them: typed, frozen, parsed straight from the answer's bytes.
 
-In the flow: `client.py` parses every answer into one of these; nothing further in sees a raw dict. Fields that are not
-read are left out, and anything a newer cluster adds is ignored. Field names are the API's, in this language's spelling.
+In the flow: `client.py` parses every answer into one of these; no other module sees a raw dict. Fields that Bandmaster
+does not read are left out, and fields that a newer cluster adds are ignored. Field names are the API's, in snake case.
 """
 
 from datetime import datetime
@@ -18,7 +18,7 @@ class Wire(BaseModel):
 
 
 class Owner(Wire):
-    """Whose deletion takes the object along."""
+    """An owner reference: the object is deleted with its owner."""
 
     uid: str
     kind: str
@@ -26,7 +26,7 @@ class Owner(Wire):
 
 
 class Metadata(Wire):
-    """What every object has."""
+    """The metadata of an object."""
 
     name: str
     uid: str
@@ -65,7 +65,7 @@ class Terminated(Wire):
 
 
 class ContainerState(Wire):
-    """At most one of the three."""
+    """A container's state: at most one of the three is set."""
 
     waiting: Waiting | None = None
     running: Running | None = None
@@ -73,7 +73,7 @@ class ContainerState(Wire):
 
 
 class ContainerStatus(Wire):
-    """What the kubelet says about a container."""
+    """The status of a container, reported by the kubelet."""
 
     name: str
     state: ContainerState = ContainerState()
@@ -81,7 +81,7 @@ class ContainerStatus(Wire):
 
 
 class Condition(Wire):
-    """What somebody in the cluster says about a pod, such as PodScheduled or DisruptionTarget."""
+    """A condition of a pod, such as PodScheduled or DisruptionTarget."""
 
     type: str
     status: str
@@ -103,7 +103,7 @@ class Status(Wire):
 
 
 class ConfigMapSource(Wire):
-    """Which ConfigMap a volume shows."""
+    """The ConfigMap that a volume contains."""
 
     name: str = ""
 
@@ -116,7 +116,7 @@ class Volume(Wire):
 
 
 class Spec(Wire):
-    """What was asked for."""
+    """A pod's specification."""
 
     node_name: str = ""
     active_deadline_seconds: int | None = None
@@ -138,17 +138,17 @@ class Pod(Wire):
 
     @property
     def uid(self) -> str:
-        """Unique, also among pods that have the same name one after the other."""
+        """Its UID, unique also among successive pods of the same name."""
         return self.metadata.uid
 
     @property
     def deleting(self) -> bool:
-        """Whether its deletion was asked for."""
+        """Whether its deletion was requested."""
         return self.metadata.deletion_timestamp is not None
 
 
 class ListMetadata(Wire):
-    """Where a list ends, and where a watch may begin."""
+    """The metadata of a list: the version from which a watch may begin, and the token of the next page."""
 
     resource_version: str = ""
     continue_: str = Field(default="", alias="continue")
@@ -162,20 +162,20 @@ class PodList(Wire):
 
 
 class Bare(Wire):
-    """An object of which only the metadata was asked for."""
+    """An object of which only the metadata was requested."""
 
     metadata: Metadata
 
 
 class BareList(Wire):
-    """A page of those."""
+    """A page of such objects."""
 
     metadata: ListMetadata
     items: tuple[Bare, ...] | None = None
 
 
 class PodNews(Wire):
-    """What somebody in the cluster did for a pod, or failed to: the API's Event."""
+    """An event about a pod (the API's Event): something that a component of the cluster did for it, or failed to do."""
 
     metadata: Metadata
     reason: str = ""
@@ -186,19 +186,19 @@ class PodNews(Wire):
 
     @property
     def at(self) -> datetime:
-        """When it was last said."""
+        """When it last occurred."""
         return self.last_timestamp or self.event_time or self.metadata.creation_timestamp
 
 
 class PodNewsList(Wire):
-    """A page of those."""
+    """A page of such events."""
 
     metadata: ListMetadata
     items: tuple[PodNews, ...] | None = None
 
 
 class ApiStatus(Wire):
-    """How the API server says what went wrong."""
+    """The API server's description of a failure: the API's Status."""
 
     code: int = 0
     reason: str = ""
@@ -206,20 +206,20 @@ class ApiStatus(Wire):
 
 
 class Mark(Wire):
-    """A bookmark's object: nothing but a version."""
+    """A bookmark's object, which has only a version."""
 
     metadata: ListMetadata
 
 
 class PodEvent(Wire):
-    """Something became of a pod."""
+    """A pod was added, modified or deleted."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED"]
     object: Pod
 
 
 class BookmarkEvent(Wire):
-    """Nothing happened up to this version."""
+    """A bookmark: all changes up to this version were sent."""
 
     type: Literal["BOOKMARK"]
     object: Mark
@@ -237,9 +237,9 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="t
 
 
 def read_event(line: bytes) -> Event:
-    """One line of a watch.
+    """Parse one line of a watch.
 
     Raises:
-        pydantic.ValidationError: It is none.
+        pydantic.ValidationError: The line is not an event.
     """
     return _EVENT.validate_json(line)

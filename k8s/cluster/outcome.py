@@ -1,10 +1,10 @@
-"""From a pod as the API server shows it to what the rest of Bandmaster knows about it. Pure.
+"""Derives a pod's status and outcome from its object in the API. Pure.
 
-In the flow: `get`, `list` and the watch turn every pod they see into a ``Sight``. A pod has ended when its program is
-known not to run any more, nor another container beside it, and not before: its slot goes to the next one then. What the
-API says about that depends on the release, and is *uncertain* in two cases, which `tails.py` confirms. An old kubelet
-reports a pod that ran too long as Failed while its program still has its grace period, and never says when that is
-over. And a pod that is deleted at once while it starts counts as gone to the API, though its program may run yet.
+In the flow: `get`, `list` and the watch turn every pod they see into a ``Sight``. A pod has ended only when neither its
+program nor another container beside it can run any more, because its slot goes to the next execution then. What the
+API says about that depends on the release, and is *uncertain* in two cases, which `tails.py` confirms. First, an old
+kubelet reports a pod that ran too long as Failed while its program still has its grace period, and never says when that
+is over. Second, a pod deleted without a grace period while it starts is gone for the API, though its program may run.
 """
 
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from . import labels
 from .objects import Pod
 from .reasons import container_state, exit_code, is_collected, others_run, vanished, why_ended, why_not_started
 
-_NEVER = 0.0  #: the time stamp of what never happened
+_NEVER = 0.0  #: the timestamp that stands for "never"
 _MESSAGE_MAX_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A pod as it was seen.
+    """A pod as it was when it was read.
 
     Args:
-        pod: The object.
-        status: What it means; an outcome's output is a note on what there is no log for, the log is added by `logs.py`.
-        certain: Whether the program is known not to run, if there is an outcome.
+        pod: The object of the API.
+        status: The derived status; its outcome's output is a note on the end at most: `tails.py` adds the log's tail.
+        certain: If there is an outcome, whether the program is known not to run any more.
         has_log: Whether the program ever ran, so that there may be a log.
     """
 
@@ -43,7 +43,7 @@ class Sight:
 
 
 def look(pod: Pod) -> Sight | None:
-    """What a pod is and how far it got. None: it is none of Bandmaster's."""
+    """Derive a pod's status. None: it is not Bandmaster's pod."""
     if (
         labels.EXECUTION_ID not in pod.metadata.annotations
         or not pod.metadata.labels.get(labels.ATTEMPT, "").isdecimal()
@@ -67,21 +67,21 @@ def started(pod: Pod) -> bool:
 
 
 def deletion_asked_at(pod: Pod) -> float | None:
-    """When its deletion was asked for, unix seconds; the API says when its grace period ends."""
+    """When its deletion was requested, unix seconds, computed from the end of its grace period, which the API gives."""
     if pod.metadata.deletion_timestamp is None:
         return None
     return pod.metadata.deletion_timestamp.timestamp() - (pod.metadata.deletion_grace_period_seconds or 0)
 
 
 def _has_ended(pod: Pod) -> bool | None:
-    """None: it has not. False: the API says so, but the program may still run, or begin to."""
+    """Whether the pod has ended. None: no. False: the API says so, but the program may still run or start."""
     state = container_state(pod)
     if state.terminated is not None or vanished(pod):
         return None if others_run(pod) else True
     if pod.status.phase in ("Succeeded", "Failed"):
         return not pod.spec.node_name or is_collected(pod)
     if not pod.spec.node_name:
-        # It is never bound to a node once it is being deleted, and then gone.
+        # A pod that is being deleted is never bound to a node any more, so nothing of it will run.
         return True if pod.deleting else None
     at_once = pod.deleting and pod.metadata.deletion_grace_period_seconds == 0
     return False if at_once and state.running is None else None
@@ -94,12 +94,12 @@ def _outcome(pod: Pod) -> PodOutcome:
     started_at = None if program is None else _seconds(program.started_at)
     ended_at = _ended_at(pod)
     asked_at = deletion_asked_at(pod)
-    # In the same second, the deletion was most likely the cause, unless only what ran beside it was to be ended.
+    # In the same second, the deletion was most likely the cause, unless it was for the other containers only.
     outlived = labels.OUTLIVED in pod.metadata.annotations
     reason = why_ended(pod, stopped_by_deletion=asked_at is not None and ended_at >= asked_at and not outlived)
     return PodOutcome(
         exit_code=None if terminated is None else exit_code(terminated),
-        signal=None,  # the API adds it to 128, as a shell does
+        signal=None,  # the API reports it as exit code 128 plus the signal, as a shell does
         reason=reason,
         started_at=started_at,
         ended_at=ended_at,
@@ -125,7 +125,7 @@ def _ended_at(pod: Pod) -> float:
 
 
 def _note(pod: Pod, reason: Reason) -> str:
-    """What is known about an end that the program itself could not speak of."""
+    """A note about an end that the program's own output cannot explain."""
     terminated = container_state(pod).terminated
     said = pod.metadata.annotations.get(labels.ENDED_MESSAGE)
     if reason is Reason.START_ERROR and terminated is not None:
@@ -135,7 +135,7 @@ def _note(pod: Pod, reason: Reason) -> str:
     elif started(pod) or reason is Reason.DELETED:
         words = said or pod.status.message
     elif pod.status.reason == Reason.DEADLINE_EXCEEDED:
-        words = why_not_started(pod)[1]  # its message speaks of time only
+        words = why_not_started(pod)[1]  # its own message mentions only the time
     else:
         words = said or pod.status.message or why_not_started(pod)[1]
     words = " ".join(words.split())[:_MESSAGE_MAX_CHARS]
@@ -158,5 +158,5 @@ def _status(pod: Pod, phase: PodPhase, outcome: PodOutcome | None) -> PodStatus:
 
 
 def _seconds(moment: datetime | None) -> float | None:
-    """Unix seconds; None also for the epoch, which is how the API says "never"."""
+    """Unix seconds; None also for the epoch, which stands for "never" in the API."""
     return None if moment is None or moment.timestamp() == _NEVER else moment.timestamp()

@@ -1,12 +1,12 @@
-"""Which pods nothing more can be expected of, and since when. Pure.
+"""Decides when a pod is overdue and has to be given up: it does not start, or its node is lost. Pure.
 
-In the flow: the watch asks for every pod that it sees and looks again when the time has come; `deleting.py` then writes
+In the flow: the watch calls this for every pod that it sees, and acts when the time has come; `deleting.py` then writes
 the reason on the pod and deletes it. Kubernetes itself may wait for ever: a pod that never starts has no deadline. And
-it counts a deadline from the moment that the kubelet saw the pod, so a slow pull would take the program's time: the
-deadline is set to what is left once that is known, by the clock of the kubelet, which enforces it. What was deleted is
-not given up a second time: while its node does not confirm that nothing of it runs, its slot is held, until the node
-is back, the cluster says that it is no more, or somebody takes the finalizer off. If the watcher dies, the next one
-comes to the same conclusion.
+Kubernetes counts a deadline from when the kubelet first saw the pod, so a slow image pull would use up the program's
+time. So once the program's start is known, the deadline is set anew, by the clock of the kubelet, which enforces it. A
+deleted pod is not given up a second time: its slot stays held until its node confirms that nothing of the pod runs,
+the cluster says that the node is gone, or somebody removes the finalizer. If the watcher dies, the next one comes to
+the same conclusion.
 """
 
 import math
@@ -22,13 +22,13 @@ from .reasons import container_state, hopeless_after_seconds, node_silent_since,
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """What is to be done with a pod: to say why, and to delete it; or to shorten its deadline.
+    """What has to be done with a pod: delete it, with a reason; or shorten its deadline.
 
     Args:
-        at: From when on, unix seconds.
-        reason: What will be its outcome's reason.
-        message: What the user is told.
-        deadline_seconds: What its deadline is to be, counted from its kubelet's first sight; None: it is deleted.
+        at: The time from which on to do so, unix seconds.
+        reason: The reason for its outcome.
+        message: The details for the user.
+        deadline_seconds: Its new deadline, counted from when the kubelet first saw the pod; None: delete the pod.
     """
 
     at: float
@@ -38,13 +38,13 @@ class Overdue:
 
 
 def overdue(pod: Pod, settings: KubernetesSettings) -> Overdue | None:
-    """When a pod will have to be given up, as it looks now. None: never, it runs or has ended, or was given up."""
+    """When and why to give up a pod, in its present state. None: never, it runs, has ended, or was given up."""
     sight = look(pod)
     if sight is None or sight.status.outcome is not None or labels.ENDED_BECAUSE in pod.metadata.annotations:
         return None
     silent_since = node_silent_since(pod)
     if silent_since is not None:
-        # Also of one that is being deleted: whoever did so, most likely its node was why.
+        # Also for a pod that is being deleted: whoever deleted it, most likely its node was the reason.
         message = f"node {pod.spec.node_name} has been out of reach for {settings.node_lost_seconds} s"
         return Overdue(silent_since + settings.node_lost_seconds, Reason.NODE_LOST, message)
     if pod.deleting:
@@ -61,7 +61,7 @@ def overdue(pod: Pod, settings: KubernetesSettings) -> Overdue | None:
 
 
 def _deadline(pod: Pod) -> Overdue | None:
-    """From when on a program may have used up its time: no earlier, most end by themselves and cost no call."""
+    """When to shorten a started pod's deadline: once its timeout may be over; most programs end earlier, at no cost."""
     running, first_seen_at = container_state(pod).running, pod.status.start_time
     if running is None or running.started_at is None or first_seen_at is None:
         return None
@@ -69,7 +69,7 @@ def _deadline(pod: Pod) -> Overdue | None:
         timeout_seconds = float(pod.metadata.annotations.get(labels.TIMEOUT_SECONDS, ""))
     except ValueError:
         return None
-    # Whole seconds are known of both moments.
+    # Both times are known in whole seconds only.
     seconds = math.ceil((running.started_at - first_seen_at).total_seconds() + timeout_seconds) + 1
     if pod.spec.active_deadline_seconds is not None and pod.spec.active_deadline_seconds <= seconds:
         return None

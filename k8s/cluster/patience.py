@@ -1,9 +1,9 @@
-"""How long, and how, a call to the API server is repeated: the only place that waits between two tries.
+"""Retries calls to the API server with growing delays: the only place that waits between two tries.
 
-In the flow: creating, deleting and acknowledging pass each passing failure to a ``Patience`` of their own, which waits
-or says that it is over. Delays double, are spread by chance so that many workers don't return at the same moment, and
-are never shorter than what the server asked for; urllib3 would heed ``Retry-After`` for GET only, so nothing is left to
-it. A process that dies while it waits has lost nothing: whatever it wanted to do may be begun again.
+In the flow: creating, deleting and acknowledging pass each temporary failure to a ``Patience`` of their own, which
+waits, or says that the time is over. Delays double, have a random part so that many workers don't retry at the same
+moment, and are never shorter than the server asked for. urllib3 would heed ``Retry-After`` for GET only, so its own
+retries are off. A process that dies while it waits loses nothing: every call may be begun again.
 """
 
 import random
@@ -22,10 +22,10 @@ _LONGEST_SECONDS: Final = 5.0
 
 
 class Patience:
-    """A budget of time for one thing to be done.
+    """The time budget for the retries of one operation.
 
     Args:
-        budget_seconds: From now on; no wait begins that would end later.
+        budget_seconds: Counted from now on; a wait that would end later does not begin.
     """
 
     def __init__(self, budget_seconds: float) -> None:
@@ -33,7 +33,7 @@ class Patience:
         self._delay = _FIRST_SECONDS
 
     def wait(self, error: ApiError) -> bool:
-        """Wait before the next try. False: there is to be none, for it would not help or come too late."""
+        """Wait before the next try. False: don't try again, since it would not help or be too late."""
         if not error.passing:
             return False
         delay = self.delay(error)
@@ -50,15 +50,15 @@ class Patience:
         return max(spread, (error.retry_after_seconds if error is not None else None) or 0.0)
 
     def reset(self) -> None:
-        """Begin with short delays again: something succeeded."""
+        """Begin with short delays again, after a success."""
         self._delay = _FIRST_SECONDS
 
 
 def patiently(budget_seconds: float, call: Callable[[], T]) -> T:
-    """Call until it succeeds or patience is over; only for what may be done twice.
+    """Retry a call until it succeeds or the budget is used up; only for calls that may be repeated.
 
     Raises:
-        ApiError: The last one.
+        ApiError: The last failure.
     """
     patience = Patience(budget_seconds)
     while True:

@@ -1,8 +1,8 @@
-"""The pod interface on a Kubernetes cluster: what a worker holds in its hand. All state is in the cluster.
+"""Implements the pod interface on a Kubernetes cluster. All state is in the cluster.
 
-In the flow: `backend.py` opens it by the settings' name; actors create, watch, acknowledge and delete through it. Any
-number of processes may use the same namespace at once, and each may die at any time. So may several installations, each
-under the name that its settings give: what carries another's name is none of its pods.
+In the flow: `backend.py` opens it if the settings name it; actors create, watch, acknowledge and delete through it. Any
+number of processes may use the same namespace at once, and each may die at any time. Several installations may share a
+namespace too: each ignores pods that carry another installation's name.
 """
 
 import builtins
@@ -35,7 +35,7 @@ class ClusterPods:
     """Pods in one namespace of a cluster. Nothing is connected before the first call.
 
     Args:
-        settings: Which cluster and namespace, and what holds for every pod.
+        settings: The cluster, its namespace and the settings of all pods.
 
     Raises:
         BackendNotAvailable: If the namespace is one that is refused.
@@ -56,7 +56,7 @@ class ClusterPods:
     def get(self, name: str) -> PodStatus | None:
         """See ``Pods.get``."""
         pod = patiently(_READ_WITHIN_SECONDS, lambda: self._api.get_pod(name))
-        # Whoever asks for one pod may have lost what was stored of it.
+        # A caller that reads one pod may have lost its stored outcome.
         return None if pod is None else self._status(pod, stored_too=True)
 
     def attempts(self, execution_id: str) -> builtins.list[PodStatus]:
@@ -78,9 +78,9 @@ class ClusterPods:
         return f"{words} {unsaid(pod, read_news(self._api, pod.uid) or [])}".strip()
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
-        """See ``Pods.watch``. Pods whose result is stored are not seen; becoming one of them is seen as the end."""
+        """See ``Pods.watch``. Pods whose result is stored are not reported; storing it is reported as the pod's end."""
         watching = Watching(self._api, self._settings, self._tails, self._cleanup)
-        past, self._past = self._past, None  # a second watch at the same time begins with a list of its own
+        past, self._past = self._past, None  # a simultaneous second watch begins with a list of its own
         try:
             yield from watching.changes(window_seconds, past)
         finally:

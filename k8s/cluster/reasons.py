@@ -1,8 +1,8 @@
-"""Why a pod ended, from the words of the kubelet, the scheduler and the controllers. Pure.
+"""Finds why a pod ended, from the reasons that the kubelet, the scheduler and the controllers give. Pure.
 
-In the flow: `outcome.py` asks when a pod has ended, `overdue.py` when one does not start. The words differ between
-releases of Kubernetes: what 1.20 says and what today's says are both in the tables. A death that nobody here caused
-and that comes before anybody's deletion is the program's own; one that its node or the cluster caused is not.
+In the flow: `outcome.py` calls this when a pod has ended, `overdue.py` when one does not start. Releases of Kubernetes
+word their reasons differently: the tables have those of 1.20 and today's. An end before any deletion that Bandmaster
+did not cause is the program's own; an end that its node or the cluster caused is not.
 """
 
 from typing import Final
@@ -11,14 +11,14 @@ from ..phases import Reason
 from . import labels
 from .objects import Condition, ContainerState, Pod, Terminated, Waiting
 
-#: `status.reason`: who ended the whole pod.
+#: The values of `status.reason`: why the whole pod was ended.
 _OF_POD: Final = {
     "DeadlineExceeded": Reason.DEADLINE_EXCEEDED,
     "Evicted": Reason.EVICTED,
     "Preempting": Reason.PREEMPTED,
     "Preempted": Reason.PREEMPTED,
     "NodeLost": Reason.NODE_LOST,
-    # A node that shuts down: "Shutdown" up to 1.20, "Terminated" since.
+    # The node shut down: "Shutdown" up to 1.20, "Terminated" since.
     "NodeShutdown": Reason.EVICTED,
     "Shutdown": Reason.EVICTED,
     "Terminated": Reason.EVICTED,
@@ -29,7 +29,7 @@ _OF_POD: Final = {
     "InsufficientResourceError": Reason.EVICTED,
 }
 _NO_ROOM: Final = "OutOf"  # OutOfcpu, OutOfmemory, OutOfpods …
-#: The condition DisruptionTarget's reason, since 1.25.
+#: The reasons of the condition DisruptionTarget, since 1.25.
 _OF_DISRUPTION: Final = {
     "PreemptionByScheduler": Reason.PREEMPTED,
     "PreemptionByKubeScheduler": Reason.PREEMPTED,
@@ -38,7 +38,7 @@ _OF_DISRUPTION: Final = {
     "DeletionByTaintManager": Reason.NODE_LOST,
     "DeletionByPodGC": Reason.NODE_LOST,
 }
-#: A container's waiting reason.
+#: The reasons why a container is waiting.
 _OF_WAITING: Final = {
     "ErrImagePull": Reason.IMAGE_PULL,
     "ImagePullBackOff": Reason.IMAGE_PULL,
@@ -51,15 +51,15 @@ _OF_WAITING: Final = {
     "CreateContainerError": Reason.CREATE_CONTAINER_CONFIG_ERROR,
     "RunContainerError": Reason.START_ERROR,
 }
-#: Those behind which something may be missing for good, and the words that say so: registries', runtimes', kubelets'.
+#: Waiting reasons that may mean that something is missing for good, and the words of registries and runtimes for it.
 _OF_MISSING: Final = ("ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError")
 _MISSING: Final = ("not found", "notfound", "manifest unknown", "does not exist", "repository name not known")
-#: By then a kubelet has pulled twice, and whoever makes a Secret together with what needs it has made it.
+#: By then a kubelet has tried to pull twice, and a Secret that is created together with its execution exists.
 HOPELESS_SECONDS: Final = 15.0
 _START_ERRORS: Final = ("StartError", "ContainerCannotRun", "RunContainerError")
 #: The kubelet found no container where it had seen one run: nobody knows how it ended.
 UNKNOWN: Final = "ContainerStatusUnknown"
-#: An eviction that the program has itself to blame for.
+#: Messages of evictions that the program caused itself.
 _OWN_FAULT: Final = (
     "Usage of EmptyDir volume",
     "exceeds the total limit of containers",
@@ -70,14 +70,14 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
 def container_state(pod: Pod) -> ContainerState:
-    """What the kubelet says about the program; nothing as long as it says nothing."""
+    """The state of the program's container; an empty state until the kubelet reports one."""
     return next(
         (each.state for each in pod.status.container_statuses if each.name == labels.CONTAINER), ContainerState()
     )
 
 
 def vanished(pod: Pod) -> bool:
-    """Whether the container ran and is gone, and nobody knows how it ended."""
+    """Whether the container ran and is gone, with an unknown end."""
     for each in pod.status.container_statuses:
         if each.name == labels.CONTAINER:
             last = each.last_state.terminated
@@ -86,7 +86,7 @@ def vanished(pod: Pod) -> bool:
 
 
 def others_run(pod: Pod) -> bool:
-    """Whether something beside the program runs, or will: a container that somebody injected keeps its pod's room."""
+    """Whether a container beside the program runs, or will: an injected container keeps the pod's resources in use."""
     if pod.status.phase in ("Succeeded", "Failed"):
         return False
     at_once = pod.deleting and pod.metadata.deletion_grace_period_seconds == 0
@@ -96,9 +96,9 @@ def others_run(pod: Pod) -> bool:
 
 
 def is_outlived(pod: Pod) -> bool:
-    """Whether the program has ended, and the pod goes on until somebody ends it.
+    """Whether the program has ended, but other containers keep the pod running until somebody deletes it.
 
-    Sidecars that are init containers are not meant: their kubelet ends them with the others.
+    Sidecars that are init containers don't count: the kubelet ends them with the others.
     """
     others = [each.state for each in pod.status.container_statuses if each.name != labels.CONTAINER]
     goes_on = any(state.terminated is None for state in others)
@@ -106,17 +106,17 @@ def is_outlived(pod: Pod) -> bool:
 
 
 def is_collected(pod: Pod) -> bool:
-    """Whether the cluster's collector failed the pod: its node is no more."""
+    """Whether the pod garbage collector failed the pod, because its node is gone."""
     disruption = _disruption(pod)
     return pod.status.phase == "Failed" and disruption is not None and disruption.reason == "DeletionByPodGC"
 
 
 def why_ended(pod: Pod, *, stopped_by_deletion: bool) -> Reason:
-    """Why a pod that has ended did so.
+    """Find why a pod ended.
 
     Args:
-        pod: It.
-        stopped_by_deletion: Whether it was still there to be ended when its deletion was asked for.
+        pod: The pod.
+        stopped_by_deletion: Whether it had not ended yet when its deletion was requested.
     """
     terminated = container_state(pod).terminated
     said = pod.metadata.annotations.get(labels.ENDED_BECAUSE)
@@ -129,7 +129,7 @@ def why_ended(pod: Pod, *, stopped_by_deletion: bool) -> Reason:
         return by_pod
     if terminated is not None and terminated.reason == Reason.OOM_KILLED:
         return Reason.OOM_KILLED
-    # Whoever exits with 0 because it was asked to stop has most likely not done its work.
+    # A program that was asked to stop and exited with 0 has most likely not finished its work.
     by_itself = terminated is not None and terminated.exit_code == 0 and not stopped_by_deletion
     if disruption is not None and not ended_before and not by_itself:
         return _OF_DISRUPTION.get(disruption.reason, Reason.EVICTED)
@@ -143,7 +143,7 @@ def why_ended(pod: Pod, *, stopped_by_deletion: bool) -> Reason:
 
 
 def why_not_started(pod: Pod) -> tuple[Reason, str]:
-    """Why a pod has not started, as far as anybody says, and the words it is said in."""
+    """Find why a pod has not started, as far as its status says, and the message about it."""
     waiting = container_state(pod).waiting
     if not pod.spec.node_name:
         scheduled = next((each for each in pod.status.conditions if each.type == "PodScheduled"), None)
@@ -157,8 +157,8 @@ def why_not_started(pod: Pod) -> tuple[Reason, str]:
 def node_silent_since(pod: Pod) -> float | None:
     """Since when the program's node is out of reach, unix seconds. None: it is not.
 
-    A program without probes is ready as long as it runs; the node controller alone says otherwise, and gives no reason,
-    as the kubelet does of a container that is just ending.
+    A program without probes is ready as long as it runs. Only the node controller sets it to not ready, without a
+    reason; for a container that is just ending, the kubelet does so with a reason.
     """
     ready = next((each for each in pod.status.conditions if each.type == "Ready"), None)
     if container_state(pod).running is None or ready is None or ready.status == "True":
@@ -169,14 +169,14 @@ def node_silent_since(pod: Pod) -> float | None:
 
 
 def is_failure(waiting: Waiting) -> bool:
-    """Whether a container waits because a try to start it failed, and not because one is under way."""
+    """Whether a container waits because a start failed, and not because a start is under way."""
     return waiting.reason in _OF_WAITING
 
 
 def hopeless_after_seconds(pod: Pod) -> float | None:
-    """How long after its creation a pod need not be waited for any more, since what it lacks does not come by itself.
+    """How long after its creation to give up a pod that lacks something which will not appear by itself, seconds.
 
-    None: it may start yet.
+    None: the pod may still start.
     """
     waiting = container_state(pod).waiting
     if waiting is None:
@@ -188,7 +188,7 @@ def hopeless_after_seconds(pod: Pod) -> float | None:
 
 
 def exit_code(terminated: Terminated) -> int | None:
-    """The program's exit code; what a shell would say for one that could not be started; None: nobody knows it."""
+    """The program's exit code; a shell's exit code if it could not be started; None: unknown."""
     if terminated.reason == UNKNOWN:
         return None
     if terminated.reason in _START_ERRORS:
@@ -206,7 +206,7 @@ def _by_pod(pod: Pod) -> Reason | None:
         return None
     state = container_state(pod)
     if said == "DeadlineExceeded" and state.waiting is not None and not vanished(pod):
-        return why_not_started(pod)[0]  # the time went by while it could not start
+        return why_not_started(pod)[0]  # the deadline passed before it could start
     if said == "Evicted" and any(words in pod.status.message for words in _OWN_FAULT):
         return Reason.ERROR
     if said.startswith(_NO_ROOM):

@@ -1,11 +1,11 @@
-"""Lists the pods, then watches them from there, and begins again when that breaks: a thread that tells what it sees.
+"""Lists the pods, then watches them, and begins again when the connection breaks, in a thread that reports changes.
 
-In the flow: between the API server and `watching.py`, for one window. Versions are tracked here, through bookmarks too;
-one that is too old (410) leads to a new list, whose difference to what was known is told as pods that left. Every watch
-is short and its connection expected to speak by its end, so a half-open one is found out within seconds; failures are
-followed by growing delays. The thread ends with its window, or when it is closed. What it knows then is the next
-window's past, which goes on from there: a list of thousands of pods takes the API server seconds, in which no end is
-heard of. A past is good for two hundred times as long as its list took, so where pods are few, each window has a list.
+In the flow: between the API server and `watching.py`, for one window. The stream tracks resource versions, also by
+bookmarks. If its version is too old (410), it lists again and reports pods missing from the new list as gone. Every
+watch is short and the server has to end it in time, so a half-open connection is noticed within seconds. Delays after
+failures grow. The thread ends with its window, or when it is closed. The next window continues from the state at that
+time, its past, since listing thousands of pods takes the API server seconds, in which no end is noticed. A past is
+valid two hundred times as long as its list took. So where pods are few, each window begins with a list.
 """
 
 import threading
@@ -26,45 +26,45 @@ from .patience import Patience
 
 log = Logger(__name__)
 
-#: Of one request; a longer window consists of several. An idle server sends nothing up to then.
+#: The length of one watch request; a longer window consists of several. An idle server sends nothing before its end.
 _LONGEST_WATCH_SECONDS: Final = 15
 _SLACK_SECONDS: Final = 5.0
-#: A watch that ends sooner, without an event, counts as a failure.
+#: A watch that ends earlier, without an event, counts as a failure.
 _TOO_SHORT_SECONDS: Final = 0.5
-#: What is known is listed anew after so many times as long as the list took, and this at most.
+#: The pods are listed again after so many times as long as the last list took, and after this time at most.
 _PAST_FOR_A_LIST: Final = 200.0
 _LONGEST_PAST_SECONDS: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The pod looks like this."""
+    """The pod is new or has changed; this is its present state."""
 
     pod: Pod
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The pod is gone, or not among the selected any more; this is how it looked last."""
+    """The pod is gone, or not among the selected any more; this is its last known state."""
 
     pod: Pod
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All pods that there are were told."""
+    """All existing pods have been reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The server answers, and tells what became of these since they were seen like this."""
+    """The previous stream's pods: the watch has begun, and will report every change since this state."""
 
     pods: tuple[Pod, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a stream knew at its end: the next one goes on from there."""
+    """The state of a stream at its end, from which the next one continues."""
 
     pods: dict[str, Pod]
     version: str
@@ -72,14 +72,14 @@ class Past:
 
 
 class PodStream:
-    """What becomes of the selected pods, in order, told by a thread of its own.
+    """Reports the changes of the selected pods, in order, from a thread of its own.
 
     Args:
         api: The cluster.
         selector: The labels of the pods.
-        window_seconds: When it ends by itself.
-        tell: Called in that thread.
-        past: Of the stream before; None: it begins with a list.
+        window_seconds: After which time it ends by itself.
+        tell: Called with each report, in that thread.
+        past: The state of the stream before; None: begin with a list.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class PodStream:
         tell: Callable[[Seen | Left | Listed | Remembered], None],
         past: Past | None = None,
     ) -> None:
-        #: Why it is not seeing anything at the moment.
+        #: Why it sees nothing at the moment.
         self.failure: ApiError | None = None
-        #: When a part of a list came last, on the monotonic clock.
+        #: When the last page of a list arrived, on the monotonic clock.
         self.heard_at = 0.0
         self._api = api
         self._tell = tell
@@ -111,7 +111,7 @@ class PodStream:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop at once, also in the middle of a read."""
+        """Stop at once, even during a read."""
         with self._lock:
             self._closed.set()
             if self._open is not None:
@@ -120,7 +120,7 @@ class PodStream:
 
     @property
     def past(self) -> Past | None:
-        """What the next stream may go on from, when this one is closed."""
+        """The state that the next stream may continue from, once this one is closed."""
         if self._thread.is_alive() or self._version is None:
             return None
         return Past(self._known, self._version, self._list_again_at)
@@ -151,7 +151,7 @@ class PodStream:
 
     def _list(self) -> None:
         if self._untold:
-            self._known, self._untold = {}, False  # nobody has heard of them in this window
+            self._known, self._untold = {}, False  # they were not reported in this window
         began = time.monotonic()
         pods, self._version = self._api.list_pods(self._selector, self._hear)
         now = time.monotonic()
@@ -168,7 +168,7 @@ class PodStream:
         self.heard_at = time.monotonic()
 
     def _watch(self) -> bool:
-        """Watch once. Returns whether it went well for a while."""
+        """Watch once. Returns whether the watch had an event, or lasted long enough."""
         began = time.monotonic()
         seconds = max(1, min(_LONGEST_WATCH_SECONDS, ceil(self._until - began)))
         stream = self._api.watch_pods(self._selector, self._version or "", seconds, slack_seconds=_SLACK_SECONDS)
@@ -193,7 +193,7 @@ class PodStream:
         try:
             event = read_event(line)
         except ValidationError as error:
-            # Somebody between us and the API server speaks another language: list again.
+            # Probably a proxy before the API server answered: list again.
             raise ApiError(Fault.EXPIRED, f"the watch sent something unreadable: {error}") from error
         if isinstance(event, ErrorEvent):
             raise watch_error(event.object)

@@ -1,10 +1,10 @@
-"""The end of an ended pod's log, bounded; and, for an end that is not certain, the proof that nothing runs any more.
+"""Reads the bounded tail of an ended pod's log; and, if its end is uncertain, confirms that nothing runs any more.
 
-In the flow: the watch, `get` and `list` complete every outcome here before anybody else sees it. The API has no way to
-ask for the last bytes, only for lines, so a few lines are streamed through a buffer of fixed size, more if they were
-short. A log that is followed ends when the kubelet finds the container stopped: that is what confirms an uncertain end.
-Of a pod that was deleted at once while it started, its kubelet has to say, some time later, that there is no container.
-Tails are remembered by UID for a while, since the same end is usually looked at twice or thrice by one process.
+In the flow: the watch, `get` and `list` complete every outcome here before they return it. The API can return only the
+last lines, not the last bytes, so a few lines are streamed through a buffer of fixed size, more if they were short. A
+followed log ends when the kubelet finds the container stopped: this confirms an uncertain end. If a pod was deleted
+without a grace period while it started, its kubelet has to report, some time later, that there is no container.
+Tails are cached by UID for a while, since one process usually reads the same end two or three times.
 """
 
 import threading
@@ -28,24 +28,24 @@ log = Logger(__name__)
 
 TAIL_BYTES: Final = 8 << 10
 _FEW_LINES: Final = 256
-#: As many as could fill the tail if each were a line end only.
+#: Enough lines to fill the tail even if all lines are empty.
 _ENOUGH_LINES: Final = TAIL_BYTES
-#: Runtimes cut lines into pieces of this size, each of which counts as a line.
+#: Container runtimes cut lines into pieces of this size, and each piece counts as a line.
 _PIECE_BYTES: Final = 16 << 10
 _READ_WITHIN_SECONDS: Final = 3.0
 _KILL_SLACK_SECONDS: Final = 5.0
-#: An uncertain end that its node does not confirm is believed after so long.
+#: An uncertain end that its node does not confirm is accepted after this time.
 _BELIEVED_AFTER_SECONDS: Final = 60.0
-#: A kubelet that was told of a deletion has started its last container by then, and ended it.
+#: By then, a kubelet that was told of a deletion has started its last container of the pod, and ended it.
 _NEVER_STARTED_SECONDS: Final = 30.0
-#: Nor does a pull take longer, where nobody may read whether one is under way.
+#: The longest time that an image pull is assumed to take if this program may not read the pod's events.
 _LONGEST_PULL_SECONDS: Final = 300.0
 _REMEMBERED: Final = 512
-#: More pods than that are not deleted at one moment; their watcher follows the others' logs.
+#: At most so many logs are followed by threads of their own; the watcher follows the logs of other deleted pods.
 _COMPANIONS: Final = 16
-#: A log that is being followed ends a moment after its program.
+#: How long to wait for a followed log to end: it ends a moment after its program.
 _FOLLOWED_SECONDS: Final = 3.0
-#: What a kubelet answers, with status 200, when the log file is gone.
+#: The kubelet's answer, with status 200, when the log file is gone.
 _GONE: Final = b"unable to retrieve container logs for "
 _NOTHING: Final = (b"", 0, 0)
 
@@ -59,7 +59,7 @@ class Tail:
 
 
 class Tails:
-    """Reads and remembers tails. Safe to share between threads."""
+    """Reads and caches tails. Safe to share between threads."""
 
     def __init__(self, api: ClusterApi) -> None:
         self._api = api
@@ -71,11 +71,11 @@ class Tails:
     def complete(self, sight: Sight, *, stored_too: bool = False) -> PodStatus:
         """The status with its outcome's output; without an outcome, if the program may still run.
 
-        Takes as long as the log does to be read; for an uncertain end up to the pod's grace period and some seconds.
+        Takes as long as reading the log; for an uncertain end up to the pod's grace period and some seconds.
 
         Args:
             sight: The pod.
-            stored_too: Whether to read the output of one that is acknowledged, whose tail was stored with its result.
+            stored_too: Whether to read the output of an acknowledged pod too, whose tail was stored with its result.
         """
         status, outcome = sight.status, sight.status.outcome
         if outcome is None or (status.acknowledged and not stored_too):
@@ -96,10 +96,10 @@ class Tails:
         )
 
     def accompany(self, pod: Pod) -> None:
-        """Follow the log of a pod that is being deleted to its end: soon after that, some kubelets throw it away.
+        """Follow the log of a pod that is being deleted to its end: soon after that, some kubelets delete the log.
 
-        Once for each pod, however many windows see it: a second follower, who comes too late, would forget what the
-        first one heard.
+        Only once for each pod, however many windows see it: a second follower, being too late, would overwrite the
+        tail that the first one read.
         """
         with self._lock:
             if pod.uid in self._followed or pod.uid in self._known:
@@ -108,7 +108,7 @@ class Tails:
         try:
             self._remember(pod.uid, read_tail(self._api, pod, follow=True))
         except ApiError as error:
-            # Its end is told all the same, perhaps without its last words.
+            # The pod's end is reported nevertheless, perhaps without the end of its output.
             log.info("log_not_followed", pod=pod.name, error=str(error))
         finally:
             over.set()
@@ -116,7 +116,7 @@ class Tails:
                 self._followed.pop(pod.uid, None)
 
     def accompany_beside(self, pod: Pod) -> None:
-        """The same in a thread, at once: whoever deletes a pod is the first to know, and may watch it too."""
+        """Do the same in a new thread, for the caller that deletes the pod: it knows first, and may watch it too."""
         if self._companions.acquire(blocking=False):
             threading.Thread(target=self._accompany_and_leave, args=(pod,), name="pod-last-words", daemon=True).start()
 
@@ -141,7 +141,7 @@ class Tails:
                 self._known.popitem(last=False)
 
     def _read(self, sight: Sight) -> Tail | None:
-        """None: it could not be confirmed that the program does not run any more."""
+        """Read the tail. None: it is not confirmed that the program does not run any more."""
         if not sight.pod.spec.node_name or (sight.certain and not sight.has_log):
             return Tail()
         if not sight.certain and not sight.has_log and self._may_start(sight):
@@ -161,10 +161,10 @@ class Tails:
                     return None
 
     def _may_start(self, sight: Sight) -> bool:
-        """Whether a pod that was deleted at once may be started by a kubelet that was about to do so."""
+        """Whether a kubelet may still start a pod that was deleted without a grace period."""
         asked_at = deletion_asked_at(sight.pod)
         if asked_at is None or sight.pod.status.phase == "Failed":
-            return False  # its node refused it, or gave it up
+            return False  # its node refused the pod, or gave it up
         since_seconds = self._api.clock.now() - asked_at
         if since_seconds < _NEVER_STARTED_SECONDS:
             return True
@@ -186,16 +186,16 @@ def read_tail(api: ClusterApi, pod: Pod, *, follow: bool = False) -> Tail:
     Args:
         api: The cluster.
         pod: The pod.
-        follow: Until its program has stopped, which must be within its grace period.
+        follow: Read until the program has stopped, which must be within its grace period.
 
     Raises:
-        ApiError: SILENT if it has not stopped by then.
+        ApiError: SILENT if the program has not stopped by then.
     """
     within = pod.spec.termination_grace_period_seconds + _KILL_SLACK_SECONDS
     found = _last_bytes(api, pod.name, _FEW_LINES, follow_seconds=within if follow else None)
-    # Behind the API server a connection may break, which ends the answer as the program's end does; and a runtime may
-    # write its last lines later than it says that the program has ended. So it has to end twice at the same place; or
-    # its kubelet has thrown it away meanwhile, and what was heard is all there is.
+    # The answer also ends if a connection behind the API server breaks; and a runtime may write the last lines after it
+    # has reported the program's end. So the log has to end twice at the same place. If the kubelet has deleted it
+    # meanwhile, the first reading is all there is.
     while follow and (again := _heard_again(api, pod.name, within)) not in (found, _NOTHING):
         found = again
     text, lines, total = found
@@ -218,7 +218,7 @@ def _heard_again(api: ClusterApi, name: str, within: float) -> tuple[bytes, int,
 def _last_bytes(
     api: ClusterApi, name: str, tail_lines: int, *, follow_seconds: float | None = None
 ) -> tuple[bytes, int, int]:
-    """The last bytes of the last lines, how many lines that were, and how many bytes."""
+    """Return the last bytes of the last lines, the number of these lines, and their size in bytes."""
     until = None if follow_seconds is None else time.monotonic() + follow_seconds
     stream = api.read_log(name, tail_lines=tail_lines, follow=until is not None, idle_seconds=follow_seconds)
     kept, lines, total = b"", 0, 0

@@ -1,11 +1,11 @@
-"""What becomes of the pods, for one window: the source of everything that ``watch_completions`` reports.
+"""Watches the pods for one window: the source of everything that ``watch_completions`` reports.
 
-In the flow: the stream's thread tells what the API server says; here it becomes changes. An end is shown once its log's
-tail is there (fetched by a few threads, so that one slow log holds up nothing); pods that are overdue are given up;
-cleaning up goes on beside. Pods whose result is stored are not watched: most on a busy cluster are. A pod that leaves
-the watch is gone, or was settled meanwhile. Where pods are many, a window begins with what the one before knew, looked
-through when nothing new has come. If the process dies, the next window begins with a list of all unsettled pods, so
-nothing that has a finalizer is ever missed.
+In the flow: the stream's thread passes on the API server's events; this module turns them into changes. An end is
+reported once its log's tail was read (by a few threads, so that one slow log delays nothing). Overdue pods are given
+up, and the cleanup runs beside. Pods whose result is stored, most pods on a busy cluster, are not watched. A pod that
+leaves the watch is gone, or was settled meanwhile. With many pods, a window begins with the pods that the previous
+window knew, and processes them while no new events arrive. If the process dies, the next window begins with a list of
+all unsettled pods, so no pod with a finalizer is ever missed.
 """
 
 import time
@@ -35,16 +35,16 @@ from .tails import Tails
 
 log = Logger(__name__)
 
-#: The consumer's thread is never deaf for longer, so a worker that stops is not held up.
+#: The longest time that the consumer's thread blocks, so that a worker can stop without delay.
 _TURN_SECONDS: Final = 0.25
 _LOOK_AROUND_SECONDS: Final = 0.5
 _READERS: Final = 4
-#: Each waits up to a grace period for the end of a log; only old kubelets make them needed.
+#: Threads that each wait up to a grace period for the end of a log; only old kubelets need them.
 _CONFIRMERS: Final = 16
 _CONFIRM_AGAIN_SECONDS: Final = 5.0
-#: A discarded pod's end may be stored before it is let go.
+#: Before its finalizer is removed, a discarded pod stays for this time, in which its end may be stored.
 _DISCARD_AFTER_SECONDS: Final = 5.0
-#: A window that is over waits so long for tails that are being read.
+#: How long a window that is over waits for tails that are being read.
 _LINGER_SECONDS: Final = 1.0
 
 
@@ -64,7 +64,7 @@ class Watching:
         self._settings = settings
         self._tails = tails
         self._cleanup = cleanup
-        #: What the next window may begin with.
+        #: The state that the next window may begin with.
         self.past: Past | None = None
         self._inbox: SimpleQueue[Seen | Left | Listed | Remembered | _Completed] = SimpleQueue()
         self._all_seen = False
@@ -82,11 +82,11 @@ class Watching:
         self._confirmers = ThreadPoolExecutor(_CONFIRMERS, "pod-ends")
 
     def changes(self, window_seconds: float, past: Past | None = None) -> Iterator[PodChange]:
-        """See `Pods.watch`. However short the window, and slow the cluster: it is not over before all pods were seen.
+        """See `Pods.watch`. However short the window and slow the cluster, it does not end before all pods were seen.
 
         Args:
-            window_seconds: How long.
-            past: Of the window before.
+            window_seconds: The length of the window.
+            past: The state at the end of the window before.
 
         Raises:
             PodsUnavailable: If the cluster did not answer in the whole window.
@@ -145,7 +145,7 @@ class Watching:
                 yield from self._complete(sight, status)
 
     def _see_remembered(self) -> Iterator[PodChange]:
-        """The next of what was known before, unless there is news of it."""
+        """Report the next pod that the previous window knew, unless a newer event reported it."""
         if self._remembered:
             pod = self._remembered.popleft()
             self._all_seen = self._all_seen or not self._remembered
@@ -159,7 +159,7 @@ class Watching:
         due = overdue(pod, self._settings)
         self._due.pop(pod.uid, None)
         if due is not None and due.at <= self._api.clock.now():
-            self._give_up(pod, due)  # now: the window may be over before it looks around
+            self._give_up(pod, due)  # at once: the window may end before the next look around
         elif due is not None:
             self._due[pod.uid] = (pod, due)
         if sight.status.outcome is None:
@@ -175,7 +175,7 @@ class Watching:
             pool.submit(self._read, sight).add_done_callback(_log_failure)
 
     def _read(self, sight: Sight) -> None:
-        # Whatever happens, the end is shown: without its log if need be.
+        # Whatever happens, the end is reported, without its log if necessary.
         status = sight.status
         try:
             status = self._tails.complete(sight)
@@ -188,7 +188,7 @@ class Watching:
         if status.outcome is None:
             self._look_again[pod.uid] = (time.monotonic() + _CONFIRM_AGAIN_SECONDS, pod)
         elif labels.DISCARDED in pod.metadata.annotations:
-            # Counted from its end, so that windows shorter than this let it go too.
+            # Counted from the pod's end, so that windows shorter than this delay release the pod too.
             at = min(self._api.clock.now(), status.outcome.ended_at) + _DISCARD_AFTER_SECONDS
             if at <= self._api.clock.now():
                 self._beside(release_finalizer, self._api, pod)
@@ -206,13 +206,13 @@ class Watching:
         if sight is None:
             return
         if shown is not None and shown.outcome is not None:
-            # Settled, by whoever watches and stores, or discarded: there is nothing to be told any more.
+            # It was settled by a watcher or discarded: there is nothing more to report.
             yield PodChange(ChangeKind.DELETED, replace(shown, acknowledged=True))
             return
         try:
             found = patiently(_LINGER_SECONDS, lambda: self._api.get_pod(pod.name))
         except ApiError as error:
-            # Not known, so not told: what becomes of its execution is found out by its lease.
+            # Its state is unknown, so report nothing: the expiry of its lease settles its execution.
             log.warning("pod_left_unseen", pod=pod.name, error=str(error))
             return
         now = look(found) if found is not None and found.uid == pod.uid else None
@@ -220,7 +220,7 @@ class Watching:
             yield PodChange(ChangeKind.SEEN, now.status)
             return
         if sight.status.outcome is not None:
-            # Its finalizer was taken off by somebody else: this is the last word about its end.
+            # Somebody else removed its finalizer: this is the last chance to report its end.
             yield PodChange(ChangeKind.SEEN, sight.status)
         yield PodChange(ChangeKind.DELETED, sight.status)
 
@@ -230,7 +230,7 @@ class Watching:
             yield PodChange(ChangeKind.SEEN, status)
 
     def _look_around(self, now: float) -> None:
-        """See to what does not announce itself."""
+        """Do the work that is due by time, without an event from the cluster."""
         wall = self._api.clock.now()
         for uid in [uid for uid, (_, due) in self._due.items() if due.at <= wall]:
             self._give_up(*self._due.pop(uid))
@@ -241,13 +241,13 @@ class Watching:
         self._beside(self._cleanup.sweep)
 
     def _give_up(self, pod: Pod, due: Overdue) -> None:
-        # Whatever changes about the pod shows it again; once in a window is enough.
+        # Every later change of the pod leads here again; once in a window is enough.
         if pod.uid not in self._given_up:
             self._given_up.add(pod.uid)
             self._beside(give_up, self._api, pod, due)
 
     def _end_others(self, pod: Pod) -> None:
-        # Its last words first: some kubelets throw them away with the pod.
+        # First read the end of its log: some kubelets delete it with the pod.
         self._tails.accompany(pod)
         end_others(self._api, pod)
 
@@ -260,6 +260,6 @@ def _log_failure(future: Future[Any]) -> None:
         return
     error = future.exception()
     if isinstance(error, ApiError):
-        log.info("put_off", error=str(error))  # the next window comes to it again
+        log.info("put_off", error=str(error))  # the next window tries again
     elif error is not None:
         log.error("watch_task_failed", exc_info=error)

@@ -8,7 +8,7 @@
                                                     ▼ recording.py
     root/pods/{name}/ ◀── records.py: spec.json, status.json, lock, control, output/, work/, tmp/
                                                     ▲
-    get, list ── settling.py                        │ processes.py (what of a lost pod still runs)
+    get, list ── settling.py                        │ processes.py (processes of a lost pod)
     watch ────── watching.py                        │ logs ── segments.py
 
 ``claiming.py`` and what it imports (``supervisor``, ``program``, ``bounds``, ``memory``, ``disk``, ``verdict``,

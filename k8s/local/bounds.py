@@ -1,8 +1,7 @@
-"""The bounds that a process sets upon itself before it becomes the program: what the kernel enforces without a watch.
+"""Sets the bounds of a process before it becomes the program: rlimits, niceness and affinity, enforced by the kernel.
 
-In the flow: the last but one step between fork and exec (``program.py``), so that all a program starts inherits them. A
-kind of bound that a system has not got is left out; the samples of ``memory.py`` and ``disk.py`` watch all the same.
-Standard library only.
+In the flow: between fork and exec (``program.py``), so that all processes of the program inherit them. A bound that the
+system does not support is left out; ``memory.py`` and ``disk.py`` measure the use in any case. Standard library only.
 """
 
 import contextlib
@@ -16,14 +15,14 @@ from .memory import address_space_bytes
 from .processes import LINUX
 from .records import Manifest
 
-#: Programs yield to their supervisor and to the workers; those limited to less than a core yield to the others too.
+#: Programs yield to their supervisor and the workers; programs limited to less than a core also yield to the others.
 _NICENESS, _NICENESS_BELOW_A_CORE = 5, 10
-#: What the kernel's own out-of-memory killer takes before the supervisor.
+#: Makes the kernel's out-of-memory killer choose the program before the supervisor.
 _OOM_SCORE = "500"
 
 
 def bound(manifest: Manifest) -> None:
-    """Set all bounds upon this process, those on the number of processes excepted: they count for its final user."""
+    """Set all bounds of this process, except the number of processes, which counts for the user it changes to later."""
     _set_limit(resource.RLIMIT_CORE, 0)
     if manifest.memory_limit_bytes is not None:
         _set_limit(resource.RLIMIT_AS, address_space_bytes(manifest.memory_limit_bytes))
@@ -32,7 +31,7 @@ def bound(manifest: Manifest) -> None:
     if manifest.disk_limit_bytes is not None:
         _set_limit(resource.RLIMIT_FSIZE, manifest.disk_limit_bytes)
     if LINUX:
-        # Forbidden in some containers; it only improves what the kernel would choose anyway.
+        # Forbidden in some containers; it only improves the choice that the kernel makes anyway.
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write(_OOM_SCORE)
     cores = manifest.cpu_cores
@@ -42,7 +41,7 @@ def bound(manifest: Manifest) -> None:
 
 
 def bound_processes(more: int) -> None:
-    """Let this process's user have so many more processes and threads than now; root is not bounded."""
+    """Limit this process's user to so many more processes and threads than it has now; root is not limited."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     present = _present(os.getuid()) if os.getuid() else None
     if present is None:
@@ -53,7 +52,7 @@ def bound_processes(more: int) -> None:
     except OSError as error:
         if error.errno != errno.EAGAIN:
             raise
-        # The user has others that cannot be seen from here (another container's): better no bound than no program.
+        # The user has processes that are invisible here (in another container): better no bound than no program.
         resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))
         return
     if child == 0:
@@ -63,7 +62,7 @@ def bound_processes(more: int) -> None:
 
 
 def _present(uid: int) -> int | None:
-    """Count the processes and threads of a user; None: this system does not tell."""
+    """Count the processes and threads of a user; None: this system offers no way to."""
     if not LINUX:
         return None
     found = 0
@@ -76,7 +75,7 @@ def _present(uid: int) -> int | None:
 
 
 def _bound_cpu(cores: float) -> None:
-    # Best effort: whole cores by affinity, starting anywhere so that pods spread; parts of one by niceness alone.
+    # Best effort: whole cores by affinity, beginning at any core so that pods spread; fractions by niceness only.
     if sys.platform == "linux":
         allowed = sorted(os.sched_getaffinity(0))
         first = os.getpid() % len(allowed)

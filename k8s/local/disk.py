@@ -1,8 +1,8 @@
-"""Watches what a program's folders take on disk: where there are no quotas, somebody has to count.
+"""Measures the disk space of a program's folders, since file systems without quotas do not limit it.
 
-In the flow: beside the watch over memory, in the supervisor's loop. A folder of a million files takes seconds to go
-through, so each look goes on where the last one stopped, and takes a few milliseconds; a round is followed by a pause
-many times as long. Any one file is bounded by ``RLIMIT_FSIZE`` at once. Standard library only.
+In the flow: beside the memory check, in the supervisor's loop. Reading a folder of a million files takes seconds, so
+each look continues where the last one stopped, and takes a few milliseconds. A round is followed by a pause many times
+as long. The size of each single file is bounded immediately, by ``RLIMIT_FSIZE``. Standard library only.
 """
 
 import os
@@ -17,7 +17,7 @@ _BLOCK_BYTES = 512
 
 
 class DiskWatch:
-    """Counts what is in some folders, a part at each look."""
+    """Measures the size of some folders, a part at each look."""
 
     def __init__(self, folders: list[str], limit_bytes: int) -> None:
         self.interval_seconds = ROUND_SECONDS
@@ -26,11 +26,11 @@ class DiskWatch:
         self._left = list[str]()
         self._counted_bytes = self._last_bytes = 0
         self._cost_seconds = 0.0
-        #: Files that have several names count once.
+        #: Files with several names (hard links) count once.
         self._linked = set[tuple[int, int]]()
 
     def exceeded(self) -> bool:
-        """Look at a part. Whether more than the limit was found in this round so far."""
+        """Measure the next part, and tell whether this round's sum is already over the limit."""
         if not self._left:
             self._left, self._counted_bytes, self._cost_seconds = list(self._folders), 0, 0.0
             self._linked.clear()
@@ -51,7 +51,7 @@ class DiskWatch:
     def _count(self, folder: str) -> None:
         try:
             entries = list(os.scandir(folder))
-        except OSError:  # gone, or closed by its owner
+        except OSError:  # gone, or its owner removed the permissions
             return
         for entry in entries:
             try:

@@ -1,9 +1,9 @@
 """Prepares an attempt's folder and starts its supervisor: the worker's side of ``create``.
 
 The supervising process runs the base interpreter in isolated mode, without site packages and without importing
-Bandmaster, in its own session, so that neither a heavy import nor a Ctrl-C in the worker's terminal reaches it. If the
-worker dies in here, the claim (``claiming.py``) decides whether the pod exists; a folder that was merely prepared is
-swept up later.
+Bandmaster, so that it starts fast. It has its own session, so that a Ctrl-C in the worker's terminal does not reach it.
+If the worker dies in here, the claim (``claiming.py``) decides whether the pod exists; a folder that was only prepared
+is removed later by a sweep.
 """
 
 import math
@@ -25,7 +25,7 @@ from .sandbox import TMP_FOLDER, WORK_FOLDER
 from .segments import SEGMENTS
 
 _START_TIMEOUT_SECONDS = 30.0
-#: The folder of the package `k8s` goes to the end of the path, behind the standard library.
+#: The folder that contains the package `k8s` goes to the end of the path, after the standard library.
 _BOOTSTRAP = "import sys; sys.path.append(sys.argv[1]); from k8s.local.claiming import main; main()"
 _PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
 
@@ -45,7 +45,7 @@ def launch(spec: PodSpec, folder: Folder, limits: LocalLimits) -> bool:
         _prepare(spec, uid, prepared, folder, limits)
         code = _start(prepared, folder)
     except subprocess.TimeoutExpired as error:
-        # The folder stays: its claim may still succeed, and the next `create` then adopts the pod.
+        # The folder stays: the claim may still succeed, and the next `create` then adopts the pod.
         raise PodsUnavailable(f"the supervisor of pod {spec.name} does not start: {error}") from error
     except OSError as error:
         shutil.rmtree(prepared.path, ignore_errors=True)
@@ -54,13 +54,13 @@ def launch(spec: PodSpec, folder: Folder, limits: LocalLimits) -> bool:
         return True
     shutil.rmtree(prepared.path, ignore_errors=True)
     if code != claiming.NAME_TAKEN:
-        # Even if it had claimed the name: it runs no more, and has started nothing.
+        # Even if the supervisor had claimed the name: it has exited without starting anything.
         raise PodsUnavailable(f"the supervisor of pod {spec.name} ended with exit code {code}", pod_may_exist=False)
     return False
 
 
 def _prepare(spec: PodSpec, uid: str, prepared: Folder, folder: Folder, limits: LocalLimits) -> None:
-    # Another user goes through the pod's folder to its own, and sees nothing else there.
+    # Another user may pass through the pod's folder to its own folders, but not list it.
     os.mkdir(prepared.path, 0o700 if limits.user is None else 0o711)
     for directory in (prepared.output, prepared.work, prepared.tmp):
         os.mkdir(directory, 0o700)
@@ -145,5 +145,5 @@ def _start(prepared: Folder, folder: Folder) -> int:
             env={},
             start_new_session=True,
         )
-    # It ends as soon as the pod is claimed; the supervisor is its child, and no child of ours.
+    # This process exits as soon as the pod is claimed; the supervisor is its child, not ours.
     return process.wait(_START_TIMEOUT_SECONDS)

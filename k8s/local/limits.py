@@ -1,8 +1,8 @@
-"""What holds for every local pod, found out and checked once a process: bounds, the programs' user, their sandbox.
+"""The limits of all local pods, determined and checked once per process: bounds, the programs' user, their sandbox.
 
-In the flow: ``backend.py`` makes it from the settings when a worker starts, so what this machine cannot do stops the
-worker, with the reason, and not each execution. ``launching.py`` writes it into each pod's specification, which alone
-counts from then on: a pod keeps the limits that it was made under.
+In the flow: ``backend.py`` makes them from the settings when a worker starts. If this machine cannot provide them, the
+worker stops with the reason, instead of failing each execution. ``launching.py`` writes them into each pod's
+specification, and only that counts from then on: a pod keeps the limits that it was created with.
 """
 
 import os
@@ -21,25 +21,25 @@ _STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def base_python() -> str:
-    """Find the interpreter below any virtual environment, so that programs don't see the worker's packages."""
+    """Find the interpreter beneath any virtual environment, so that programs don't see the worker's packages."""
     candidate = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
     return str(candidate) if candidate.exists() else sys.executable
 
 
 def default_search_path() -> str:
-    """Compose the PATH of programs: the system's folders, then the one of the interpreter."""
+    """Compose the PATH of programs: the system's folders, then the interpreter's."""
     return f"{_STANDARD_PATH}:{Path(base_python()).parent}"
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramUser:
-    """The user that programs run as, and the group."""
+    """The user and the group that programs run as."""
 
     uid: int
     gid: int
 
     def unreachable(self, path: Path) -> Path | None:
-        """The first part of a path that this user may not enter, if there is one; groups beside its own don't count."""
+        """The first folder of a path that this user may not enter, if any; supplementary groups don't count."""
         return next((folder for folder in _folders(path) if not self._may_enter(folder.stat())), None)
 
     def _may_enter(self, stat: os.stat_result) -> bool:
@@ -50,19 +50,19 @@ class ProgramUser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalLimits:
-    """What holds for every local pod.
+    """The limits of all local pods.
 
     Args:
-        grace_seconds: Between TERM and KILL.
-        output_limit_bytes: So much of a program's output is kept on disk: its beginning and its end.
-        tail_bytes: So much of it is in the outcome.
+        grace_seconds: The time between TERM and KILL.
+        output_limit_bytes: How much of a program's output is kept on disk: its beginning and its end.
+        tail_bytes: How much of the output's end is in the outcome.
         keep_seconds: How long a pod is kept after it was acknowledged, for its logs and files.
-        search_path: PATH of the programs.
-        max_processes: By how many processes and threads a program may add to those of its user.
-        max_open_files: Of each process.
-        disk_limit_bytes: Of all in the program's folders, and of any one file that it writes.
-        user: Whom programs run as; None: as their worker.
-        sandbox: What they are started in; None: nothing.
+        search_path: The programs' PATH.
+        max_processes: How many processes and threads a program may add to those that its user has.
+        max_open_files: The most open files of each process.
+        disk_limit_bytes: The size limit of the program's folders together, and of each file that it writes.
+        user: The user that programs run as; None: the worker's.
+        sandbox: The sandbox that they are started in; None: none.
     """
 
     grace_seconds: float = 2.0
@@ -78,7 +78,7 @@ class LocalLimits:
 
     @property
     def python(self) -> str:
-        """The interpreter of scripts: the worker's own below any virtual environment, if their user may enter there."""
+        """The interpreter of scripts: the worker's base interpreter if their user can reach it, else ``python3``."""
         own = base_python()
         reachable = self.user is None or self.user.unreachable(Path(own).parent) is None
         return own if reachable else "python3"
@@ -88,11 +88,11 @@ def limits_of(settings: LocalSettings, root: Path) -> LocalLimits:
     """Make the limits that the settings ask for.
 
     Args:
-        settings: What is asked for.
-        root: Under which the pods' folders are.
+        settings: The settings of local pods.
+        root: The folder that contains the pods' folders.
 
     Raises:
-        BackendNotAvailable: If this machine, or this worker's user, cannot give it.
+        BackendNotAvailable: If this machine, or this worker's user, cannot provide them.
     """
     try:
         disk_limit_bytes = memory_bytes(settings.disk_limit)

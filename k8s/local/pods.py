@@ -1,8 +1,8 @@
-"""The pod interface on this machine: what a worker holds in its hand. All state is in the folder of all pods.
+"""Implements the pod interface on this machine. All state is in the folder of all pods.
 
 ``create`` is the saga's step, ``watch`` feeds ``watch_completions``; any number of processes may use the same folder
-at once, and each may die at any time. An image means nothing here. Unless the settings name another user or a sandbox,
-the program runs as the worker's own user, and can do what that may do: only trusted programs belong here then.
+at once, and each may die at any time. Images are ignored here. Unless the settings name another user or a sandbox, the
+program runs as the worker's own user with all its rights: run only trusted programs then.
 """
 
 import builtins
@@ -31,7 +31,7 @@ _FOLLOW_SECONDS = 0.05
 
 @contextmanager
 def _reporting_unavailable() -> Generator[None]:
-    """A full disk, too many open files, a root that somebody removed: all may pass, and no caller knows OSErrors."""
+    """Convert OSErrors for the callers: a full disk, too many open files or a removed root may all be temporary."""
     try:
         yield
     except OSError as error:
@@ -42,8 +42,8 @@ class LocalPods:
     """Pods as child processes of this machine.
 
     Args:
-        root: Where their folders live; made if it is missing. Processes that share it share the pods.
-        limits: What holds for every pod created through this object.
+        root: The folder that contains their folders; made if it is missing. Processes that share it share the pods.
+        limits: The limits of all pods created through this object.
     """
 
     def __init__(self, root: Path, limits: LocalLimits | None = None) -> None:
@@ -54,16 +54,16 @@ class LocalPods:
 
     @_reporting_unavailable()
     def create(self, spec: PodSpec, is_wanted: Callable[[], bool] = lambda: True) -> PodStatus:
-        """See ``Pods.create``. Nothing is repeated here but the adoption."""
+        """See ``Pods.create``. Only the adoption is retried here."""
         self._make_root()
         folder = Folder(os.path.join(self._root, spec.name))
-        # The second round adopts what took the name in between; a third is only needed if that is gone again.
+        # The second round adopts the pod that took the name in between; the third is for when that is gone again.
         for _ in range(3):
             existing = observe(folder)
             if existing is not None:
                 return _adopt(existing, spec)
             if launch(spec, folder, self._limits):
-                break  # never a second one, if this process slept and others have seen the pod to its end meanwhile
+                break  # never launch twice: while this process slept, the pod may have ended and been removed
         created = observe(folder)
         if created is None:
             raise PodConflict(spec.name, "something that is no pod has its name, or it was deleted meanwhile")
@@ -82,7 +82,7 @@ class LocalPods:
         return self._statuses(name for name in os.listdir(self._root) if name.removeprefix(prefix).isdecimal())
 
     def waits_for(self, name: str) -> str:
-        """See ``Pods.waits_for``. Here nothing does."""
+        """See ``Pods.waits_for``. Local pods wait for nothing."""
         return ""
 
     def watch(self, window_seconds: float) -> Iterator[PodChange]:
@@ -93,7 +93,7 @@ class LocalPods:
             yield from watch(self._root, window_seconds)
 
     def logs(self, name: str, *, follow: bool = False, tail_bytes: int | None = None) -> Iterator[bytes]:
-        """See ``Pods.logs``. Where output was dropped for its bound, a line says how much."""
+        """See ``Pods.logs``. Where output beyond its limit was dropped, a line says how much."""
         folder = self._named(name)
         manifest = folder.read_manifest() if folder else None
         if folder is None or manifest is None:
@@ -129,7 +129,7 @@ class LocalPods:
 
     def ping(self) -> None:
         """See ``Pods.ping``."""
-        # Who only asks makes no folder: where it is not there yet, its place has to be writable.
+        # A mere check makes no folder: if it does not exist yet, its nearest existing parent has to be writable.
         root = Path(self._root)
         there = next(folder for folder in (root, *root.parents) if folder.exists())
         if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
@@ -152,7 +152,7 @@ class LocalPods:
         return [status for status in seen if status is not None]
 
     def _named(self, name: str) -> Folder | None:
-        # Whatever a caller passes: nothing outside of the root, and none of the hidden folders, is a pod.
+        # The pattern excludes paths outside of the root and hidden folders, whatever a caller passes.
         return Folder(os.path.join(self._root, name)) if _NAME.fullmatch(name) else None
 
     def _make_root(self) -> None:
@@ -184,7 +184,7 @@ def _adopt(status: PodStatus, spec: PodSpec) -> PodStatus:
 def _read_output(folder: Folder, uid: str, reader: OutputReader, start: int, *, follow: bool) -> Iterator[bytes]:
     position = start
     while True:
-        # Asked before reading: what was written before the end is then surely read.
+        # Checked before reading, so that everything written before the end is surely read.
         status = observe(folder) if follow else None
         over = status is None or status.uid != uid or status.phase.ended
         while True:

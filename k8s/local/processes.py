@@ -1,8 +1,8 @@
-"""What runs on this machine: the descendants of a supervisor, and what is left of a pod whose supervisor is gone.
+"""Finds and kills processes: the descendants of a supervisor, and those left over by a pod without a supervisor.
 
-Process numbers are used again, so a process is only ever taken for the one that was recorded if its start time is
-the recorded one too. Linux tells everything in ``/proc``. Elsewhere ``ps`` is asked, which costs tens of milliseconds
-and shows no environments, so there a descendant that left its program's process group is not found.
+The system reuses process numbers, so a process counts as the recorded one only if its start time matches too. On Linux
+all data is in ``/proc``. Elsewhere ``ps`` is called, which takes tens of milliseconds and shows no environments, so
+there a descendant that left its program's process group is not found.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class Process:
-    """One process as it was seen."""
+    """One process at the time it was read."""
 
     __slots__ = ("group", "identity", "parent", "pid", "rss_bytes", "session", "zombie")
 
@@ -36,7 +36,7 @@ class Process:
 
 
 def boot_identity() -> str:
-    """Name this boot of the machine, since start times count from it."""
+    """Identify the present boot of the machine, since start times count from it."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -45,14 +45,14 @@ def boot_identity() -> str:
 
 
 def look_at(pid: int) -> Process | None:
-    """Look at one process; None: it does not exist."""
+    """Read one process; None: it does not exist."""
     if not LINUX:
         return next((process for process in _ask_ps() if process.pid == pid), None)
     return _read_stat(pid, boot_identity())
 
 
 def everything() -> list[Process]:
-    """Look at all processes."""
+    """Read all processes."""
     if not LINUX:
         return _ask_ps()
     boot = boot_identity()
@@ -61,7 +61,7 @@ def everything() -> list[Process]:
 
 
 def descendants(pid: int) -> Iterator[Process]:
-    """Look at all that a process started, directly or not, without going through the whole machine if possible."""
+    """Read all descendants of a process, without reading all processes of the machine if possible."""
     if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
         yield from _descendants_among(everything(), pid)
         return
@@ -75,16 +75,16 @@ def descendants(pid: int) -> Iterator[Process]:
 
 
 def leftovers(program_pid: int, program_identity: str, uid: str) -> list[int]:
-    """Find what still runs of a pod whose supervisor is gone.
+    """Find the running processes of a pod whose supervisor is gone.
 
     Args:
         program_pid: The program, the leader of its own session and process group; 0: it was never recorded.
         program_identity: The program's recorded identity.
-        uid: The pod's uid, which all its processes carry in their environment unless they cleared it.
+        uid: The pod's uid, which all its processes have in their environment unless they cleared it.
     """
     processes = everything()
     leader = next((process for process in processes if process.pid == program_pid), None)
-    # A number whose group still has members is not given out again; but the machine may have been restarted since.
+    # The kernel does not reuse a number whose group has members; but the machine may have been rebooted since.
     recycled = leader is not None and leader.identity != program_identity
     same_boot = program_identity.partition("/")[0] == boot_identity()
     found: list[int] = []
@@ -98,7 +98,7 @@ def leftovers(program_pid: int, program_identity: str, uid: str) -> list[int]:
 
 
 def kill_leftovers(program_pid: int, program_identity: str, uid: str, *, timeout_seconds: float = 5.0) -> bool:
-    """Kill what still runs of a pod without a supervisor, and wait for it. False: some of it is still there."""
+    """Kill the processes of a pod without a supervisor, and wait for their end. False: some still run."""
     deadline = time.monotonic() + timeout_seconds
     while [pid for pid in leftovers(program_pid, program_identity, uid) if _kill(pid)]:
         if time.monotonic() > deadline:
@@ -108,34 +108,34 @@ def kill_leftovers(program_pid: int, program_identity: str, uid: str, *, timeout
 
 
 def kill_recorded(pid: int, identity: str) -> None:
-    """Kill a process that was recorded, if it still is that one."""
+    """Kill a recorded process, unless its number belongs to another process by now."""
     process = look_at(pid)
     if process is not None and process.identity == identity:
         _kill(pid)
 
 
 def kill_descendants() -> bool:
-    """Kill all descendants of this process, by their groups, which a program that forks fast cannot outrun.
+    """Kill all descendants of this process by process group, so that a program that forks fast cannot escape.
 
     Returns:
-        Whether there were any: those that became another user's are out of reach, and don't count.
+        Whether there were any. Processes that changed to another user cannot be killed, and don't count.
     """
     own, killed, out_of_reach = os.getpgrp(), set[int](), set[int]()
     for process in descendants(os.getpid()):
-        # Each group at once when its first process is met: going through thousands of others takes long.
+        # Kill each group as soon as its first process is found: reading thousands of others takes long.
         if not process.zombie and process.group not in {own, *killed, *out_of_reach}:
             (killed if signal_group(process.group, signal.SIGKILL) else out_of_reach).add(process.group)
     return bool(killed)
 
 
 def terminate(leader: int, *, spare_leader: bool) -> None:
-    """Say TERM to a process group of descendants, stopped ones included.
+    """Send TERM to a process group of descendants, including stopped processes.
 
     Args:
-        leader: The group's.
-        spare_leader: All but the leader itself.
+        leader: The leader of the group.
+        spare_leader: Send it to all but the leader itself.
     """
-    for number in (signal.SIGTERM, signal.SIGCONT):  # a stopped program could not act on it
+    for number in (signal.SIGTERM, signal.SIGCONT):  # a stopped program could not react to TERM
         if not spare_leader:
             signal_group(leader, number)
             continue
@@ -146,7 +146,7 @@ def terminate(leader: int, *, spare_leader: bool) -> None:
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:
-    """Send a signal to a process group. False: there is none, or it is out of reach."""
+    """Send a signal to a process group. False: there is no such group, or no permission."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
@@ -191,7 +191,7 @@ def _read_stat(pid: int, boot: str) -> Process | None:
             text = file.read()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name, in brackets, may hold brackets and spaces itself.
+    # The program's name, in parentheses, may contain parentheses and spaces itself.
     fields = text[text.rindex(b")") + 2 :].split()
     return Process(
         pid=pid,

@@ -1,9 +1,9 @@
-"""Becomes the program: the steps between fork and exec in the supervisor's child, in its own session and group.
+"""Starts the program: the steps between fork and exec in the supervisor's child, in its own session and group.
 
-The child waits at a gate until its number is on disk, so that no program ever runs that nobody could find. If the
-supervisor dies, even before the gate opens, the child dies with it (on Linux by the kernel's parent-death signal). What
-the program inherits is spelled out here: nothing of the worker's environment, descriptors, terminal or signals, and no
-way to another user's rights by a program that has them (``sudo``), which would put it out of its supervisor's reach.
+The child waits on a pipe, its start gate, until its process number is on disk, so that every running program can be
+found. If the supervisor dies, even before it opens the gate, the child dies too (on Linux by the kernel's parent-death
+signal). The program inherits nothing of the worker's environment, descriptors, terminal or signals. Nor can it gain
+another user's rights by a setuid program (``sudo``), since its supervisor could not kill it then.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from .records import Folder, Manifest
 
 try:
     import ctypes
-except ImportError:  # a Python built without libffi: orphans then escape to init, and are found by their mark
+except ImportError:  # a Python built without libffi: init then adopts orphans; their environment still identifies them
     ctypes = None
 
 _PR_SET_PDEATHSIG = 1
@@ -26,32 +26,32 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 class Program:
-    """A program that was forked and waits at its gate."""
+    """A program that was forked and waits at its start gate."""
 
     def __init__(self, pid: int, output: int, gate: int, failure: int) -> None:
         self.pid = pid
-        #: Where its output is read, without blocking.
+        #: The descriptor that its output is read from, without blocking.
         self.output = output
         self._gate = gate
         self._failure = failure
 
     def release(self) -> int | None:
         """Open the gate. Returns the error number if the program could not be started."""
-        with contextlib.suppress(BrokenPipeError):  # it was killed while it waited, and is found dead like any other
+        with contextlib.suppress(BrokenPipeError):  # killed while it waited: the supervisor reaps it as usual
             os.write(self._gate, b"g")
         os.close(self._gate)
-        with open(self._failure, "rb") as failure:  # ends by exec, which closes the other end
+        with open(self._failure, "rb") as failure:  # ends when exec closes the other end
             text = failure.read()
         return int(text) if text else None
 
 
 def adopt_orphans() -> bool:
-    """Make this process the parent of all descendants that lose theirs, so that none escapes. Whether that worked."""
+    """Make this process the parent of all orphaned descendants, so that none escapes. Returns whether that worked."""
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def fork_program(manifest: Manifest, folder: Folder) -> Program:
-    """Fork the program up to its gate.
+    """Fork the program up to its start gate.
 
     Raises:
         OSError: If the system has no room for another process.
@@ -89,11 +89,11 @@ def _become(manifest: Manifest, folder: Folder, supervisor: int, gate: int, outp
     bound(manifest)
     if manifest.user is not None:
         _change_user(*manifest.user)
-        if not _tied_to(supervisor):  # a change of users undoes it
+        if not _tied_to(supervisor):  # changing the user cleared the parent-death signal
             return
     if manifest.max_processes is not None:
         bound_processes(manifest.max_processes)
-    if not manifest.sandboxed:  # which does the same, and may need a bwrap with privileges of its own
+    if not manifest.sandboxed:  # a sandbox sets it too, but bwrap itself may need to be setuid
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     os.chdir(folder.work)
     os.umask(0o022)
@@ -101,7 +101,7 @@ def _become(manifest: Manifest, folder: Folder, supervisor: int, gate: int, outp
 
 
 def _execute(argv: list[str], env: dict[str, str]) -> None:
-    """Do as ``os.execvpe``, which would import a module now: another user may be unable to read this interpreter's."""
+    """Like ``os.execvpe``, which would import a module now, from files that another user may be unable to read."""
     if "/" in argv[0]:
         os.execve(argv[0], argv, env)
     failure: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -116,7 +116,7 @@ def _execute(argv: list[str], env: dict[str, str]) -> None:
 
 
 def _tied_to(supervisor: int) -> bool:
-    """Die with the supervisor from now on. False: it has died already."""
+    """Make this process die with the supervisor from now on. False: the supervisor has died already."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     return os.getppid() == supervisor
 

@@ -1,9 +1,9 @@
-"""Records how far a pod got, and at last its end: the supervisor's pen.
+"""Records a pod's progress and its end, on behalf of the supervisor.
 
-In the flow: ``supervisor.py`` tells it of the program's start and end. The end is recorded once nothing of the program
-runs any more, and is believed from the moment the lock is given back, so that what a program writes there itself, if it
-is of the same user, counts for nothing. An end that cannot be recorded (a full disk) is tried again until it can: as
-long, the pod counts as running. If the process dies here, the pod is settled as lost. Standard library only.
+In the flow: ``supervisor.py`` reports the program's start and end. The end is recorded once none of the program's
+processes runs any more. Observers believe it only when the lock is released, so a status that a program of the same
+user writes itself has no effect. If the end cannot be recorded (a full disk), the recorder retries until it can; until
+then the pod counts as running. If the process dies here, the pod is settled as lost. Standard library only.
 """
 
 import errno
@@ -23,9 +23,9 @@ class Recorder:
     """Writes one pod's status.
 
     Args:
-        folder: The pod's.
-        manifest: What it runs.
-        lock: The descriptor of its lock.
+        folder: The pod's folder.
+        manifest: The pod's manifest.
+        lock: The descriptor of the pod's lock.
     """
 
     def __init__(self, folder: Folder, manifest: Manifest, lock: int) -> None:
@@ -36,7 +36,7 @@ class Recorder:
         self._progress = Progress(uid=manifest.uid, supervisor_pid=os.getpid())
 
     def begin(self, program_pid: int) -> None:
-        """Record who the program is, before it does anything."""
+        """Record the program's process identity, before the program does anything."""
         own, begun = look_at(os.getpid()), look_at(program_pid)
         self._progress.phase = PodPhase.RUNNING.value
         self._progress.supervisor_identity = own.identity if own else ""
@@ -59,11 +59,11 @@ class Recorder:
         duration_seconds: float,
         note: str = "",
     ) -> None:
-        """Record the end, or make the pod vanish if it was deleted meanwhile; whatever time it takes.
+        """Record the end, or make the pod vanish if it was deleted meanwhile; retries until that succeeds.
 
         Args:
             reason: Why it ended.
-            exit_code: The program's, if it has one.
+            exit_code: The program's exit code, if it has one.
             signal_number: The signal that ended it, if one did.
             ended_at: Unix seconds.
             duration_seconds: How long it ran.
@@ -83,11 +83,11 @@ class Recorder:
             time.sleep(_RECORD_AGAIN_SECONDS)
 
     def _recorded(self) -> bool:
-        """Record the end, or let the pod vanish if that is wanted. False: not possible at this time."""
+        """Record the end, or make the pod vanish if its deletion was requested. False: not possible now."""
         try:
             manifest = self._folder.read_manifest()
             if manifest is None or manifest.uid != self._manifest.uid:
-                return True  # somebody removed the folder by hand: there is nothing left to record it in
+                return True  # somebody removed the folder by hand: there is no place left to record the end
             if self._folder.marked(self._folder.deleting, self._manifest.uid):
                 self._folder.vanish(self._manifest.uid)
             else:
@@ -95,7 +95,7 @@ class Recorder:
                 self._folder.unlock(self._lock)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                self.writer.discard()  # the outcome, which has the output's tail, is worth more than its log
+                self.writer.discard()  # the outcome, which includes the output's tail, matters more than the log
                 self._progress.output_truncated = True
             return False
         return True

@@ -1,10 +1,10 @@
-"""The files of one attempt's folder, which are everything that is known about a local pod.
+"""Reads and writes the files in the folder of one attempt, which hold the whole state of a local pod.
 
-A folder is prepared under a hidden name and claimed by renaming it, so a pod exists whole or not at all, and once.
-Every later file appears by a rename too. All of them are the worker's alone; the program's are ``work`` and ``tmp``,
-which may be another user's or mounted into a sandbox. The supervisor holds an exclusive lock on ``lock`` until the end
-is recorded: the kernel drops it whatever the supervisor dies of, and no reused process number can pretend to be it.
-Records are plain classes, since the supervisor cannot afford ``dataclasses`` (20 ms).
+A folder is prepared under a hidden name and claimed by a rename, so a pod exists completely or not at all, and once.
+Every later file appears by a rename too. All files belong to the worker, except the program's folders ``work`` and
+``tmp``, which may belong to another user or be mounted into a sandbox. The supervisor holds an exclusive lock on
+``lock`` until the end is recorded: the kernel releases it however the supervisor dies, and unlike a process number it
+cannot be reused. Records are plain classes, since importing ``dataclasses`` would cost the supervisor 20 ms.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from ..phases import PodPhase
 
 PREPARED_PREFIX = ".new-"
 GONE_PREFIX = ".gone-"
-#: In the program's environment and that of all it starts: finds them again when their supervisor is gone.
+#: In the environment of the program and its descendants: identifies them when their supervisor is gone.
 UID_VARIABLE = "EXECUTION_POD_UID"
 
 
 class Manifest:
-    """Who a pod is and what it runs under which limits; written once (``spec.json``)."""
+    """A pod's identity, command and limits; written once (``spec.json``)."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Manifest:
         self.cpu_cores = cpu_cores
         self.segment_bytes = segment_bytes
         self.tail_bytes = tail_bytes
-        #: User and group of the program; None: its worker's.
+        #: User and group of the program; None: those of its worker.
         self.user = user
         self.sandboxed = sandboxed
         self.max_processes = max_processes
@@ -69,7 +69,7 @@ class Manifest:
 
 
 class Progress:
-    """How far a pod got; written anew at each step (``status.json``). Times are unix seconds."""
+    """A pod's state; written anew at each step (``status.json``). Times are unix seconds."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Progress:
         return PodPhase(self.phase).ended
 
 
-#: A newer release may have written more: a pod of it is one all the same, and what it runs is not run twice.
+#: Fields that a newer release added are ignored: its pods are still recognised as pods, and not started twice.
 _OF_MANIFEST = frozenset(Manifest.__init__.__code__.co_varnames)
 _OF_PROGRESS = frozenset(Progress.__init__.__code__.co_varnames)
 
@@ -137,15 +137,15 @@ class Folder:
         return os.path.dirname(self.path)
 
     def read_manifest(self) -> Manifest | None:
-        """Read who the pod is; None: there is no pod."""
+        """Read the pod's manifest; None: there is no pod."""
         try:
             written = json.loads(_read(self.spec) or "{}")
             return Manifest(**{name: written[name] for name in written if name in _OF_MANIFEST})
-        except (ValueError, TypeError):  # nothing there, or nothing that is a pod's
+        except (ValueError, TypeError):  # no file, or not a pod's
             return None
 
     def read_progress(self) -> Progress | None:
-        """Read how far it got; None: there is no pod."""
+        """Read the pod's state; None: there is no pod."""
         try:
             written = json.loads(_read(self.status) or "{}")
             progress = Progress(**{name: written[name] for name in written if name in _OF_PROGRESS})
@@ -155,37 +155,37 @@ class Folder:
             return None
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Write who it is, durably."""
+        """Write the pod's manifest, durably."""
         write_atomically(self.spec, json.dumps(vars(manifest)))
 
     def write_progress(self, progress: Progress) -> None:
-        """Write how far it got, durably once it has ended, and wake the watches."""
+        """Write the pod's state, durably once it has ended, and wake the watches."""
         write_atomically(self.status, json.dumps(vars(progress)), durable=progress.ended)
         announce(self.root)
 
     def unlock(self, descriptor: int) -> None:
-        """Give the pod's lock back, and wake the watches: only now its end is believed."""
+        """Release the pod's lock, and wake the watches: only from now on they believe its end."""
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         with contextlib.suppress(FileNotFoundError):
             os.utime(self.path)
         announce(self.root)
 
     def marked(self, marker: str, uid: str) -> bool:
-        """Whether a marker (``deleting``, ``acknowledged``) is set for this very pod."""
+        """Whether a marker (``deleting``, ``acknowledged``) is set for the pod with this uid."""
         return _read(marker) == uid
 
     def mark(self, marker: str, uid: str) -> None:
-        """Set a marker. It names the pod it is meant for, since another may have taken the folder's name by now."""
+        """Set a marker. It holds the pod's uid, since another pod may have taken the folder's name by now."""
         write_atomically(marker, uid)
         announce(self.root)
 
     def vanish(self, uid: str) -> None:
-        """Make the pod disappear at once; only ever called under its lock. The rest is swept up later."""
+        """Make the pod disappear at once, under its lock only. Its renamed folder is removed later by a sweep."""
         os.rename(self.path, os.path.join(self.root, GONE_PREFIX + uid))
 
 
 def lock_exclusively(folder: Folder) -> int | None:
-    """Take a pod's lock; the caller closes the descriptor that it gets. None: taken, or there is no pod."""
+    """Take a pod's lock; the caller closes the descriptor. None: another process has it, or there is no pod."""
     try:
         descriptor = os.open(folder.lock, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -199,13 +199,13 @@ def lock_exclusively(folder: Folder) -> int | None:
 
 
 def is_supervised(folder: Folder) -> bool:
-    """Whether somebody holds the pod's lock: its supervisor, or for a moment one who settles it."""
+    """Whether a process holds the pod's lock: its supervisor, or for a moment a process that settles the pod."""
     try:
         descriptor = os.open(folder.lock, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        # Shared, so that any number of observers do not take each other for a supervisor.
+        # A shared lock, so that simultaneous observers do not take each other for a supervisor.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -215,12 +215,12 @@ def is_supervised(folder: Folder) -> bool:
 
 
 def announce(root: str) -> None:
-    """Tell all watches that something changed: they look at one modification time."""
+    """Tell all watches that something changed, by the root folder's modification time."""
     os.utime(root)
 
 
 def write_atomically(path: str, text: str, *, durable: bool = True) -> None:
-    """Replace a file, so that readers see the old or the new whole; durable: also after a power failure."""
+    """Replace a file, so that readers see it complete, old or new; durable: also after a power failure."""
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "w", encoding="utf-8", opener=_owners_alone) as file:
         file.write(text)

@@ -1,9 +1,10 @@
-"""Puts a program into a sandbox of bubblewrap (``bwrap``): namespaces of its own, made without root.
+"""Runs a program in a sandbox of bubblewrap (``bwrap``): in namespaces of its own, made without root.
 
-In the flow: ``limits.py`` tries it once when a worker starts; ``launching.py`` puts the command in front of each
-program's own. Inside are the system's folders, read-only, /work and /tmp (folders of the pod, so that they count and
-are removed with it), and nothing else of the machine: no network, no home, no sockets under /run, no other process. So
-a program can neither write its own end nor kill its supervisor. If that dies, the kernel ends all in the sandbox.
+In the flow: ``limits.py`` tests the sandbox once when a worker starts; ``launching.py`` puts its command in front of
+each program's command. A program sees the system's folders, read-only, and /work and /tmp (folders of the pod, so that
+they count for its disk limit and are removed with it). It sees nothing else of the machine: no network, no home, no
+sockets under /run, no other process. So it can neither forge its own outcome nor kill its supervisor. If the supervisor
+dies, the kernel kills all processes in the sandbox.
 """
 
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from ..errors import BackendNotAvailable
 
-#: Where a program finds its folders.
+#: The paths of a program's folders inside the sandbox.
 WORK_FOLDER, TMP_FOLDER = "/work", "/tmp"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 _TRIAL_SECONDS = 10.0
@@ -22,27 +23,27 @@ _TRIAL_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """How to enter one.
+    """How to start a program in a sandbox.
 
     Args:
-        bwrap: The program that makes it.
-        options: What holds for every program.
+        bwrap: The path of bwrap.
+        options: The options for all programs.
     """
 
     bwrap: str
     options: tuple[str, ...]
 
     def enter(self, argv: Sequence[str], *, work: str, tmp: str) -> list[str]:
-        """Compose the command that runs a program inside, with two folders of the machine as its own."""
+        """Compose the command that runs a program in the sandbox, with two of the machine's folders mounted."""
         folders = ["--bind", tmp, TMP_FOLDER, "--bind", work, WORK_FOLDER, "--chdir", WORK_FOLDER]
         return [self.bwrap, *folders, *self.options, "--", *argv]
 
 
 def sandbox_of(readable: Sequence[str], python: str) -> Sandbox:
-    """Compose a sandbox, and try it.
+    """Compose a sandbox, and test it.
 
     Args:
-        readable: Paths that may be read inside, beside the system's.
+        readable: Paths that programs may read, beside the system's.
         python: The interpreter of scripts, which may be installed anywhere.
 
     Raises:

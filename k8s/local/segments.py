@@ -1,19 +1,19 @@
-"""A program's output on disk, bounded: its beginning and its end are kept, what lies between is dropped.
+"""Stores a program's output on disk within a limit: keeps its beginning and its end, drops the middle.
 
-Output is cut into numbered segments of equal size. The first two stay, of the others only the last two, so that
-at most four exist. A reader counts in bytes of the whole output, which makes following simple: a segment that is
-missing was dropped. Written by the supervisor alone; whatever is on disk when it dies is what ``logs`` shows.
+Output is cut into numbered segments of equal size. The first two and the last two are kept, so at most four exist. A
+reader's position counts the bytes of the whole output, which makes following simple: a missing segment was dropped.
+Only the supervisor writes; if it dies, ``logs`` shows the output that is on disk.
 """
 
 import os
 
 KEPT_AT_EACH_END = 2
-#: The bound on all output is this many segments.
+#: At most this many segments are kept.
 SEGMENTS = 2 * KEPT_AT_EACH_END
 
 
 class OutputWriter:
-    """Takes all that a program writes, and never makes it wait for more than the disk's own buffers."""
+    """Writes a program's output, and never delays the program by more than a buffered write to disk."""
 
     def __init__(self, directory: str, segment_bytes: int) -> None:
         self.total_bytes = 0
@@ -25,13 +25,13 @@ class OutputWriter:
         self._file: int | None = None
 
     def write(self, data: bytes) -> None:
-        """Append output, dropping what the bound leaves no room for."""
+        """Append output, and drop the middle of what exceeds the limit."""
         view = memoryview(data)
         while view:
             try:
                 written = self._write_some(view)
             except OSError:
-                # Disk full: the program's output is worth less than its run, so go on reading and say so at the end.
+                # Disk full: the run matters more than its output, so go on reading and report the loss at the end.
                 self.lossy = True
                 return
             self.total_bytes += written
@@ -44,7 +44,7 @@ class OutputWriter:
             self._file = None
 
     def discard(self) -> None:
-        """Give back the disk that the output takes."""
+        """Delete the output to free its disk space."""
         self.close()
         for name in os.listdir(self._directory):
             os.unlink(os.path.join(self._directory, name))
@@ -70,7 +70,7 @@ class OutputReader:
         self._segment_bytes = segment_bytes
 
     def total_bytes(self) -> int:
-        """How much was written so far, dropped bytes included."""
+        """The number of bytes written so far, including dropped ones."""
         indexes = self._indexes()
         if not indexes:
             return 0
@@ -81,10 +81,10 @@ class OutputReader:
         return indexes[-1] * self._segment_bytes + last
 
     def read(self, position: int) -> tuple[bytes, int]:
-        """Read what follows a position, as far as the end of its segment.
+        """Read from a position to the end of its segment.
 
         Returns:
-            The bytes (empty: nothing more yet) and where they begin: behind ``position`` if bytes were dropped.
+            The bytes (empty: nothing more yet) and where they begin: after ``position`` if bytes were dropped.
         """
         index, offset = divmod(position, self._segment_bytes)
         while True:
@@ -100,7 +100,7 @@ class OutputReader:
                 index, offset = later[0], 0
 
     def tail(self, size: int) -> bytes:
-        """Read the last bytes, as many as there are up to ``size``, without a character that the cut goes through."""
+        """Read at most ``size`` bytes from the end, without a character that the cut splits."""
         start = max(0, self.total_bytes() - size)
         position, pieces = start, list[bytes]()
         while True:
@@ -111,7 +111,7 @@ class OutputReader:
             position = begins + len(data)
         tail = b"".join(pieces)
         if start > 0:
-            # UTF-8 continuation bytes, at most three, belong to a character that begins before the cut.
+            # Leading UTF-8 continuation bytes, at most three, belong to a character that begins before the cut.
             broken = 0
             while broken < min(3, len(tail)) and tail[broken] & 0xC0 == 0x80:
                 broken += 1

@@ -1,9 +1,9 @@
-"""Looks at a pod's folder, and brings to an end what its supervisor no longer can.
+"""Reads a pod's folder, and settles the pod if its supervisor no longer can.
 
-Every ``get``, ``list`` and ``watch`` of any process comes through here: a pod that nobody supervises and that has no
-outcome is lost; whoever sees it first kills what is left of it and records it as such, under its lock, so that it
-happens once. A deletion whose supervisor is gone, or does not move, is finished here in the same way. Dying in the
-middle leaves a state that the next look continues from.
+Every ``get``, ``list`` and ``watch`` of any process comes through here. A pod without a supervisor and without an
+outcome is lost: the first process that sees it kills its remaining processes and records the pod as lost, under its
+lock, so that this happens once. A deletion whose supervisor is gone, or hangs, is finished here in the same way. A
+process that dies in the middle leaves a state that the next observer continues from.
 """
 
 import contextlib
@@ -30,25 +30,25 @@ from .segments import OutputReader
 
 log = Logger(__name__)
 
-#: Each settles something, or finds the name taken by another pod meanwhile: more than two are hardly ever needed.
+#: Each look settles the pod, or finds that another pod took the name meanwhile; more than two are hardly ever needed.
 _LOOKS = 20
-#: A supervisor that has not finished a deletion so long after the grace period hangs, and is killed.
+#: A supervisor is taken to hang, and is killed, if a deletion is unfinished so long after the grace period.
 _STUCK_SECONDS = 10.0
 #: A prepared folder this old belongs to a creator that died.
 _ABANDONED_SECONDS = 60.0
 
 
 def observe(folder: Folder) -> PodStatus | None:
-    """Look at a pod, and settle it if it was lost. None: there is none, and nothing of it runs."""
+    """Read a pod, and settle it if it was lost. None: there is no pod, and none of its processes runs."""
     for _ in range(_LOOKS):
-        # Asked first: what is read afterwards of a pod without a supervisor is its last word.
+        # Checked first: if there is no supervisor now, the records read afterwards are final.
         supervised = is_supervised(folder)
         manifest = folder.read_manifest()
         if manifest is None:
             return None
         progress = folder.read_progress()
         if supervised and (progress is None or progress.ended):
-            # Its supervisor is about to leave; or the program, if it is of the same user, wrote this itself.
+            # Its supervisor is about to exit; or the program, as the same user, wrote this record itself.
             progress = Progress(uid=manifest.uid, phase=PodPhase.RUNNING.value)
         if progress is None:
             return None
@@ -67,12 +67,12 @@ def observe(folder: Folder) -> PodStatus | None:
 
 
 def request_deletion(folder: Folder, uid: str) -> None:
-    """Mark a pod for deletion and wake its supervisor; one that has ended vanishes at once."""
-    # FileNotFoundError: it vanished meanwhile, which is what is wanted.
+    """Mark a pod for deletion and wake its supervisor; a pod that has ended vanishes at once."""
+    # FileNotFoundError: the pod vanished meanwhile, as requested.
     with contextlib.suppress(FileNotFoundError):
         folder.mark(folder.deleting, uid)
         _wake_supervisor(folder)
-    # A supervisor that has recorded the end is about to leave, which only takes it a moment.
+    # A supervisor that has recorded the end is about to exit, which takes only a moment.
     deadline = time.monotonic() + 0.5
     while (progress := folder.read_progress()) and progress.uid == uid and progress.ended:
         if _settle(folder, uid) or time.monotonic() > deadline:
@@ -81,7 +81,7 @@ def request_deletion(folder: Folder, uid: str) -> None:
 
 
 def sweep(root: str, keep_seconds: float) -> None:
-    """Remove what vanished pods and dead creators left, and pods that were acknowledged long enough ago."""
+    """Remove the folders of vanished pods and dead creators, and pods that were acknowledged long enough ago."""
     now = time.time()
     with os.scandir(root) as entries:
         for entry in entries:
@@ -99,12 +99,12 @@ def sweep(root: str, keep_seconds: float) -> None:
 
 
 def _settle(folder: Folder, uid: str) -> bool:
-    """Bring a pod without a supervisor to its end. False: not now, it has one or some of it still runs."""
+    """Settle a pod without a supervisor. False: not now, for it has a supervisor or some of its processes still run."""
     descriptor = lock_exclusively(folder)
     if descriptor is None:
         return False
     try:
-        # Only now nobody else changes it; and the lock may be that of a pod that had the name before.
+        # Read again, since only under the lock nobody else writes; another pod may have the folder's name by now.
         progress = folder.read_progress()
         if progress is None or progress.uid != uid:
             return True
@@ -138,7 +138,7 @@ def _record_lost(folder: Folder, progress: Progress) -> None:
 
 
 def _press(folder: Folder, manifest: Manifest, progress: Progress) -> None:
-    """See to it that a deletion goes on: its asker may have died before it woke the supervisor, which may hang."""
+    """Push a deletion on: its requester may have died before waking the supervisor, or the supervisor may hang."""
     _wake_supervisor(folder)
     with contextlib.suppress(FileNotFoundError):
         asked_at = os.stat(folder.deleting).st_mtime
@@ -147,7 +147,7 @@ def _press(folder: Folder, manifest: Manifest, progress: Progress) -> None:
 
 
 def _wake_supervisor(folder: Folder) -> None:
-    # OSError: nobody reads (any more), so there is nobody to wake.
+    # OSError: no supervisor reads (any more), so there is none to wake.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder.control, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -187,13 +187,13 @@ def _outcome(progress: Progress) -> PodOutcome | None:
 
 def _remove_abandoned(folder: Folder) -> None:
     descriptor = lock_exclusively(folder)
-    if descriptor is not None:  # a late supervisor finds the lock taken, and gives up its claim
+    if descriptor is not None:  # a supervisor that starts late finds the lock taken, and gives up its claim
         _remove(folder.path)
         os.close(descriptor)
 
 
 def _remove(path: str) -> None:
-    # A program may have taken its own folders' permissions away. They don't bind root, who must not follow a link here.
+    # A program may have removed permissions from its folders. Root can ignore them, and must not follow a link here.
     for directory, names, _ in os.walk(path) if os.geteuid() else ():
         for name in names:
             below = Path(directory, name)

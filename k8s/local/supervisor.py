@@ -1,8 +1,8 @@
-"""Stands over one program: starts it, collects its output, enforces its limits, records its end.
+"""Supervises one program: starts it, collects its output, enforces its limits, records its end.
 
-It is all that a detached process (``claiming.py``) does. It sleeps until there is output, a signal, a word through
-``control`` or a limit to look at. If the process is killed, the kernel drops its lock and kills its program; whoever
-looks next kills what is left and settles the pod as lost (``settling.py``). Standard library only.
+A detached process (``claiming.py``) does nothing else. It sleeps until there is output, a signal, a message on
+``control``, or a limit to check. If this process is killed, the kernel releases its lock and kills its program; the
+next observer kills remaining processes and settles the pod as lost (``settling.py``). Standard library only.
 """
 
 import errno
@@ -22,17 +22,17 @@ from .records import Folder, Manifest
 from .verdict import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, exit_of, judge, unstarted
 
 _READ_BYTES = 1 << 16
-#: How long output is still read when all of the program's processes are dead.
+#: How long output is still read after all of the program's processes are dead.
 _DRAIN_SECONDS = 1.0
 
 
 class Supervisor:
-    """Watches over one program from its start to its end.
+    """Supervises one program from its start to its end.
 
     Args:
-        folder: The pod's.
-        manifest: What it runs.
-        control: Where a word makes it look whether it is to be deleted.
+        folder: The pod's folder.
+        manifest: The pod's manifest.
+        control: The descriptor of its control pipe: a message makes it check for a deletion.
         lock: The descriptor of the pod's lock.
     """
 
@@ -47,7 +47,7 @@ class Supervisor:
         self._disk = None if limit is None else DiskWatch([folder.work, folder.tmp], limit)
         self._peak_bytes = 0
         self._note = ""
-        #: Why the program is being stopped, and when it gets KILL; the first reason stays.
+        #: Why the program is being stopped, and when it gets KILL; later reasons do not replace the first.
         self._stopping: Reason | None = None
         self._kill_at: float | None = None
         #: The program's wait status, once it has ended.
@@ -96,10 +96,10 @@ class Supervisor:
         )
 
     def _on_child(self, number: int, frame: object) -> None:
-        """Only there so that the signal is delivered and wakes the loop."""
+        """Does nothing: a handler has to exist for the signal to wake the loop."""
 
     def _on_shutdown(self, number: int, frame: object) -> None:
-        # A machine that shuts down says TERM to everything: the program is then lost with its node.
+        # A machine that shuts down sends TERM to all processes: the program then counts as lost with its node.
         self._stop(Reason.NODE_LOST)
 
     def _watch(self, program: Program, began: float, wakeup: int) -> None:
@@ -130,7 +130,7 @@ class Supervisor:
     def _sleep(self, wakeup: int, alarms: list[float | None]) -> None:
         now = time.monotonic()
         pending = [alarm for alarm in alarms if alarm is not None]
-        # An alarm in the past has been acted on; what follows from it is noticed by its own event or in this time.
+        # An alarm in the past was handled already: its effect causes an event, or is noticed after this short sleep.
         timeout = min((alarm - now if alarm > now else 0.05 for alarm in pending), default=None)
         sources = [wakeup, self._control, *([] if self._output is None else [self._output])]
         ready = select.select(sources, [], [], timeout)[0]
@@ -149,7 +149,7 @@ class Supervisor:
             grace = self._manifest.grace_seconds if grace_seconds is None else grace_seconds
             self._kill_at = time.monotonic() + grace
             if grace > 0:
-                # What holds a sandbox would end at once, and all in it.
+                # A sandbox's leader would end at once on TERM, and with it all processes inside.
                 terminate(program.pid, spare_leader=self._manifest.sandboxed)
 
     def _reap(self, program_pid: int) -> None:
@@ -166,7 +166,7 @@ class Supervisor:
                 self._peak_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
     def _kill_all(self, group: int | None) -> None:
-        """Kill whatever the program left behind; it is gone when its output has ended and no child remains."""
+        """Kill all processes that the program left behind, and wait until no killable descendant remains."""
         if group is not None:
             signal_group(group, signal.SIGKILL)
         while kill_descendants():
@@ -193,7 +193,7 @@ class Supervisor:
             self._read_output()
 
     def _judge(self, failure: int | None) -> tuple[Reason, int | None, int | None]:
-        """Find reason, exit code and signal of a program that has ended, or that could not be started."""
+        """Determine reason, exit code and signal of a program that has ended or could not be started."""
         if failure is not None:
             self._note = f"{self._manifest.argv[0]}: {os.strerror(failure)}"
             return Reason.START_ERROR, EXIT_NOT_FOUND if failure == errno.ENOENT else EXIT_NOT_EXECUTABLE, None

@@ -1,7 +1,8 @@
-"""Judges why a program ended, from what the kernel and its supervisor know and, for memory, from its last words.
+"""Decides why a program ended, from its exit status, its supervisor's actions and, for memory, the end of its output.
 
-Pure functions. A program that meets ``RLIMIT_AS`` is not killed, it gets no memory and gives up in its own way, so
-what it wrote at its end decides; it can only deceive about itself. Deaths that the supervisor caused need no guess.
+Pure functions. A program that hits ``RLIMIT_AS`` is not killed: it gets no memory and gives up in its own way, so the
+end of its output decides. By faking that, a program can only falsify its own outcome. If the supervisor stopped the
+program, the reason is known.
 """
 
 import errno
@@ -10,10 +11,10 @@ import signal
 
 from ..phases import Reason
 
-#: A death by one of these signals with a peak beyond this part of the limit is put down to the memory.
+#: Memory is taken as the cause if one of these signals killed a program whose peak exceeded this part of its limit.
 _NEAR_LIMIT = 0.9
 _DEADLY = (signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGTRAP)
-#: What interpreters and C libraries say when they get no more memory.
+#: The messages of interpreters and C libraries that get no more memory.
 _LAST_WORDS = (
     b"MemoryError",
     b"std::bad_alloc",
@@ -25,9 +26,9 @@ _LAST_WORDS = (
     b"runtime: out of memory",
 )
 _LAST_LINES = 12
-#: What a shell says of a program that cannot be started.
+#: A shell's exit codes for a program that cannot be started.
 EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126
-#: How bwrap begins when it says so.
+#: The beginning of bwrap's message about such a program.
 _UNSTARTED = b"bwrap: execvp "
 
 
@@ -35,8 +36,8 @@ def exit_of(wait_status: int, *, sandboxed: bool = False) -> tuple[int | None, i
     """Split a wait status into exit code and signal, of which one is None.
 
     Args:
-        wait_status: Of the process.
-        sandboxed: It is a sandbox's, which tells of its program's signal as a shell does, by a code beyond 128.
+        wait_status: The wait status of the process.
+        sandboxed: The process is a sandbox, which reports its program's signal as a shell does: 128 plus the number.
     """
     code = os.waitstatus_to_exitcode(wait_status)
     if sandboxed and code - 128 in signal.valid_signals():
@@ -45,7 +46,7 @@ def exit_of(wait_status: int, *, sandboxed: bool = False) -> tuple[int | None, i
 
 
 def unstarted(exit_code: int | None, tail: bytes) -> int | None:
-    """What a shell would say of a program that its sandbox could not start; None: it was started."""
+    """The exit code that a shell would give to a program that its sandbox could not start; None: it was started."""
     if exit_code != 1 or not tail.startswith(_UNSTARTED):
         return None
     return EXIT_NOT_FOUND if os.strerror(errno.ENOENT).encode() in tail else EXIT_NOT_EXECUTABLE
@@ -54,17 +55,17 @@ def unstarted(exit_code: int | None, tail: bytes) -> int | None:
 def judge(
     exit_code: int | None, signal_number: int | None, *, stopped_for: Reason | None, peak: float | None, tail: bytes
 ) -> Reason:
-    """Say why a program that had been started ended.
+    """Decide why a program that had been started ended.
 
     Args:
         exit_code: Its exit code, if any.
         signal_number: The signal that ended it, if any.
         stopped_for: Why its supervisor was stopping it, if it was.
-        peak: The most memory it was seen to use, as a part of its limit; None: it has no limit.
+        peak: The most memory that it was measured to use, as a part of its limit; None: it has no limit.
         tail: The end of its output.
     """
     if stopped_for is Reason.OOM_KILLED and exit_code == 0:
-        return Reason.COMPLETED  # it had ended well by the time of its KILL
+        return Reason.COMPLETED  # it had already succeeded when KILL was sent
     if stopped_for is not None:
         return stopped_for
     if exit_code == 0:

@@ -1,8 +1,8 @@
-"""Sees what changes among the local pods, without looking at all of them all the time.
+"""Watches the local pods for changes without reading all of them all the time.
 
-Every transition touches the root folder, so between changes one ``stat`` each 50 ms is all; at a change only the
-folders that were modified since are read. Once a second all pods that have not ended are looked at, which is how lost
-ones are found. A watch keeps its knowledge to itself: if it dies, the next one begins with everything that is there.
+Every transition touches the root folder, so a watch costs one ``stat`` each 50 ms while nothing changes. After a
+change, it reads only the folders that were modified since. Once a second it reads all pods that have not ended, to find
+lost ones. A watch stores nothing: if its process dies, the next watch begins with all pods that exist.
 """
 
 import os
@@ -16,13 +16,13 @@ from .settling import observe
 
 _TICK_SECONDS = 0.05
 _FULL_LOOK_SECONDS = 1.0
-#: File systems stamp changes with a coarse clock, and a second change within a tick of it leaves no trace.
+#: File systems have coarse timestamps: a second change within one tick of their clock leaves the timestamp as it is.
 _STAMP_DOUBT_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """A folder as it was read: its inode tells two pods of one name apart, its stamp whether to read it again."""
+    """A folder as it was read. The inode distinguishes two pods of one name, the timestamp shows whether to reread."""
 
     inode: int
     modified_at: float
@@ -30,7 +30,7 @@ class _Sight:
 
 
 def watch(root: str, window_seconds: float) -> Iterator[PodChange]:
-    """See all pods under ``root``, then every change, for so many seconds."""
+    """Report all pods under ``root``, then every change, for so many seconds."""
     ends = time.monotonic() + window_seconds
     known: dict[str, _Sight] = {}
     full_look_at = time.monotonic()
@@ -50,7 +50,7 @@ def watch(root: str, window_seconds: float) -> Iterator[PodChange]:
 
 
 def _in_doubt(modified_at: float, looked_at: float) -> bool:
-    """Whether something may have changed since it was looked at; also if the clock went backwards meanwhile."""
+    """Whether the root may have changed since it was read; true also if the clock went backwards meanwhile."""
     return modified_at > looked_at - _STAMP_DOUBT_SECONDS or time.time() < looked_at
 
 
