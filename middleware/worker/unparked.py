@@ -159,6 +159,7 @@ class Unparked:
             self._try_after = time.monotonic() + TRY_SECONDS
             return False
         except QueueRejected as error:
+            self.is_refused = False  # its lane has room: it is its user who may have no more waiting
             user = _user_of(message)
             if user not in self._limited:
                 log.warning("messages_deferred", queue=message.queue_name, code=error.code)
