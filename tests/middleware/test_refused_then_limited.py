@@ -34,8 +34,8 @@ def test_a_list_is_fetched_again_after_its_last_message_met_its_users_limit(
     queue.controls.change_setting("max_executions_per_user", 1)
     work.send_with_options(args=("ann-1",), user_id="ann")
     other = work.send_with_options(args=("bob-1",), user_id="bob")
-    unparked = broker.process.backlog("default").unparked
     with running(broker, threads=2):
+        unparked = broker.process.backlog("default").unparked
         send_plainly(redis_url, "ann-2", "ann")
         wait_until(lambda: unparked.is_refused, what="it met a full lane")
         queue.cancel(other.options["execution_id"])
