@@ -67,13 +67,16 @@ class RedisSettings(Area, frozen=True):
             if parts.scheme in _SENTINEL_SCHEMES:
                 usable = _names_sentinels(parts)
             else:
-                usable = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname) and parts.port != 0
+                is_unix = parts.scheme == "unix"
+                usable = (
+                    bool(parts.path) and not parts.hostname if is_unix else bool(parts.hostname) and parts.port != 0
+                )
         except ValueError:
             # Python's message would show what it took for the port: a part of a password that is not encoded.
             raise ValueError(
                 f"it is not a URL; special characters in a password are written as %XX; {_URL_FORMS}"
             ) from None
-        known = ("redis://", "rediss://", "unix:///", *(f"{scheme}://" for scheme in _SENTINEL_SCHEMES))
+        known = ("redis://", "rediss://", "unix://", *(f"{scheme}://" for scheme in _SENTINEL_SCHEMES))
         if not value.startswith(known) or not usable:
             raise ValueError(_URL_FORMS)
         return value

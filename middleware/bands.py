@@ -30,9 +30,9 @@ from .actor import let_await
 from .errors import LostGrant, MiddlewareMissing
 from .grants.context import current_entry, current_origin, is_settling
 from .grants.table import Entry
-from .intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated
+from .grants.unsent import keep_unsent
+from .intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated, refuse_ungated
 from .intake.burial import Burial
-from .intake.declared_limits import refuse_limits
 from .intake.envelope import HINT, as_sent, is_bare
 from .intake.execution_ids import derived_id
 from .intake.failing_closed import FailingClosed
@@ -110,7 +110,8 @@ class PriorityBands(Middleware):
             self._follow(broker)
             self.gated.enter(actor)
         else:
-            refuse_limits(actor, [each for each in broker.middleware if each is not self])
+            others = [each for each in broker.middleware if each is not self]
+            refuse_ungated(actor, others)
             self.gated.leave(actor.actor_name)  # an earlier declaration of this name may have been gated
 
     def after_declare_actor(self, broker: Broker, actor: "Actor[..., Any]") -> None:
@@ -136,8 +137,13 @@ class PriorityBands(Middleware):
             QueueUnavailable: If Redis did not answer.
             LostGrant: If a hook enqueues a message after a body whose grant was lost.
         """
-        with FailingClosed(message):
-            self._before_enqueue(broker, message, delay)
+        try:
+            with FailingClosed(message):
+                self._before_enqueue(broker, message, delay)
+        except QueueUnavailable as error:
+            if not getattr(broker, "pulls_lanes", False):  # that broker keeps it itself
+                keep_unsent(as_sent(message), delay, error)
+            raise
 
     def _before_enqueue(self, broker: Broker, message: "Message[Any]", delay: float | None) -> None:
         if HINT in message.options:

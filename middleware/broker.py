@@ -26,7 +26,7 @@ from ..scheduler.transport.scripts import DEADLINE_SECONDS
 from .bands import PriorityBands
 from .errors import UNAVAILABLE
 from .gate import ConcurrencyGate
-from .grants.context import current_entry, is_settling
+from .grants.unsent import keep_unsent
 from .groups import Groups
 from .intake.envelope import copied
 from .intake.message_options import MAX_MESSAGE_BYTES
@@ -128,7 +128,7 @@ class BandedRedisBroker(LaneBroker):
             bounds=self.bounds,
         )
         self._brought = (self.bands, self.gate)
-        seeding = [] if settings is None else [Seeding(self.queue, settings)]
+        seeding = [] if settings is None else [Seeding(self.queue, settings, self.bands.gated)]
         for each in (*seeding, self.process, *self._brought):
             self.add_middleware(each)
 
@@ -213,12 +213,8 @@ class BandedRedisBroker(LaneBroker):
         try:
             return self._enqueue(message, delay)
         except UNAVAILABLE as error:
-            entry = current_entry()
-            if entry is None or not is_settling():
+            if not keep_unsent(message, delay, error):
                 raise
-            # A hook sent it after a body, and Dramatiq would swallow this error: the settlement sends it first.
-            log.warning("follow_up_deferred", execution_id=entry.grant.execution_id, error=str(error))
-            entry.unsent.append((message, delay))
             return message
 
     def _enqueue(self, message: "Message[Any]", delay: int | None) -> "Message[Any]":

@@ -9,7 +9,7 @@ process dies, its leases run out, and the rounds of any worker replace the lost 
 
 import time
 from enum import StrEnum
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 import redis
 from dramatiq import Broker, Message, MessageProxy, Worker
@@ -30,6 +30,7 @@ from .grants.results import store_unstored
 from .grants.settlement import settlement_of
 from .grants.suppress import skip_silently
 from .grants.table import Entry, GrantTable
+from .grants.unsent import send_unsent
 from .intake.envelope import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
 from .intake.execution_ids import delivery_of, digest, execution_id_of, named_id
 from .worker.repairs import Repairs
@@ -179,6 +180,7 @@ class Hints(Middleware):
         try:
             if not entry.stale:
                 store_unstored(entry)
+                send_unsent(entry, lambda kept, delay: cast("Any", broker).enqueue(kept, delay=delay))
                 entry.settling = entry.settling or Settling(settlement_of(broker, gated, message, entry))
                 self._exchange.settle(entry.settling)
                 entry.settling = None

@@ -1,6 +1,7 @@
 """Writes the configured runtime settings to Redis where nobody has set them yet.
 
-In the flow: a worker process does this when it boots. Values that an operator or an earlier start has set stay (D14).
+In the flow: a worker process does this when it boots, and again when the server came back without its settings. Values
+that an operator or an earlier start has set stay (D14).
 While the server does not answer, a background thread tries again; the worker waits for that server too. If the process
 dies here, the next one that boots does it.
 """
@@ -15,6 +16,7 @@ from dramatiq.middleware import Middleware
 from ..configs.logger import Logger
 from ..scheduler.model.errors import InvalidRequest, QueueUnavailable
 from ..scheduler.queue import ExecutionQueueService
+from .intake.gated_actors import GatedActors
 
 if TYPE_CHECKING:
     from ..configs.settings import Settings
@@ -26,9 +28,10 @@ AGAIN_SECONDS: Final = 5.0
 class Seeding(Middleware):
     """Seeds one queue from one process's settings."""
 
-    def __init__(self, queue: ExecutionQueueService, settings: "Settings") -> None:
+    def __init__(self, queue: ExecutionQueueService, settings: "Settings", gated: GatedActors) -> None:
         self._queue = queue
         self._settings = settings
+        gated.when_lost(self._seed_again)
 
     def after_process_boot(self, broker: Broker) -> None:
         """Write the settings.
@@ -45,6 +48,12 @@ class Seeding(Middleware):
         except QueueUnavailable as error:
             log.warning("settings_not_seeded", error=str(error), again_after_seconds=AGAIN_SECONDS)
             threading.Thread(target=self._seed_later, name="bandmaster-seeding", daemon=True).start()
+
+    def _seed_again(self) -> None:
+        try:
+            self.seed()
+        except InvalidRequest as error:
+            log.error("settings_not_seeded", error=str(error))
 
     def _seed_later(self) -> None:
         pause = threading.Event()

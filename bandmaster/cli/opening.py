@@ -7,10 +7,11 @@ person is waiting too; the error says how to start a server. Everything is close
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import redis
 from dramatiq.brokers.redis import RedisBroker
+from redis.exceptions import NoPermissionError
 
 from bandmaster.cli.diagnosis import diagnosis
 from bandmaster.configs.logging import configure_logging
@@ -69,7 +70,10 @@ class Opened:
 
     def server(self) -> Server:
         """Read the server's description of itself."""
-        info = self.client.info("server")
+        try:
+            info = self.client.info("server")
+        except NoPermissionError:  # such a user needs no right to it for the queue
+            info = dict[str, Any]()
         kind = str(info.get("server_name", "redis"))
         version = str(info.get(f"{kind}_version", info.get("redis_version", "unknown")))
         return Server(kind, version, eviction_policy(self.client))

@@ -22,8 +22,8 @@ from bandmaster.middleware import ConcurrencyGate, PriorityBands
 from bandmaster.middleware.actor import let_await
 from bandmaster.middleware.errors import ExecutionFailed
 from bandmaster.middleware.grants.context import current_entry, enter, is_settling, settle
-from bandmaster.middleware.intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated, read_actor
-from bandmaster.middleware.intake.declared_limits import by_lane, check_agreement, refuse_limits
+from bandmaster.middleware.intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated, read_actor, refuse_ungated
+from bandmaster.middleware.intake.declared_limits import by_lane, check_agreement
 from bandmaster.middleware.intake.envelope import as_sent, copied, decoded
 from bandmaster.middleware.intake.execution_ids import derived_id, execution_id_of
 from bandmaster.middleware.intake.message_options import has_made_up_id, read_message
@@ -90,7 +90,7 @@ class BandedStubBroker(StubBroker):
             check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self.gated.items()})
             self.gated[actor.actor_name] = gated
         else:
-            refuse_limits(actor, self.middleware)
+            refuse_ungated(actor, self.middleware)
             self.gated.pop(actor.actor_name, None)
         declared = [(gated.lane, gated.limits) for gated in self.gated.values()]
         self.queue.controls.declare_limits(by_lane([actor.queue_name], declared))

@@ -5,24 +5,21 @@ takes an entry out of the grant table owns its permit, and gives it back or pass
 leases run out.
 """
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterable
 
-from dramatiq import Broker, Message, MessageProxy
+from dramatiq import Broker, MessageProxy
 
 from ...configs.logger import Logger
 from ...scheduler.engine.grants import Code
-from ...scheduler.model.errors import QueueRejected
 from ..intake.gated_actors import GatedActors
 from .asked import Settling
 from .exchange import Exchange
 from .results import store_unstored
 from .settlement import settlement_of
 from .table import Entry, GrantedMessage, GrantTable
+from .unsent import Enqueue, send_unsent
 
 log = Logger(__name__)
-Enqueue = Callable[["Message[Any]", "int | None"], object]
 
 
 class Holding:
@@ -56,7 +53,7 @@ class Holding:
             return
         # A settlement that was sent before may have taken effect (so the grant is stale): its answer holds new grants.
         store_unstored(entry)
-        self._send_unsent(entry)
+        send_unsent(entry, self._enqueue)
         if entry.settling is None:
             gated = self._gated.get(message.actor_name)
             entry.settling = Settling(settlement_of(broker, gated, message, entry), entry)
@@ -65,12 +62,6 @@ class Holding:
         # A grant whose execution is not known any more is as stale as one that was superseded.
         if outcome.code in (Code.STALE, Code.UNKNOWN):
             log.warning("settlement_refused", execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
-
-    def _send_unsent(self, entry: Entry) -> None:
-        while entry.unsent:
-            with suppress(QueueRejected):  # the code that refused it has logged and buried it
-                self._enqueue(*entry.unsent[0])
-            entry.unsent.pop(0)
 
     def let_go(self, entry: Entry) -> None:
         """Drop a grant that no thread runs any more; its lease may run out."""

@@ -6,10 +6,12 @@ not with the first message.
 
 import inspect
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from dramatiq import Actor
+from dramatiq.middleware import Middleware
 
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import action_of, check_action, check_lane
@@ -52,6 +54,23 @@ class GatedActor:
 def is_gated(actor: "Actor[..., Any]") -> bool:
     """Whether an actor is gated: it has one of the `GATING_OPTIONS`."""
     return any(option in actor.options for option in GATING_OPTIONS)
+
+
+def refuse_ungated(actor: "Actor[..., Any]", others: Iterable[Middleware]) -> None:
+    """Refuse our other options on an actor that is not gated: they would do nothing.
+
+    Args:
+        actor: An actor without a band, an action or gates.
+        others: The broker's other middleware; an option that one of them has by the same name is not ours.
+
+    Raises:
+        InvalidRequest: If the actor has such an option.
+    """
+    theirs = {option for each in others for option in each.actor_options}
+    for option in sorted((actor.options.keys() & (ACTOR_OPTIONS - GATING_OPTIONS)) - theirs):
+        raise InvalidRequest(
+            option, f"actor {actor.actor_name} is not gated", allowed="on actors declared with band=, action= or gates="
+        )
 
 
 def parse_band(value: object) -> Priority:

@@ -23,6 +23,8 @@ class Declaration:
     def __init__(self) -> None:
         self._number = 0
         self._due = 0.0
+        self.was_lost = False
+        """Whether the server has lost it, and has not been told it again."""
 
     def forget(self) -> None:
         """Have the limits declared anew: they have changed."""
@@ -37,8 +39,8 @@ class Declaration:
         if self._number and time.monotonic() >= self._due:
             self._due = time.monotonic() + LOOK_SECONDS
             if controls.last_declaration() < self._number:
-                log.warning("declared_limits_lost", action="they are declared again")
-                self._number = 0
+                log.warning("server_lost_settings", action="limits, bounds and settings are declared again")
+                self._number, self.was_lost = 0, True
         return self._number > 0
 
     def make(self, controls: Controls, declared: Mapping[str, Mapping[str, int]]) -> None:
@@ -47,5 +49,5 @@ class Declaration:
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        self._number = controls.declare_limits(declared)
+        self._number, self.was_lost = controls.declare_limits(declared), False
         self._due = time.monotonic() + LOOK_SECONDS

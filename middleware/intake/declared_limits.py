@@ -5,10 +5,7 @@ replace what its queues declared before. If it dies before that, it has admitted
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast
-
-from dramatiq import Actor
-from dramatiq.middleware import Middleware
+from typing import Final, cast
 
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import RESERVED_LANES
@@ -55,22 +52,6 @@ def _name_of(gate: str) -> str:
             allowed="the limit of a gate without {…}, or of one like tenant:{tenant} or tenant-export:{tenant}",
         )
     return check_limited(f"{literal}*")
-
-
-def refuse_limits(actor: "Actor[..., Any]", others: Iterable[Middleware]) -> None:
-    """Refuse limits of an actor that passes no gate: they would do nothing.
-
-    Args:
-        actor: An actor without a band, an action or gates.
-        others: The broker's other middleware; if one of them has an option of this name, the option is not ours.
-
-    Raises:
-        InvalidRequest: If the actor has such limits.
-    """
-    if OPTION in actor.options and not any(OPTION in each.actor_options for each in others):
-        raise InvalidRequest(
-            OPTION, f"actor {actor.actor_name} is not gated", allowed="on actors declared with band=, action= or gates="
-        )
 
 
 def check_agreement(actor_name: str, limits: Mapping[str, int], others: Mapping[str, Mapping[str, int]]) -> None:

@@ -5,7 +5,7 @@ the server the limits that its actors declare before its first admission. If the
 them anew.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dramatiq import Actor, Broker
@@ -23,6 +23,7 @@ class GatedActors(Mapping[str, GatedActor]):
         self._actors: dict[str, GatedActor] = {}
         self._left_over: frozenset[str] = frozenset()
         self._declaration = Declaration()
+        self._when_lost: list[Callable[[], None]] = []
         self.lanes: frozenset[str] = frozenset()
         """The queues that have a gated actor, and those adopted as lanes because they had one."""
 
@@ -71,8 +72,15 @@ class GatedActors(Mapping[str, GatedActor]):
             QueueUnavailable: If Redis did not answer.
         """
         if not self._declaration.holds(controls):
+            # First: if one of these fails, all is done again.
+            for tell_again in self._when_lost if self._declaration.was_lost else ():
+                tell_again()
             actors = [(gated.lane, gated.limits) for gated in self._actors.values()]
             self._declaration.make(controls, by_lane(broker.get_declared_queues(), actors))
+
+    def when_lost(self, tell_again: Callable[[], None]) -> None:
+        """Have something called when the server has lost what it was told, as after a restart without its data."""
+        self._when_lost.append(tell_again)
 
     def forget_declaration(self) -> None:
         """Have the limits declared again before the next admission."""

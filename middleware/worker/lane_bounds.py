@@ -58,6 +58,15 @@ class LaneBounds:
                     log.info("lane_bound_differs", lane=lane, name=name, declared=value, in_force=in_force)
             self._due[lane] = time.monotonic() + AGAIN_SECONDS
 
+    def put_down_again(self, lanes: Iterable[str]) -> None:
+        """Set the bounds of some lanes at once: the server has lost them.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer; the next call tries again.
+        """
+        self._due.clear()
+        self.put_down(lanes)
+
     def of(self, lane: str) -> dict[str, int]:
         """Return a lane's bounds: bound → its value."""
         every = {} if lane == DEFAULT_LANE else self._every

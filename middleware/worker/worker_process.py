@@ -81,6 +81,7 @@ class LaneProcess(Middleware):
         self._consumed_by: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self._worker: Worker | None = None
         self._stopping = False
+        gated.when_lost(lambda: self._say_again(broker))
 
     def before_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """Begin with the threads of this worker as the permits."""
@@ -99,6 +100,10 @@ class LaneProcess(Middleware):
             done(lambda: self._say_lengths(broker), "boot")
             done(lambda: self._bounds.put_down(self._gated.lanes), "boot")
             self._heartbeat.rounds.start()
+
+    def _say_again(self, broker: Broker) -> None:
+        self._say_lengths(broker)
+        self._bounds.put_down_again(self._gated.lanes)
 
     def _say_lengths(self, broker: Broker) -> None:
         # The scripts use the lease's length: they take a gap of more than half a lease without calls for an outage.

@@ -8,7 +8,7 @@
 --   by              who asks; nobody does where a process seeds it
 -- Returns: {code, value}; code OK | UNKNOWN (no such setting, or no bound of a lane); value is the one in force, as a
 --   string, '' for none
--- Uses: call, keys, settings, scores, journal, changes, gates, deadlines, transitions
+-- Uses: call, keys, setting_defaults, settings, scores, journal, changes, gates, deadlines, transitions
 local function in_force(lane, name)
     local value
     if BOUNDS[name] then value = bound_of(lane, name) else value = setting(name) end

@@ -5,7 +5,7 @@
 -- ARGV: (lane), …
 -- Returns: {dead_count, {setting, value, …}, {{queue_depth, active_count, live_count, {count of band 0, …, 4},
 --   {bound, value, …}}, …}}; dead letters of all lanes; a live one waits, is scheduled or holds a slot; value '' for none
--- Uses: call, keys, now, settings, scores, transitions
+-- Uses: call, keys, now, setting_defaults, settings, scores, transitions
 local COUNT_WINDOW_MS = 500000000000
 
 local function bands_of(lane)

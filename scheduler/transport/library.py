@@ -23,6 +23,7 @@ INCLUDES: Final = (
     "apart",
     "keys",
     "now",
+    "setting_defaults",
     "settings",
     "time",
     "scores",

@@ -205,7 +205,12 @@ def test_settings_do_not_change() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["redis://:hunter2@host:6379/0", "rediss://ann:hunter2@host/1", "unix:///run/redis.sock?db=1&password=hunter2"],
+    [
+        "redis://:hunter2@host:6379/0",
+        "rediss://ann:hunter2@host/1",
+        "unix:///run/redis.sock?db=1&password=hunter2",
+        "unix://ann:hunter2@/run/redis.sock",
+    ],
 )
 def test_a_password_is_used_but_never_shown(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("BANDMASTER_REDIS__URL", url)
@@ -223,7 +228,14 @@ def test_a_password_is_used_but_never_shown(monkeypatch: pytest.MonkeyPatch, url
 
 
 @pytest.mark.parametrize(
-    "url", ["http://ann:hunter2@host/", "redis://ann:hunter2/x@host/", "redis://ann:hunter2#x@host/", "unix:hunter2@"]
+    "url",
+    [
+        "http://ann:hunter2@host/",
+        "redis://ann:hunter2/x@host/",
+        "redis://ann:hunter2#x@host/",
+        "unix:hunter2@",
+        "unix://ann:hunter2@run/redis.sock",
+    ],
 )
 def test_a_refused_url_is_not_shown_either(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("BANDMASTER_REDIS__URL", url)
@@ -241,6 +253,7 @@ def test_a_refused_url_is_not_shown_either(monkeypatch: pytest.MonkeyPatch, url:
         ("redis://:p%40w@[::1]:1/0?protocol=3", "redis://:***@[::1]:1/0?protocol=3"),
         ("redis://ann:p@w@host/0", "redis://ann:***@host/0"),
         ("unix:///run/a.sock?db=2&password=pw", "unix:///run/a.sock?db=2&password=***"),
+        ("unix://ann:pw@/run/a.sock?db=2", "unix://ann:***@/run/a.sock?db=2"),
         ("rediss://h/0?ssl_password=pw", "rediss://h/0?ssl_password=***"),
         ("redis://h/0#pw", "redis://h/0"),
         ("ann:pw@host", UNREADABLE),

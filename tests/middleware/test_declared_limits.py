@@ -184,12 +184,15 @@ def test_what_may_not_be_declared_is_refused_with_the_actor(
     assert "work" not in declaring.actors
 
 
-def test_limits_of_an_actor_without_a_gate_are_refused_and_not_ignored(declaring: Broker) -> None:
+@pytest.mark.parametrize("option", [{"limits": {"user:*": 1}}, {"keep_unrun": True}, {"keep_unrun": "x"}])
+def test_options_of_an_actor_without_a_gate_are_refused_and_not_ignored(
+    declaring: Broker, option: dict[str, Any]
+) -> None:
     def work() -> None: ...
 
     declare: Any = dramatiq.actor
-    with pytest.raises(InvalidRequest, match="limits: actor work is not gated; allowed: on actors declared with band="):
-        declare(work, broker=declaring, limits={"user:*": 1})
+    with pytest.raises(InvalidRequest, match=": actor work is not gated; allowed: on actors declared with band="):
+        declare(work, broker=declaring, **option)
     assert "work" not in declaring.actors
 
 

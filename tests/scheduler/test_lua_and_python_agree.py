@@ -76,7 +76,7 @@ def test_a_consumer_counts_as_live_as_long_in_lua_as_in_python() -> None:
 
 
 def test_the_defaults_in_lua_are_those_of_the_settings() -> None:
-    pairs = re.findall(r"^ {4}(\w+) = (\d+),$", read_lua("include/settings.lua"), re.MULTILINE)
+    pairs = re.findall(r"^ {4}(\w+) = (\d+),$", read_lua("include/setting_defaults.lua"), re.MULTILINE)
     in_lua = {name: int(value) for name, value in pairs}
     configured: dict[str, object] = {}
     for area in (LimitSettings, LeaseSettings, RetentionSettings):
@@ -85,10 +85,12 @@ def test_the_defaults_in_lua_are_those_of_the_settings() -> None:
     assert set(in_lua) - shared == {"max_infrastructure_retries"}
     assert set(configured) - shared == {"max_concurrent"}
     assert configured["max_concurrent"] is None
-    assert "    max_concurrent = false," in read_lua("include/settings.lua")
+    assert "    max_concurrent = false," in read_lua("include/setting_defaults.lua")
     assert {name: in_lua[name] for name in shared} == {name: configured[name] for name in shared}
 
 
 def test_the_bounds_of_a_lane_are_the_same_in_lua_as_in_python() -> None:
-    (listed,) = re.findall(r"^local BOUNDS = \{(.*?)\}", read_lua("include/settings.lua"), re.DOTALL | re.MULTILINE)
+    (listed,) = re.findall(
+        r"^local BOUNDS = \{(.*?)\}", read_lua("include/setting_defaults.lua"), re.DOTALL | re.MULTILINE
+    )
     assert set(re.findall(r"(\w+) = true", listed)) == BOUNDS

@@ -2,32 +2,7 @@
 -- of the settings was changed since they were read: whether anything is paused or limited, and the runtime settings, which
 -- override these defaults at once, on every process (D14). They grow with the lanes, so they are read anew only under another
 -- revision; and once a second, so that what somebody wrote by hand holds, too.
--- The defaults are those of configs/settings.py; a test holds the two together. Units are in the names. Bounds are a lane's
--- own: another lane than `executions` has none until it is set, in the field `lane:LANE:NAME`.
 local FORMAT = '1' -- raised when a later release could not read what this one writes: CONTRIBUTING.md
-local BOUNDS = {
-    max_concurrent_executions = true, max_queue_size = true, max_executions_per_user = true, stale_timeout_seconds = true,
-}
-local DEFAULTS = {
-    max_concurrent = false, -- over everything: none
-    max_concurrent_executions = 10,
-    max_queue_size = 10000,
-    max_executions_per_user = 100,
-    stale_timeout_seconds = 3600,
-    lease_ttl_ms = 30000,
-    pod_lease_ttl_ms = 60000,
-    start_deadline_ms = 300000,
-    grace_ms = 30000,
-    max_crashes = 3,
-    max_infrastructure_retries = 5,
-    meta_ttl_seconds = 86400,
-    direct_ttl_seconds = 600,
-    result_ttl_seconds = 86400,
-    reply_ttl_seconds = 600,
-    dead_message_ttl_seconds = 604800,
-    max_dead_messages = 10000,
-    journal_max_entries = 100000,
-}
 local overrides
 local format
 local lease_clock

@@ -1,0 +1,25 @@
+-- The runtime settings by name, with their defaults: those of configs/areas.py, and a test holds the two together. Units are in
+-- the names. The bounds are each lane's own: any lane but `executions` has none until it is set, in the field `lane:LANE:NAME`.
+local BOUNDS = {
+    max_concurrent_executions = true, max_queue_size = true, max_executions_per_user = true, stale_timeout_seconds = true,
+}
+local DEFAULTS = {
+    max_concurrent = false, -- over everything: none
+    max_concurrent_executions = 10,
+    max_queue_size = 10000,
+    max_executions_per_user = 100,
+    stale_timeout_seconds = 3600,
+    lease_ttl_ms = 30000,
+    pod_lease_ttl_ms = 60000,
+    start_deadline_ms = 300000,
+    grace_ms = 30000,
+    max_crashes = 3,
+    max_infrastructure_retries = 5,
+    meta_ttl_seconds = 86400,
+    direct_ttl_seconds = 600,
+    result_ttl_seconds = 86400,
+    reply_ttl_seconds = 600,
+    dead_message_ttl_seconds = 604800,
+    max_dead_messages = 10000,
+    journal_max_entries = 100000,
+}
