@@ -192,13 +192,6 @@ def test_only_yes_or_no_says_so(broker: BandedRedisBroker) -> None:
         def work() -> None: ...
 
 
-def test_an_actor_that_only_says_so_is_not_gated(broker: BandedRedisBroker) -> None:
-    @dramatiq.actor(keep_unrun=True)
-    def work() -> None: ...
-
-    assert "work" not in broker.bands.gated
-
-
 def test_on_a_plain_broker_the_same_is_told(redis_url: str, queue: ExecutionQueueService) -> None:
     broker: RedisBroker = plain_redis_broker(redis_url)
     dramatiq.set_broker(broker)
