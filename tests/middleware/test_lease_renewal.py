@@ -4,15 +4,18 @@ import time
 
 import dramatiq
 import pytest
+import redis
 from logged import events
 from proxy import proxy_before
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
+from bandmaster.middleware.grants.lease_renewal import LeaseRenewal
 from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
 LEASE_TTL_MS = 300_000
 """Whose third is far longer than this test may take."""
+ANSWERS_AFTER_MS = 500
 
 
 def test_a_beat_that_failed_is_made_up_for_in_the_next_round(
@@ -38,3 +41,20 @@ def test_a_beat_that_failed_is_made_up_for_in_the_next_round(
         wait_until(lambda: entry.deadline > deadline, what="the lease is renewed")
         broker.close()
         broker.plain_client.connection_pool.disconnect()
+
+
+def test_a_lease_counts_from_before_its_renewal_was_sent(
+    broker: BandedRedisBroker, queue: ExecutionQueueService, redis_client: redis.Redis
+) -> None:
+    @dramatiq.actor(band="HIGH")
+    def work() -> None: ...
+
+    work.send()
+    (grant,) = queue.transitions.admit(("default",), 1).grants
+    entry = broker.gate.held.add(grant, time.monotonic() - LEASE_TTL_MS)
+    renewal = LeaseRenewal(queue.transitions, broker.gate.held, LEASE_TTL_MS, lambda: None)
+    before = time.monotonic()
+    redis_client.client_pause(ANSWERS_AFTER_MS)
+    renewal.beat()
+    answered, began = time.monotonic(), entry.deadline - LEASE_TTL_MS / 1000
+    assert before <= began < answered - (answered - before) / 2
