@@ -53,7 +53,11 @@ def settlement_of(broker: Broker, gated: GatedActor | None, message: MessageProx
         return _retry(entry, "requeue", delay_ms, _reason(raised, "requeued"), stored_form(gated, replacement))
     if raised is None:
         return _release(entry, State.COMPLETED, "" if entry.begun else "skipped")
-    return _settlement_of_raised(broker, gated, message, entry)
+    try:
+        return _settlement_of_raised(broker, gated, message, entry)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it would recur: the slot is given back, once
+        log.error("not_retried", execution_id=entry.grant.execution_id, error=type(error).__name__)
+        return _release(entry, State.FAILED, _reason(raised, "raised"), dead=True)
 
 
 def _settlement_of_raised(broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry) -> Settlement:

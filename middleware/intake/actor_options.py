@@ -6,7 +6,7 @@ not with the first message.
 
 import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ ACTOR_OPTIONS: Final = GATING_OPTIONS | {LIMITS, "keep_unrun"}
 """Our options of ``@actor(…)``."""
 
 
+RETRY_OPTIONS: Final = frozenset({"max_retries", "min_backoff", "max_backoff"})
+"""Those of Dramatiq's that have to be numbers."""
 MAX_AGE_MS: Final = 10**13
 """Three hundred years."""
 
@@ -94,12 +96,27 @@ def read_max_age(value: object) -> int | None:
     return math.ceil(value)
 
 
+def check_retry_options(options: Mapping[str, Any]) -> None:
+    """Check the options of Dramatiq's `Retries`, of an actor or a message: it would fail only after a body raised.
+
+    Raises:
+        InvalidRequest: If a number of retries or a backoff is no number.
+    """
+    for name in () if RETRY_OPTIONS.isdisjoint(options) else sorted(RETRY_OPTIONS & options.keys()):
+        value = options[name]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number and not (value is None and name == "max_retries"):
+            allowed = "a number; None for no bound" if name == "max_retries" else "milliseconds"
+            raise InvalidRequest(name, f"{shown(value)} is no number", allowed=allowed)
+
+
 def read_actor(actor: "Actor[..., Any]") -> GatedActor:
     """Read and check an actor's options.
 
     Raises:
         InvalidRequest: If an option is not allowed, or a gate template names an argument that the actor does not have.
     """
+    check_retry_options(actor.options)
     gates = check_gates(actor.options.get("gates", ()))
     signature = inspect.signature(actor.fn)
     for gate in gates:

@@ -17,7 +17,7 @@ from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import check_execution_id, check_user_id
 from ...scheduler.queue import candidate_of
-from .actor_options import GatedActor, parse_band, read_max_age
+from .actor_options import GatedActor, check_retry_options, parse_band, read_max_age
 from .envelope import as_sent
 from .execution_ids import digest, execution_id_of, named_id
 from .gate_templates import check_gates, filled
@@ -70,6 +70,7 @@ def read_message(
     Raises:
         InvalidRequest: If an option or an argument is not allowed.
     """
+    check_retry_options(message.options)
     due_ms = _due_ms(message.options, delay_ms, now_ms)
     max_age_ms = read_max_age(message.options.get("max_age")) or gated.max_age_ms
     if gated.runs_events:

@@ -11,6 +11,7 @@ from dramatiq.middleware import CurrentMessage, Retries
 from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService, current_grant
+from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
@@ -217,3 +218,42 @@ def test_a_hook_that_raises_before_the_body_is_a_failed_attempt(broker: BandedRe
     with running(broker):
         broker.join("default", timeout=20_000)
     assert (forbids.calls, len(runs)) == (2, 1)
+
+
+def test_a_body_whose_retry_cannot_be_worked_out_has_failed_and_gives_its_slot_back(
+    broker: BandedRedisBroker, queue: ExecutionQueueService
+) -> None:
+    (retries,) = (each for each in broker.middleware if isinstance(each, Retries))
+    retries.min_backoff = "15"  # type: ignore[assignment]  # an application is not typed everywhere
+    ran: list[int] = []
+
+    @dramatiq.actor(band="HIGH", gates=["one"], limits={"one": 1})
+    def work(number: int) -> None:
+        ran.append(number)
+        if number == 0:
+            raise ValueError
+
+    sent = [work.send(number) for number in range(3)]
+    with running(broker):
+        broker.join("default", timeout=20_000)
+    assert ran == [0, 1, 2]
+    assert [state_of(queue, message) for message in sent] == [State.FAILED, State.COMPLETED, State.COMPLETED]
+    assert queue.views.meta(sent[0].message_id)["reason"] == "ValueError"
+
+
+@pytest.mark.parametrize(
+    "option", [{"max_retries": "3"}, {"max_retries": True}, {"min_backoff": "x"}, {"max_backoff": None}]
+)
+def test_a_number_of_retries_or_a_backoff_that_is_no_number_is_refused(
+    broker: BandedRedisBroker, queue: ExecutionQueueService, option: dict[str, Any]
+) -> None:
+    def work() -> None: ...
+
+    declare: Any = dramatiq.actor
+    (name,) = option
+    with pytest.raises(InvalidRequest, match=f"{name}: .* is no number; allowed: "):
+        declare(work, broker=broker, band="HIGH", **option)
+    actor = declare(work, broker=broker, band="HIGH", max_retries=None)
+    with pytest.raises(InvalidRequest, match=f"{name}: .* is no number; allowed: "):
+        actor.send_with_options(**option)
+    assert list(queue.journal.entries()) == []
