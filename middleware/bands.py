@@ -23,7 +23,7 @@ from ..configs.prefix import NAMESPACE, PREFIX, prefix_of
 from ..scheduler.engine.engine import Engine
 from ..scheduler.engine.parking import Candidate, Parking
 from ..scheduler.keys import Keys
-from ..scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable
+from ..scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable, shown
 from ..scheduler.model.identifiers import new_execution_id
 from ..scheduler.transport.scripts import DEADLINE_SECONDS, Scripts
 from .actor import let_await
@@ -67,6 +67,10 @@ class PriorityBands(Middleware):
             deadline_seconds: How long a call of the queue may take in all, retries included.
             max_message_bytes: A longer message of a gated actor is refused.
         """
+        if not isinstance(max_message_bytes, int) or max_message_bytes < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidRequest(
+                "max_message_bytes", f"{shown(max_message_bytes)} is no size", allowed="bytes, 1 or more"
+            )
         self._follows = engine is None and prefix is None
         self._max_message_bytes = max_message_bytes
         if engine is None:

@@ -18,7 +18,7 @@ import redis
 from redis.exceptions import OutOfMemoryError
 
 from ..keys import Keys
-from ..model.errors import QueueUnavailable
+from ..model.errors import InvalidRequest, QueueUnavailable, shown
 from .callers import CALLERS, Caller
 from .deadline import Until
 from .direct_connection import Argument, DirectConnections, packed
@@ -78,6 +78,10 @@ class Scripts:
         deadline_seconds: float = DEADLINE_SECONDS,
         replaced_includes: Mapping[str, str] | None = None,
     ) -> None:
+        if not isinstance(deadline_seconds, int | float) or not deadline_seconds > 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidRequest(
+                "deadline_seconds", f"{shown(deadline_seconds)} is no time", allowed="seconds, above 0"
+            )
         self.deadline_seconds = deadline_seconds
         self.keys = keys or Keys()
         self.callers = CALLERS
