@@ -1,8 +1,8 @@
 """``python -m bandmaster.scheduler``: the scheduler process. Run as many as you like: one leads.
 
-In the flow: it only ticks (see `ticking.py`); while none runs, the workers send its ticks themselves. It waits for the
-server at start, ends at SIGTERM or SIGINT with 0, and with 1 if the settings are wrong, the server does not come or
-the extra `scheduler` is missing. If it is killed, another leads when its TTL is over.
+In the flow: the process only ticks (see `ticking.py`). While no scheduler runs, the workers send the ticks themselves.
+At start it waits for the server. It exits with 0 at SIGTERM or SIGINT, and with 1 if the settings are wrong, the server
+does not answer or the extra `scheduler` is missing. If the leader is killed, another leads once its TTL is over.
 """
 
 import signal
@@ -31,7 +31,7 @@ ENDS = {signal.SIGTERM, signal.SIGINT}
 
 
 def main() -> int:
-    """Tick until told to stop; the exit code."""
+    """Tick until a signal ends the process; return the exit code."""
     try:
         background: Any = import_extra("apscheduler.schedulers.background", "scheduler")
         settings = load_settings()
@@ -48,12 +48,12 @@ def main() -> int:
     ticking = Ticking(scripts, broker, settings.scheduler, pulse)
     scheduler: BackgroundScheduler = background.BackgroundScheduler(timezone="UTC")
     ticking.add_jobs(scheduler)
-    # Blocked before any thread begins, and waited for here: a handler could meet a lock that this thread holds.
+    # The signals are blocked before any thread starts and awaited below: a handler could need a lock this thread holds.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     scheduler.start()
     log.info("scheduler_started", interval_seconds=settings.scheduler.interval_seconds)
     signal.sigwait(ENDS)
-    # A second one ends it at once, should Redis hang now.
+    # A second signal ends the process at once, in case Redis hangs now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
     scheduler.shutdown(wait=False)
     try:

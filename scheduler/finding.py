@@ -1,8 +1,7 @@
 """Finds the execution that an operator means: by its id, or by the beginning of exactly one id.
 
-In the flow: every command that takes an id of an operator asks here first. Ids are looked for among what waits, is
-scheduled, runs or is dead, and in the latest of the journal; the whole id always works, as long as the execution is
-known at all.
+In the flow: every command that takes an execution id asks here first. The search covers executions that wait, are
+scheduled or run, dead letters, and the latest journal entries. A whole id works as long as the execution is known.
 """
 
 from collections.abc import Iterable
@@ -14,18 +13,18 @@ from .model.identifiers import check_execution_id
 from .queue import ExecutionQueueService
 
 JOURNAL_TAIL: Final = 5_000
-"""So many of the latest transitions are searched for ended executions."""
+"""How many of the latest transitions are searched for ended executions."""
 
 EVERYTHING: Final = 1_000_000
 
 
 def find_id(queue: ExecutionQueueService, typed: str) -> str:
-    """The id of the execution that was meant.
+    """Return the id of the execution that the operator meant.
 
     Raises:
-        InvalidRequest: If it can be no id.
-        UnknownExecution: If no known id is or begins with it.
-        AmbiguousExecution: If several begin with it.
+        InvalidRequest: If the typed text cannot be an id.
+        UnknownExecution: If no known id equals it or begins with it.
+        AmbiguousExecution: If several ids begin with it.
     """
     check_execution_id(typed)
     if queue.views.meta(typed):
@@ -34,7 +33,7 @@ def find_id(queue: ExecutionQueueService, typed: str) -> str:
 
 
 def meant(typed: str, known: Iterable[str]) -> str:
-    """The one of the known ids that begins with what was typed."""
+    """Return the one known id that begins with the typed text."""
     found = list(dict.fromkeys(one for one in known if one.startswith(typed)))
     if not found:
         raise UnknownExecution(execution_id=typed)
@@ -44,7 +43,7 @@ def meant(typed: str, known: Iterable[str]) -> str:
 
 
 def find_ids(queue: ExecutionQueueService, typed: Iterable[str]) -> list[tuple[str, UnknownExecution | None]]:
-    """Each with its id, or as it was typed with the error; what is ambiguous or no id at all stops the whole."""
+    """Pair each found id with None and each unknown text with its error; an ambiguous or invalid one raises."""
     found: list[tuple[str, UnknownExecution | None]] = []
     for one in dict.fromkeys(typed):
         try:
@@ -55,13 +54,13 @@ def find_ids(queue: ExecutionQueueService, typed: Iterable[str]) -> list[tuple[s
 
 
 def known_ids(queue: ExecutionQueueService) -> Iterable[str]:
-    """The ids that can be found by their beginnings."""
+    """Yield the ids that can be found by their beginnings."""
     yield from queue.overview.active()
     yield from queue.overview.pending(EVERYTHING)
     views = queue.views
     yield from views.scheduled(EVERYTHING)
     yield from views.dead(EVERYTHING)
     for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_TAIL):
-        # What was refused is not an execution: nothing of it was kept. Neither is an operator's change.
+        # A refused request is no execution: nothing of it was kept. An operator's change is none either.
         if entry.verb != Verb.REJECT and entry.execution_id:
             yield entry.execution_id

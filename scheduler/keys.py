@@ -1,4 +1,4 @@
-"""Where every Redis key is spelled: the only place in Python.
+"""The names of all Redis keys, which no other Python module spells.
 
 `lua/include/keys.lua` spells the same keys for the scripts; a test compares the two. With the prefix ``{exec_queue}``
 every key falls into one cluster slot. Nothing here does I/O.
@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 DEFAULT_LANE: Final = "executions"
-"""Keys and settings that name no lane are this one's."""
+"""The lane to which keys and settings that name no lane belong."""
 FIXED: Final = (
     "pending",
     "active",
@@ -31,7 +31,7 @@ FIXED: Final = (
     "actions",
     "deadlines",
 )
-"""The keys there is one of."""
+"""The keys that exist once under each prefix."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Keys:
 
     @cached_property
     def declared(self) -> bytes:
-        """Every script's one KEY, from whose prefix it derives all others."""
+        """The one key that every call declares in KEYS; the scripts derive all other keys from its prefix."""
         return self.named("settings").encode()
 
     def named(self, name: str) -> str:
@@ -80,7 +80,7 @@ class Keys:
         return f"{self.prefix}:ready:{lane}"
 
     def open(self, lane: str) -> str:
-        """Sorted set: gates with room and someone of the lane waiting, by their best waiter's score."""
+        """Sorted set: gates that have room and waiting executions of this lane, by their best waiter's score."""
         return f"{self.prefix}:open:{lane}"
 
     def pending(self, lane: str) -> str:
@@ -103,7 +103,7 @@ class Keys:
         return f"{self.prefix}:wake:{lane}"
 
     def outbox(self, lane: str) -> str:
-        """Sorted set: a lane's executions whose end nobody was there to tell, by when one may be collected."""
+        """Sorted set: a lane's ended executions whose end is not reported yet, by when each may be collected."""
         return f"{self.prefix}:lane:{lane}:outbox"
 
     def members(self, lane: str) -> str:
@@ -115,7 +115,7 @@ class Keys:
         return f"{self.prefix}:gate:{gate}:held"
 
     def gate_lanes(self, gate: str) -> str:
-        """Set: lanes with someone waiting behind a gate, or behind closed ones of a kind."""
+        """Set: lanes of which executions wait behind this gate or, for a kind, behind closed gates of the kind."""
         return f"{self.prefix}:gate:{gate}:lanes"
 
     def waiting(self, gate: str, lane: str) -> str:
@@ -127,11 +127,11 @@ class Keys:
         return f"{self.prefix}:gate:{kind}:closed:{lane}"
 
     def default_limits(self) -> str:
-        """Hash: limits by kind that operators set, and those that lanes declare, as `name\\nlane`; seldom read."""
+        """Hash: the limits of kinds that operators set, and the limits that lanes declare, as `name\\nlane`."""
         return f"{self.prefix}:limits:defaults"
 
     def pauses(self, name: str) -> str:
-        """Sorted set with a TTL: when each ended pause of a gate, a lane or everything began, by its end."""
+        """Sorted set with a TTL: the starts of ended pauses of a gate, a lane or everything, scored by their ends."""
         return f"{self.prefix}:pauses:{name}"
 
     def action_pending(self, action: str) -> str:

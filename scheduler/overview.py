@@ -1,6 +1,6 @@
-"""The queue by its gates and by its lanes: what holds executions back, and who asks for them.
+"""Read-only figures of gates, lanes and actions: what holds executions back, and which lanes workers ask for.
 
-In the flow: the command line reads these for an operator; nothing here changes anything. Many gates and lanes are read
+In the flow: the command line shows them to an operator; nothing here changes anything. Many gates and lanes are read
 in a few round trips, not in one moment: figures of a busy queue may be some milliseconds apart.
 """
 
@@ -23,25 +23,25 @@ _USED: Final = "used:"
 
 @dataclass(frozen=True, slots=True)
 class GateLoad:
-    """A gate that is limited or paused, a kind that is limited, or what else is paused: a lane, everything."""
+    """The load of a limited or paused gate, a limited kind, a paused lane, or everything while it is paused."""
 
     gate: str
-    """Or a kind, such as `tenant:*`; or `lane:NAME` or `*`."""
+    """The name of a gate, or of a kind, such as `tenant:*`; `lane:NAME` for a lane, `*` for everything."""
     held: int | None
-    """None for a kind: its gates are counted each."""
+    """None for a kind: each of its gates has its own count."""
     limit: int | None
     waiting: int
-    """Executions that found it closed; one that has not come to the head of its lane has not looked yet. Of a lane,
-    and of everything, all that wait."""
+    """Executions that found the gate closed; those that never came to the head of their lane are not counted. For a
+    lane and for everything: all that wait."""
     paused: bool
     limited_by: str | None = None
-    """Whose limit it is: its own name, or its kind's."""
+    """The gate or kind that the limit was set for."""
     declared: bool = False
-    """By an actor, not by an operator."""
+    """Whether an actor declared the limit; else an operator set it."""
 
     @property
     def room(self) -> float:
-        """How many more it lets through."""
+        """How many more executions the gate lets through."""
         if self.paused:
             return 0
         if self.limit is None:
@@ -55,7 +55,7 @@ class LaneLoad:
 
     lane: str
     asked_ms_ago: int | None
-    """Since a worker last asked for it; None: never."""
+    """Milliseconds since a worker last asked for it; None: never."""
     size: int
     """Executions that wait, are scheduled or run."""
 
@@ -78,12 +78,12 @@ class ActionLoad:
 
     @property
     def is_used(self) -> bool:
-        """Whether one of it waits or holds a slot."""
+        """Whether an execution of this action waits or holds a slot."""
         return self.waiting + self.running > 0
 
 
 class Overview(Reader):
-    """These reads on one server. Each raises QueueUnavailable if the server does not answer."""
+    """Reads the loads from one server. Each method raises QueueUnavailable if the server does not answer."""
 
     def __init__(self, scripts: Scripts, controls: Controls) -> None:
         super().__init__(scripts)
@@ -91,8 +91,8 @@ class Overview(Reader):
         self._controls = controls
 
     def gates(self) -> list[GateLoad]:
-        """Every gate that is limited itself or paused, every kind that is limited, each gate that the limit of its kind
-        keeps closed, and every lane that is paused, or everything; the most blocked first."""
+        """The loads of all gates with a limit of their own, paused gates, limited kinds, gates closed by their kind's
+        limit, paused lanes, and everything if it is paused; those with the most waiting executions first."""
         limits = self._controls.all_limits()
         all_paused = set(self._controls.paused())
         stopped = {name for name in all_paused if name == EVERYTHING or name.startswith(_LANE)}
@@ -108,7 +108,7 @@ class Overview(Reader):
         return sorted(found, key=lambda one: (-one.waiting, one.room, one.gate))
 
     def limited(self, gates: list[str] | None = None) -> list[GateLoad]:
-        """Some gates or kinds with the limits that hold for them; without any given, all that have a limit itself."""
+        """These gates or kinds with the limits that hold for them; by default, all that have a limit of their own."""
         limits = self._controls.all_limits()
         names = sorted(limits.names()) if gates is None else gates
         own = [name for name in names if not is_kind(name) and limits.of(name) is not None]
@@ -121,7 +121,7 @@ class Overview(Reader):
 
     @repeated
     def _stopped(self, names: set[str]) -> list[GateLoad]:
-        """What waits and what holds a slot under a pause of lanes or of everything."""
+        """The loads of paused lanes, and of everything: how many wait and how many hold a slot."""
         found: list[GateLoad] = []
         for name in names:
             lanes = self._names() if name == EVERYTHING else [name.removeprefix(_LANE)]
@@ -132,7 +132,7 @@ class Overview(Reader):
 
     @repeated
     def _closed(self, kinds: list[str]) -> set[str]:
-        """The gates of some kinds behind which somebody waits."""
+        """The gates of these kinds behind which executions wait."""
         lanes = self._read([("SMEMBERS", self._keys.gate_lanes(kind)) for kind in kinds])
         pairs = [(kind, raw.decode()) for kind, members in zip(kinds, lanes, strict=True) for raw in members]
         listed = self._read([("ZRANGE", self._keys.closed(*pair), "0", "-1") for pair in pairs])
@@ -164,7 +164,7 @@ class Overview(Reader):
 
     @repeated
     def actions(self) -> list[ActionLoad]:
-        """Every action that was ever counted, and not dropped since, the least used first."""
+        """Every action that was ever counted and not dropped since; unused ones first, then by `total_enqueued`."""
         keys = self._keys
         found: list[ActionLoad] = []
         names = sorted(raw.decode() for raw in self._client.smembers(keys.named("actions")))
@@ -183,7 +183,7 @@ class Overview(Reader):
 
     @repeated
     def is_known(self, name: str) -> bool:
-        """Whether anything was ever counted under what can be limited or paused: an action, a user, a gate, a lane."""
+        """Whether the queue has seen this name, which is of an action, a user, another gate or a lane."""
         kind, _, rest = name.partition(":")
         keys = [self._keys.held(name), self._keys.gate_lanes(name)]
         if kind == "action":
@@ -231,7 +231,7 @@ class Overview(Reader):
 
 
 def _names_in(rounds: Iterable[bytes]) -> list[str]:
-    """The lanes that the fields of the hash `rounds` tell of, by name."""
+    """Return the lanes that have a field in the hash `rounds`, sorted by name."""
     fields = [field.decode() for field in rounds]
     return sorted({field.partition(":")[2] for field in fields if field.startswith((_LANE, _USED))})
 

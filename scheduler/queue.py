@@ -1,9 +1,9 @@
 """``ExecutionQueueService``: the queue as its callers see it, on the default lane.
 
-In the flow: Python callers and the actors enqueue here; whoever runs executions takes them with `try_schedule` and
-gives their slots back with `release`. What lies beyond is one attribute away: `transitions` (every transition by its
-name), `controls` (limits, pauses, settings), `views` and `overview` (reads), `maintenance` (repairs), `outbox` (ends to
-be told). Every method is one atomic script; a crash between two of them costs at most a lease.
+In the flow: Python callers and the actors enqueue here. A program that runs executions takes them with `try_schedule`
+and gives their slots back with `release`. Attributes lead to everything else: `transitions` (every transition by its
+name), `controls` (limits, pauses, settings), `views` and `overview` (reads), `maintenance` (repairs), `outbox` (ends
+still to be reported). Every method is one atomic script; a crash between two of them costs at most a lease.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from .views import ActionStatistics, Explanation
 
 
 def candidate_of(event: ExecutionRequestedEvent, lane: str = DEFAULT_LANE) -> Candidate:
-    """The event as it is parked."""
+    """Return the event in the form in which it is parked."""
     due = event.scheduled_at
     return Candidate(
         execution_id=event.execution_id,
@@ -55,15 +55,15 @@ class ExecutionQueueService(Engine):
         deadline_seconds: float = DEADLINE_SECONDS,
         by: str | None = None,
     ) -> None:
-        """Needs a client and nothing else.
+        """Only the client is required.
 
         Args:
-            redis_client: Of the server that holds the queue; says how to reach it. Connections and retries of a plain
-                client are the queue's own.
-            prefix: What its keys begin with; ``{exec_queue}`` puts them into one cluster slot.
-            lane: The lane it works on: whose executions it enqueues, takes and counts, under this lane's bounds.
+            redis_client: A client of the server that holds the queue. The queue takes the address from it; unless the
+                client is special, the queue opens its own connections and retries by itself.
+            prefix: The beginning of all its keys; ``{exec_queue}`` puts them into one cluster slot.
+            lane: The lane whose executions it enqueues, takes and counts, under this lane's bounds.
             deadline_seconds: How long a call may take in all, retries included, whatever the server does.
-            by: Who asks where an operator's call (`cancel`, `controls` and the like) does not say, for the journal;
+            by: The name in the journal for operator calls (`cancel`, `controls` and the like) that give no `by`;
                 None: user, host and program of this process.
         """
         super().__init__(Scripts(redis_client, Keys(prefix), deadline_seconds=deadline_seconds), lane=lane, by=by)
@@ -73,7 +73,7 @@ class ExecutionQueueService(Engine):
         """Accept an execution.
 
         Returns:
-            Its position, from 0: how many wait before it. -1 if it is scheduled for later.
+            Its position, from 0: how many executions wait before it. -1 if it is scheduled for later.
 
         Raises:
             QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
@@ -84,11 +84,11 @@ class ExecutionQueueService(Engine):
     def enqueue_many(
         self, events: Iterable[ExecutionRequestedEvent | dict[str, object]]
     ) -> list[Parked | QueueRejected]:
-        """Accept many, each with all the checks and for itself, a hundred a call: each of these has the deadline, and
-        the first that is not answered ends it.
+        """Accept many executions, each checked and accepted on its own. They go to Redis in calls of a hundred, each
+        call with the full deadline; the first call that gets no answer ends the whole.
 
         Returns:
-            A result each, in order: accepted, or why not.
+            One result for each event, in order: accepted, or why not.
 
         Raises:
             QueueUnavailable: If Redis did not answer; some may have been accepted.
@@ -112,12 +112,12 @@ class ExecutionQueueService(Engine):
         """Take the best eligible execution, if there is a slot for it.
 
         Args:
-            max_active: In place of the lane's max_concurrent_executions.
+            max_active: A limit to use in place of the lane's max_concurrent_executions.
 
         Returns:
-            Its id and event; None if none waits that may run. Nobody renews the grant, so its lease covers all that the
-            execution may take: the start deadline (an image to be pulled), the event's timeout and a grace. An
-            execution whose event cannot be read is ended as FAILED and the next is taken (D4).
+            Its id and event; None if no waiting execution may run. Nobody renews the grant, so its lease is as long as
+            the execution may take: the start deadline (for pulling an image), the event's timeout and a grace period.
+            An execution whose event cannot be read is ended as FAILED, and the next one is taken (D4).
 
         Raises:
             InvalidRequest: If `max_active` is no limit.
@@ -141,12 +141,12 @@ class ExecutionQueueService(Engine):
         """Give a slot back. An unknown execution, an ended one or a stale attempt changes nothing and raises nothing.
 
         Args:
-            execution_id: Whose slot.
-            attempt: The grant; None for the current one.
+            execution_id: The execution that holds the slot.
+            attempt: The attempt of the grant; None for the current one.
             state: The terminal state it ends in.
 
         Returns:
-            OK if it was done, else why not.
+            OK if the slot was given back, else why not.
         """
         if state not in TERMINAL:
             raise InvalidRequest("state", f"{state!r} does not end an execution", allowed=", ".join(sorted(TERMINAL)))
@@ -161,21 +161,23 @@ class ExecutionQueueService(Engine):
         kind: Literal["retry", "hand_back", "infrastructure"] = "retry",
         reason: str = "retry",
     ) -> Code:
-        """Give a slot back and wait again, in one step: at its original score, or when `delay_ms` are over."""
+        """Give the slot back and let the execution wait again, in one step: at once at its original score, or after
+        `delay_ms`.
+        """
         retry = Retry(check_execution_id(execution_id), attempt, kind, delay_ms=delay_ms, reason=reason)
         return self.transitions.settle(retry).code
 
     def cancel(self, execution_id: str, *, by: str | None = None) -> Cancellation:
-        """End it if it waits; ask it to end if it runs, its slot held until what runs is gone.
+        """End a waiting execution; ask a running one to end, which keeps its slot until its pod or thread is gone.
 
         Args:
-            execution_id: Which.
-            by: Who asks, for the journal, here and below.
+            execution_id: The execution to cancel.
+            by: Who cancels, for the journal. The methods below take the same argument.
         """
         return self.transitions.cancel(check_execution_id(execution_id), by=by)
 
     def update_priority(self, execution_id: str, new_priority: Priority | str | int, *, by: str | None = None) -> bool:
-        """Move a waiting execution to another band, at the time it was accepted.
+        """Move a waiting execution to another band; there it is ordered by the time at which it was accepted.
 
         Returns:
             False if it does not wait (any more).
@@ -184,28 +186,29 @@ class ExecutionQueueService(Engine):
         return code is Code.OK
 
     def remove(self, execution_id: str, *, by: str | None = None) -> bool:
-        """Take it out by force: pending set, slot and event, at once, whatever still runs. `cancel` is the careful way.
+        """Remove an execution by force, with its slot and its event, at once, even if its work still runs. `cancel` is
+        the careful way.
 
         Returns:
-            Whether it was there to remove.
+            Whether there was such an execution.
         """
         return self.transitions.remove(check_execution_id(execution_id), by=by)[0] is Code.OK
 
     def drop(self, execution_id: str, *, by: str | None = None) -> bool:
-        """Forget a dead letter; False if it is none."""
+        """Forget a dead letter; False if the execution is not one."""
         return self.transitions.drop(check_execution_id(execution_id), by=by)
 
     def get_queue_status(self) -> dict[str, int]:
-        """``queue_depth`` and ``active_count``, of its lane."""
+        """``queue_depth`` and ``active_count`` of this service's lane."""
         status = self.views.status()
         return {"queue_depth": status.queue_depth, "active_count": status.active_count}
 
     def get_pending_by_priority(self) -> dict[str, int]:
-        """How many wait in its lane, by the name of their priority."""
+        """How many executions wait in this service's lane, by the name of their priority."""
         return self.views.status().pending_by_priority
 
     def explain(self, execution_id: str) -> Explanation:
-        """Its position and why it waits: which gate, or how many are before it."""
+        """An execution's position and why it waits: which gate holds it back, or how many are before it."""
         return self.views.explain(check_execution_id(execution_id))
 
     def action_statistics(self, action: str) -> ActionStatistics:

@@ -1,7 +1,7 @@
-"""Reading the queue: status, one execution's whole record, why it waits, lists, an action's statistics.
+"""Read-only views of the queue: status, one execution's whole record, why it waits, lists, an action's statistics.
 
-In the flow: the command line and applications call these; nothing here changes anything. A figure that belongs with
-others is read with them in one script, in one moment.
+In the flow: the command line and applications call these; nothing here changes anything. Figures that belong together
+are read by one script, in one moment.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from .transport.scripts import Scripts
 
 LISTED_A_PAGE: Final = 200
 LIVE_CONSUMER_MS: Final = 6000
-"""One asks each second, and that is noted when the last note is a second old."""
+"""A lane has live workers if one asked in this time. Each asks every second; Redis notes it once a second at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """A lane in one moment."""
+    """The figures of a lane at one moment."""
 
     lane: str
     queue_depth: int
@@ -43,19 +43,19 @@ class Explanation:
     position: int | None
     """How many wait before it in its lane; None unless it is PENDING."""
     lane: str
-    """Empty if it has ended, and only that is known."""
+    """Empty if only the end of the execution is still known."""
     reasons: list[str]
-    """Sentences; empty if it does not wait."""
+    """Sentences; empty if the execution does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionStatistics:
-    """One action's queue in one moment."""
+    """The figures of one action at one moment."""
 
     queue_length: int
     active_count: int
     max_concurrent: int | None
-    """The limit of the action's own gate; None: only the limit over everything holds."""
+    """The limit of the action's own gate; None: it has none, and only other limits hold."""
     oldest_enqueued_at: float | None
     """Unix milliseconds."""
     total_enqueued: int
@@ -72,10 +72,10 @@ class Leader:
 
 
 class Views(Reader):
-    """The reads on one server. Each raises QueueUnavailable if the server does not answer."""
+    """Reads the queue on one server. Each method raises QueueUnavailable if the server does not answer."""
 
     def __init__(self, scripts: Scripts, lane: str = DEFAULT_LANE) -> None:
-        """Args: `lane`, whose waiting and running executions are read."""
+        """Args: `lane`, the lane whose waiting and running executions are read."""
         super().__init__(scripts)
         self._lane = lane
         self._keys = scripts.keys
@@ -84,12 +84,12 @@ class Views(Reader):
         self._action_statistics = scripts.script("action_statistics", "action")
 
     def status(self) -> QueueStatus:
-        """How many of the lane wait and run, by priority, and the runtime settings in force."""
+        """How many executions of the lane wait (also by priority) and run, and the runtime settings in force."""
         (status,) = self.status_of([self._lane])
         return status
 
     def status_of(self, lanes: Sequence[str]) -> list[QueueStatus]:
-        """Several lanes in one moment, in order."""
+        """The status of several lanes at one moment, in order."""
         dead, settings, figures = self._scripts.call(self._status, *lanes)
         return [
             QueueStatus(
@@ -130,7 +130,7 @@ class Views(Reader):
     def meta(self, execution_id: str) -> dict[str, str]:
         """An execution's record: state, lane, band, action, user, attempt, timestamps, pod; empty if unknown.
 
-        Of one that has ended on another lane than that of events, state and attempt are left.
+        Once an execution has ended on a lane other than the default one, only state and attempt are left.
         """
         (meta,) = self.metas([execution_id])
         return meta
@@ -142,7 +142,7 @@ class Views(Reader):
         for execution_id in execution_ids:
             pipeline.hgetall(self._keys.meta(execution_id))
         metas = [{n.decode(): v.decode() for n, v in raw.items()} for raw in pipeline.execute()]
-        # After their records: what ends in between has its tombstone by then.
+        # Tombstones are read after the records: an execution that ends in between has its tombstone by then.
         gone = [number for number, meta in enumerate(metas) if not meta]
         if gone:
             tombstones = self._client.mget([self._keys.ended(execution_ids[number]) for number in gone])
@@ -152,7 +152,7 @@ class Views(Reader):
 
     @repeated
     def result(self, execution_id: str) -> bytes | None:
-        """The outcome as JSON, if it is kept still."""
+        """The outcome as JSON, if it is still kept."""
         return self._client.get(self._keys.result(execution_id))
 
     @repeated
@@ -162,53 +162,55 @@ class Views(Reader):
 
     @repeated
     def message(self, execution_id: str) -> bytes | None:
-        """The Dramatiq message, while the execution lives or is a dead letter; an event has one once granted."""
+        """The Dramatiq message, while the execution lives or is a dead letter; one parked as an event has none before
+        its first grant.
+        """
         return self._client.get(self._keys.message(execution_id))
 
     @repeated
     def pending(self, limit: int = LISTED_A_PAGE) -> list[str]:
-        """Ids of the lane that wait, in the order of their scores."""
+        """Ids of the lane's waiting executions, in the order of their scores."""
         return [raw.decode() for raw in self._client.zrange(self._keys.pending(self._lane), 0, limit - 1)]
 
     @repeated
     def scheduled(self, limit: int = LISTED_A_PAGE) -> list[str]:
-        """Ids that are not yet due, the next first."""
+        """Ids of executions that are not yet due, of all lanes, the next first."""
         return [raw.decode() for raw in self._client.zrange(self._keys.named("scheduled"), 0, limit - 1)]
 
     @repeated
     def active(self) -> list[str]:
-        """Ids of the lane that hold a slot, in no order."""
+        """Ids of the lane's executions that hold a slot, in no order."""
         return [raw.decode() for raw in self._client.smembers(self._keys.active(self._lane))]
 
     @repeated
     def dead(self, limit: int = LISTED_A_PAGE) -> list[str]:
-        """Dead letters, the latest first."""
+        """Ids of dead letters, the latest first."""
         return [raw.decode() for raw in self._client.zrevrange(self._keys.named("dead"), 0, limit - 1)]
 
     @repeated
     def pod_leases(self, limit: int = LISTED_A_PAGE) -> dict[str, str]:
-        """Id → lease of what is in POD or CANCELLING, the earliest end first, for comparing with what really runs."""
+        """Id → lease of executions in POD or CANCELLING, the earliest end first, for comparing with the real pods."""
         leases = [raw.decode() for raw in self._client.zrange(self._keys.named("lease:pods"), 0, limit - 1)]
         return {lease.partition("\n")[0]: lease for lease in leases}
 
     @repeated
     def queued_of(self, lane: str, user_ids: list[str]) -> list[int]:
-        """How many each of some users has waiting in a lane, in order."""
+        """How many executions each of these users has waiting in a lane, in order."""
         return [int(count or 0) for count in self._client.hmget(self._keys.users(lane), user_ids)]
 
     @repeated
     def members(self, lane: str) -> set[str]:
-        """A lane's live executions."""
+        """Ids of a lane's live executions."""
         return {raw.decode() for raw in self._client.smembers(self._keys.members(lane))}
 
     @repeated
     def lane_size(self, lane: str) -> int:
-        """How many executions of a lane live: wait, are scheduled or run."""
+        """How many live executions a lane has: those that wait, are scheduled or run."""
         return self._client.scard(self._keys.members(lane))
 
     @repeated
     def untold(self, lane: str) -> int:
-        """How many ends of a lane its outbox has."""
+        """How many ends a lane's outbox holds, which are not reported yet."""
         return self._client.zcard(self._keys.outbox(lane))
 
     @repeated
@@ -236,13 +238,13 @@ class Views(Reader):
 
     @repeated
     def server_time_ms(self) -> int:
-        """The server's clock, which all timestamps are of."""
+        """The time of the server's clock, which gives all timestamps."""
         seconds, microseconds = self._client.time()
         return seconds * 1000 + microseconds // 1000
 
 
 def _read_tombstone(raw: bytes | None) -> dict[str, str]:
-    # Beyond these two there is what tells its sending, if its sender named it.
+    # A third word identifies the sending, if the sender chose the execution id.
     return {} if raw is None else dict(zip(("state", "attempt", "lasting"), raw.decode().split(), strict=False))
 
 

@@ -1,4 +1,4 @@
-"""The state machine of executions: typed wrappers around the scripts, and what they answer.
+"""The state machine of executions: typed wrappers around the Lua scripts, and the types of their answers.
 
-`engine.py` builds all of it once for one server.
+`Engine` (`engine.py`) builds all of them once for one server.
 """

@@ -1,7 +1,7 @@
 """Limits, pauses and runtime settings: an operator's changes, effective at once in every process.
 
-In the flow: the command line and applications call these; admission reads what they write, in Redis, in the script
-that admits (D14), and the journal has who changed what. Repeating a call does no harm, and is one change.
+In the flow: the command line and applications call these. The script that admits reads the values in Redis (D14), and
+the journal records who changed what. Repeating a call does no harm, and counts as one change.
 """
 
 from collections.abc import Mapping
@@ -18,21 +18,21 @@ from ..transport.scripts import Scripts
 
 SETTING_MAX = 10**10
 BOUNDS = frozenset({"max_concurrent_executions", "max_executions_per_user", "max_queue_size", "stale_timeout_seconds"})
-"""The settings that each lane has for itself."""
+"""The settings of which each lane has its own value."""
 
 
 class Dropped(StrEnum):
-    """What became of an action's statistics."""
+    """The result of dropping an action's statistics."""
 
     DROPPED = "DROPPED"
     IN_USE = "IN_USE"
-    """One of the action waits or holds a slot: nothing was changed."""
+    """An execution of the action waits or holds a slot: nothing was changed."""
     UNKNOWN = "UNKNOWN"
-    """There are none."""
+    """The action has no statistics."""
 
 
 def check_pausable(name: object) -> str:
-    """The value, if it names what can be paused: a gate, `lane:NAME` or `*`; else InvalidRequest."""
+    """Return the value if it names something to pause: a gate, `lane:NAME` or `*`; else raise InvalidRequest."""
     if name == EVERYTHING:
         return EVERYTHING
     if isinstance(name, str) and name.startswith("lane:"):
@@ -41,14 +41,14 @@ def check_pausable(name: object) -> str:
 
 
 def check_bound(name: object) -> None:
-    """Raise InvalidRequest unless this setting is one that each lane has for itself."""
+    """Raise InvalidRequest unless each lane has its own value of this setting."""
     if name not in BOUNDS:
         raise InvalidRequest("setting", f"{shown(name)} is not a bound of a lane", allowed=", ".join(sorted(BOUNDS)))
 
 
 def check_setting(name: str, value: object) -> None:
-    """Raise InvalidRequest unless the value may be this setting's; None is its default."""
-    # A time to live among them: Redis refuses to expire a key in 0 s, and a script would fail in its middle.
+    """Raise InvalidRequest unless the setting may have this value; None stands for its default."""
+    # The least TTL is 1 s: Redis refuses to expire a key in 0 s, and a script would fail in its middle.
     least = least_of(name)
     if value is not None and (isinstance(value, bool) or not least <= _whole(value) <= SETTING_MAX):
         allowed = f"a whole number, {least} to {SETTING_MAX}"
@@ -56,7 +56,7 @@ def check_setting(name: str, value: object) -> None:
 
 
 def _whole(value: object) -> int:
-    """The value, if it is a whole number, else one that no setting may have."""
+    """Return the value if it is a whole number, else one that no setting may have."""
     return value if isinstance(value, int) else -1
 
 
@@ -64,12 +64,12 @@ class Controls(Reader):
     """Limits, pauses and runtime settings on one server."""
 
     def __init__(self, scripts: Scripts, lane: str = DEFAULT_LANE, *, by: str | None = None) -> None:
-        """Nothing is asked yet.
+        """Makes no call.
 
         Args:
-            scripts: Of the server.
-            lane: Whose bounds are changed where none is named.
-            by: Who asks where a call does not say; None: user, host and program of this process.
+            scripts: The scripts of the server.
+            lane: The lane whose bounds are changed if a call names none.
+            by: The name for calls that give no `by`; None: user, host and program of this process.
         """
         super().__init__(scripts)
         self._lane = lane
@@ -89,11 +89,11 @@ class Controls(Reader):
 
         Args:
             gate: `action:X`, `user:Y` or any gate key; `tenant:*` for every gate `tenant:…` without a limit of its own.
-            limit: 0 or more; a lowered one takes effect as running executions end.
-            by: Who asks, for the journal.
+            limit: 0 or more; a lowered limit takes effect as running executions end.
+            by: Who makes the change, for the journal.
 
         Returns:
-            How many hold the gate now; 0 for a kind.
+            How many executions hold the gate now; 0 for a kind.
 
         Raises:
             InvalidRequest: If the gate or the limit is not allowed.
@@ -104,14 +104,14 @@ class Controls(Reader):
         return int(self._scripts.call(self._limit, gate, "" if limit is None else limit, self._asker(by)))
 
     def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> int:
-        """Replace what some lanes declared: limits of gates and kinds for which no operator set one.
+        """Replace the limits that lanes declare for gates and kinds; a limit that an operator set goes before them.
 
         Args:
-            declared: Lane → gate or kind → limit; a lane without any takes back what it declared before. Where
-                several lanes declare a limit for the same, the lowest holds.
+            declared: Lane → gate or kind → limit; a lane without limits takes back those it declared before. If
+                several lanes declare a limit for the same gate or kind, the lowest holds.
 
         Returns:
-            The number of this declaration: while `last_declaration` is no lower, it was not lost.
+            The number of this declaration: while `last_declaration` is no lower, Redis has not lost it.
 
         Raises:
             InvalidRequest: If a lane, a gate or a limit is not allowed; nothing was changed.
@@ -126,16 +126,16 @@ class Controls(Reader):
 
     @repeated
     def last_declaration(self) -> int:
-        """The number of the last declaration of limits that Redis knows of; 0 for none."""
+        """The number of the last declaration of limits that Redis has; 0 if there was none."""
         return int(self._scripts.client.hget(self._scripts.keys.named("rounds"), "declared") or 0)
 
     def limits(self) -> dict[str, int]:
-        """Every limit of a gate or kind that an operator set."""
+        """Every limit that an operator set for a gate or kind."""
         return dict(sorted(self.all_limits().by_operators.items()))
 
     @repeated
     def all_limits(self) -> Limits:
-        """Every limit, declared ones too."""
+        """Every limit that operators set or lanes declared."""
         keys, found = self._scripts.keys, Limits()
         found.by_operators |= {
             gate.decode(): int(limit) for gate, limit in self._client.hgetall(keys.named("limits")).items()
@@ -147,33 +147,33 @@ class Controls(Reader):
         return found
 
     def pause(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:
-        """Let nothing pass a gate, a lane (`lane:NAME`) or, with `*`, anything. What runs goes on.
+        """Stop admission through a gate, from a lane (`lane:NAME`) or, with `*`, altogether. Running executions go on.
 
         Returns:
-            Whether it was not paused before.
+            False if it was paused before.
         """
         return self._scripts.call(self._pause, check_pausable(name), self._asker(by)) == 1
 
     def resume(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:
-        """End a pause. The time paused does not count as waiting; where pauses overlap, it is left out once.
+        """End a pause. Time in a pause does not count as waiting time, nor twice where pauses overlap.
 
         Returns:
-            Whether it was paused.
+            Whether there was such a pause.
         """
         return self._scripts.call(self._resume, check_pausable(name), self._asker(by)) == 1
 
     @repeated
     def paused(self) -> dict[str, int]:
-        """What is paused, and since when in unix milliseconds."""
+        """All paused names, with the start of each pause in unix milliseconds."""
         raw = self._client.hgetall(self._scripts.keys.named("paused"))
         return {name.decode(): int(since) for name, since in sorted(raw.items())}
 
     def drop_action(self, action: str, *, by: str | None = None) -> Dropped:
-        """Forget the statistics of an action that nobody uses: they stay for ever else.
+        """Forget the statistics of an unused action, which would otherwise stay for ever.
 
         Args:
-            action: Its name. What comes of it later is counted anew.
-            by: Who asks, for the journal.
+            action: Its name. Later executions of it are counted anew.
+            by: Who makes the change, for the journal.
         """
         return Dropped(self._scripts.call(self._drop_action, check_action(action), self._asker(by)).decode())
 
@@ -189,17 +189,17 @@ class Controls(Reader):
         """Change a runtime setting for every process at once.
 
         Args:
-            name: One of those that `status` lists, such as max_concurrent_executions.
-            value: What the configuration may have, too (`configs/areas.py`); None for the default.
-            lane: Whose bound it is, of one of the `BOUNDS`; None: of this queue's own lane.
-            only_if_unset: Leave what somebody has set already. It is no operator's change.
-            by: Who asks, for the journal.
+            name: A setting that `status` lists, such as max_concurrent_executions.
+            value: A value that the configuration also allows (`configs/areas.py`); None for the default.
+            lane: The lane, for a setting in `BOUNDS`; None: this queue's own lane.
+            only_if_unset: Leave a value that is set already. Such a call does not count as an operator's change.
+            by: Who makes the change, for the journal.
 
         Returns:
-            The value in force; None if nothing is bounded.
+            The value in force; None if there is no bound.
 
         Raises:
-            InvalidRequest: If there is no such setting, it is no lane's, or the value is not allowed.
+            InvalidRequest: If there is no such setting, lanes have no value of it, or the value is not allowed.
         """
         if lane is not None:
             check_lane(lane)

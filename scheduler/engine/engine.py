@@ -1,7 +1,7 @@
-"""``Engine``: one queue on one server, built once and handed to all who work with it.
+"""``Engine``: one queue on one server, built once and shared by everything in the process that works with it.
 
-In the flow: the broker and its middleware, the scheduler process, the actors and the command line share one. Its parts
-are what can be done with a queue; none of them keeps anything that another one would have to know.
+In the flow: the broker and its middleware, the actors and the command line use one. Each of its parts is one group of
+operations on the queue; none of them keeps state that another part would need.
 """
 
 from copy import copy
@@ -25,9 +25,9 @@ class Engine:
         """Makes no call.
 
         Args:
-            scripts: Of the server.
-            lane: Whose bounds and executions `controls` and `views` are about.
-            by: Who asks where an operator's call does not say, for the journal; None: user, host and program of this
+            scripts: The scripts of the server.
+            lane: The lane whose bounds `controls` changes and whose executions `views` shows.
+            by: The name in the journal for operator calls that give no `by`; None: user, host and program of this
                 process.
 
         Raises:
@@ -44,7 +44,7 @@ class Engine:
         self.outbox = Outbox(scripts)
 
     def on(self, lane: str) -> Self:
-        """The same queue, as it is seen from another lane."""
+        """Return this queue with another lane as its own."""
         other = copy(self)
         other.lane = check_lane(lane)
         other.controls = Controls(self.scripts, lane, by=self._by)
@@ -52,5 +52,5 @@ class Engine:
         return other
 
     def close(self) -> None:
-        """Close the connections that are kept between calls; the client is its owner's. A later call opens new ones."""
+        """Close the connections that are kept between calls. The client stays open; a later call opens new ones."""
         self.scripts.close()

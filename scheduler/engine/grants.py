@@ -1,4 +1,4 @@
-"""What the transitions answer: grants, admissions, settlements, acceptances. Frozen values, no I/O."""
+"""The answers of the transitions: grants, admissions, settlements, acceptances. Frozen values, no I/O."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from ..model.errors import QueueUnavailable
 from ..model.states import State
 
 GRANT_FIELDS: Final = 7
-"""Of each grant in an answer."""
+"""The number of fields of each grant in an answer."""
 
 
 class Code(StrEnum):
-    """What became of a call on an execution; the words are those of the scripts' headers."""
+    """The result of a call on an execution; the words are those of the scripts' headers."""
 
     OK = "OK"
-    """It was done."""
+    """The call was carried out."""
     STALE = "STALE"
-    """The grant is not the current one: a later attempt has overtaken it. Nothing was changed."""
+    """The grant is not the current one: a later attempt has begun. Nothing was changed."""
     UNKNOWN = "UNKNOWN"
-    """No such execution. Nothing was changed."""
+    """There is no such execution. Nothing was changed."""
     ENDED = "ENDED"
-    """It is in a terminal state, which never changes."""
+    """The execution is in a terminal state, which never changes."""
     NOT_HELD = "NOT_HELD"
-    """It holds no slot, or not in the state that the call acts on. Nothing was changed."""
+    """The execution holds no slot, or is in a state that the call does not act on. Nothing was changed."""
     NOT_WAITING = "NOT_WAITING"
-    """It does not wait any more. Nothing was changed."""
+    """The execution does not wait any more. Nothing was changed."""
     ERROR = "ERROR"
-    """What Redis has of it is damaged: the transition failed, and was perhaps done half-way."""
+    """The execution's data in Redis is damaged: the transition failed, perhaps half-way."""
 
 
 class Renewal(StrEnum):
-    """What became of one lease."""
+    """The result of renewing one lease."""
 
     RENEWED = "RENEWED"
     CANCEL = "CANCEL"
@@ -40,17 +40,17 @@ class Renewal(StrEnum):
     STALE = "STALE"
     """The grant was lost."""
     ERROR = "ERROR"
-    """What Redis has of it is damaged: not renewed."""
+    """The execution's data in Redis is damaged: not renewed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A slot, under one attempt and one nonce: the fencing token of everything done under it."""
+    """The right to a slot. Its attempt and nonce are the fencing token of every call made under it."""
 
     execution_id: str
     attempt: int
     nonce: str
-    """Of the call that admitted it: a server that came back with older data may give the same attempt twice."""
+    """Made for the admission: a server that restarted with older data may give the same attempt number twice."""
     lane: str
     lease_ms: int
     event: bytes | None
@@ -61,45 +61,45 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What one call to admit gave."""
+    """The answer to one call that admits."""
 
     grants: list[Grant]
     more: bool
-    """Call again: a bound of the call was reached; what is next comes after another lane's, which goes first; or none
-    was wanted, and something may be eligible."""
+    """Whether to call again: a bound of the call was reached; or an execution of another lane goes before the next one;
+    or no grant was asked for, and an execution may be eligible."""
     wait_ms: int | None
-    """Until the next due time or lease end, if there is one."""
+    """Milliseconds until the next due time or lease end, if there is one."""
     untold: bool
-    """Something may be collected from an outbox of these lanes; said to live consumers."""
+    """Whether an outbox of these lanes may hold ends to collect; always False unless a consumer asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one settlement."""
+    """The result of one settlement."""
 
     code: Code
     state: State | None
     """The state the execution is in now; None if it is unknown."""
     error: str = ""
-    """With ERROR, what failed."""
+    """The error's text, with code ERROR."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What one call gave back and took."""
+    """The answer to one exchange: the results of its settlements, and the admission."""
 
     outcomes: list[Outcome]
-    """One each settlement, in order."""
+    """One for each settlement, in order."""
     failures: dict[str, str]
-    """What was left out, since what Redis has of it is damaged, and what failed: lanes, and executions that were to be
-    promoted, reaped or swept.
+    """The error of each lane, and of each execution to be promoted, reaped or swept, that was left out since its data
+    in Redis is damaged.
     """
     admission: Admission
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of one settlement, and what was admitted in the same call."""
+    """The result of one settlement, and the grants of the same call."""
 
     code: Code
     state: State | None
@@ -109,17 +109,17 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """What became of a hand-over to a pod."""
+    """The result of a hand-over to a pod."""
 
     code: Code
     state: State | None
     is_wanted: bool
-    """The pod, whoever created it, is the current attempt's and shall run; else it has to be deleted."""
+    """Whether the pod, no matter who created it, belongs to the current attempt and shall run; else delete it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancellation:
-    """What a cancellation found."""
+    """The result of a cancellation, with the execution's state and pod."""
 
     code: Code
     state: State | None
@@ -136,11 +136,11 @@ class Parked:
     state: State
     """PENDING, or SCHEDULED until it is due."""
     position: int
-    """How many wait before it in its lane; -1 while scheduled, and for what is no event: no `send` tells it."""
+    """How many wait before it in its lane; -1 while it is scheduled, and always for a message of an actor."""
 
 
 def read_grants(raw: list[Any]) -> list[Grant]:
-    """Grants as the scripts write them: id, attempt, nonce, lane, lease, event or empty, message or empty, in turn."""
+    """Read a script's grants, each as id, attempt, nonce, lane, lease, event or empty, message or empty."""
     fields = iter(raw)
     return [
         Grant(execution_id.decode(), attempt, nonce.decode(), lane.decode(), lease_ms, event or None, message or None)
@@ -149,17 +149,17 @@ def read_grants(raw: list[Any]) -> list[Grant]:
 
 
 def pod_holder(pod_uid: str) -> str:
-    """How whoever speaks for a pod names itself where a thread gives its grant's nonce."""
+    """Return the holder to give in calls about a pod, where a worker's thread gives its grant's nonce."""
     return f"pod:{pod_uid}"
 
 
 def read_state(raw: bytes) -> State | None:
-    """A state, or None for none."""
+    """Read a state from an answer; None if it is empty."""
     return State(raw.decode()) if raw else None
 
 
 def read_exchange(raw: list[Any]) -> Exchange:
-    """The answer of exchange."""
+    """Read the answer of the script exchange."""
     more, wait_ms, untold, outcomes, grants, *failed = raw
     wait = None if wait_ms < 0 else wait_ms
     admission = Admission(read_grants(grants), more=more == 1, wait_ms=wait, untold=untold == 1)
@@ -179,10 +179,10 @@ def _read_outcome(code: bytes, detail: bytes) -> Outcome:
 
 
 def read_settled(raw: list[Any]) -> Settled:
-    """The answer of exchange to a single settlement.
+    """Read the answer of the script exchange to a single settlement.
 
     Raises:
-        QueueUnavailable: If it failed on damaged data.
+        QueueUnavailable: If the settlement failed on damaged data.
     """
     exchange = read_exchange(raw)
     (outcome,) = exchange.outcomes

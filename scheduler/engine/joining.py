@@ -1,12 +1,12 @@
-"""Combines calls of several threads: what is asked while a call is under way goes together in the next.
+"""Combines calls of several threads: requests that arrive during a call go together in the next one.
 
-In the flow: whoever asks and finds no call under way leads. It makes one call for all that is asked for, and passes the
-lead to the first of those that came meanwhile. So nothing waits to fill a batch, and who asks alone is served at once.
+In the flow: a thread that asks and finds no call under way becomes the leader. It makes one call for all requests, and
+passes the lead to the first thread that asked meanwhile. No request waits to fill a batch, and a lone one goes at once.
 
-A batch belongs to nobody's thread. One whose reply was lost, or whose leader was interrupted or died, is repeated byte
-for byte by whoever leads next, before anything else, and takes effect once by its request token. So what is done with
-an answer has to be repeatable, too. A lead that was not given back, as after an exception that was thrown into its
-thread in that very moment, is taken by the first who notices. If the process dies here, leases run out.
+A batch belongs to no thread. If its reply was lost, or its leader was interrupted or died, the next leader repeats it
+first, byte for byte; its request token makes it take effect once. So the handling of an answer must be repeatable, too.
+A leader may fail to give the lead back, as when an exception is thrown into its thread at that very moment; then the
+first thread that notices takes the lead. If the process dies here, leases run out.
 """
 
 import threading
@@ -20,34 +20,34 @@ from ..transport.forks import anew_in_child
 from ..transport.scripts import Call
 
 LOOK_SECONDS: Final = 0.25
-"""Between looks of who waits whether the leader is there still; an answer wakes it at once."""
+"""How often a waiting thread checks that the leader still lives; an answer wakes it at once."""
 MARGIN_SECONDS: Final = 1.0
-"""So much longer than the deadline of a call nobody leads."""
+"""A lead that lasts longer than the deadline of a call and this margin counts as abandoned."""
 
 
 class Ask:
-    """What one thread wants, from its first asking until it is answered."""
+    """One thread's request, until it is answered."""
 
     is_owed = True
-    """To be done whoever waits for it; else it is dropped when who asked for it was told that it failed, or waits no
-    longer."""
+    """Whether to do it even if nobody waits for it. Else it is dropped once its thread was told of a failure, or
+    stopped waiting."""
 
     def __init__(self) -> None:
         self.is_done = False
         self.is_queued = False
         self.is_waited_for = False
         self.failure: QueueUnavailable | None = None
-        """Why the last call failed: it may be asked for again, and takes effect once."""
+        """Why the last call failed: the request may be repeated, and takes effect once."""
         self._turn = threading.Lock()
         self._turn.acquire()
 
     def wait(self, seconds: float) -> None:
-        """Wait until something has become of it, or it is this thread's turn to lead."""
+        """Wait until the request is answered or has failed, or it is this thread's turn to lead."""
         self._turn.acquire(timeout=seconds)
 
     def wake(self) -> None:
-        """Let who waits look."""
-        with suppress(RuntimeError):  # it was told already
+        """Wake the waiting thread, so that it looks again."""
+        with suppress(RuntimeError):  # it was woken already
             self._turn.release()
 
 
@@ -55,12 +55,12 @@ A = TypeVar("A", bound=Ask)
 
 
 class Batch(Generic[A]):
-    """What goes in one call."""
+    """The requests that go in one call."""
 
     def __init__(self, asks: list[A]) -> None:
         self.asks: Final = asks
         self.call: Call | None = None
-        """Once it was prepared: the same from then on."""
+        """The call, once it is prepared; the same from then on."""
 
 
 B = TypeVar("B", bound=Batch[Any])
@@ -72,7 +72,7 @@ class _Lead:
         self._began = time.monotonic()
 
     def is_left(self, longest_seconds: float) -> bool:
-        """Whether whoever had it has gone without giving it back."""
+        """Whether the leader has gone without giving the lead back."""
         return (
             self._thread is threading.current_thread()
             or not self._thread.is_alive()
@@ -90,33 +90,33 @@ class Joining(Generic[A, B]):
         batch: "Callable[[list[A]], B]",
         deadline_seconds: float,
     ) -> None:
-        """Nothing is asked yet.
+        """Makes no call.
 
         Args:
-            work: Makes the call of a batch and does with the answer what is to be done. It is repeated if it fails.
-            fitting: The first of those that wait, as many as go in one call.
+            work: Makes the call of a batch and handles the answer. It is repeated if it fails.
+            fitting: Selects the first of the waiting requests, as many as go in one call.
             batch: Makes a batch of them.
-            deadline_seconds: Of one call.
+            deadline_seconds: The deadline of one call.
         """
         self._work = work
         self._fitting = fitting
         self._make_batch = batch
         self._longest_seconds = deadline_seconds + MARGIN_SECONDS
         self._begin_anew()
-        anew_in_child(self._begin_anew)  # the parent's calls are the parent's, and so are its locks
+        anew_in_child(self._begin_anew)  # a forked child must not use its parent's calls and locks
 
     def _begin_anew(self) -> None:
-        # Taken once more by a signal's handler that sends, in the middle of a send of the same thread.
+        # Reentrant: a signal handler that sends may interrupt a send of the same thread, which holds the lock.
         self._lock = threading.RLock()
         self._waiting: list[A] = []
         self._batch: B | None = None
         self._lead: _Lead | None = None
 
     def do(self, *asks: A) -> None:
-        """Have something done, by this thread or another; what is done already is not done again.
+        """Have requests done, by this thread or another; those already done are not done again.
 
         Raises:
-            QueueUnavailable: If Redis did not answer. It may have been done: ask again with the same objects.
+            QueueUnavailable: If Redis did not answer. They may have been done: ask again with the same objects.
         """
         try:
             for ask in asks:
@@ -128,11 +128,11 @@ class Joining(Generic[A, B]):
             for ask in asks:
                 ask.is_waited_for = False
         if self._is_left_alone:
-            with suppress(QueueUnavailable):  # what was asked for here is done
+            with suppress(QueueUnavailable):  # this thread's own requests are done
                 self.tend()
 
     def post(self, *asks: A) -> None:
-        """Have something done by whoever leads next, without waiting for it."""
+        """Leave requests to the next leader, without waiting for them."""
         with self._lock:
             for ask in asks:
                 ask.failure = None
@@ -141,12 +141,12 @@ class Joining(Generic[A, B]):
                     ask.is_queued = True
 
     def tend(self) -> None:
-        """Do what is left to do, if nobody leads.
+        """Do the requests that are left, if nobody leads.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        # Not for what comes meanwhile: whoever wants that leads for itself, and this thread has other things to do.
+        # Requests that arrive meanwhile are left out: their threads can lead, and this one has other things to do.
         for ask in list(self._waiting):
             while not ask.is_done:
                 if not self._lead_once():
@@ -154,7 +154,7 @@ class Joining(Generic[A, B]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no call is under way, nor to be repeated."""
+        """Whether no call is under way and none has to be repeated."""
         return self._lead is None and self._batch is None
 
     @property
@@ -169,7 +169,7 @@ class Joining(Generic[A, B]):
                 ask.wait(LOOK_SECONDS)
 
     def _lead_once(self) -> bool | None:
-        """Make one call, if nobody leads; None if somebody does."""
+        """Make one call if nobody leads, and return whether there was one to make; None if somebody else leads."""
         lead = _Lead()
         try:
             try:
@@ -182,7 +182,7 @@ class Joining(Generic[A, B]):
             finally:
                 self._pass_on(lead)
         finally:
-            # An exception that was thrown into the thread may have struck there, too.
+            # Repeated, since an exception thrown into the thread may have interrupted the call above.
             self._pass_on(lead)
 
     def _take(self, lead: _Lead) -> bool:
@@ -195,7 +195,7 @@ class Joining(Generic[A, B]):
         with self._lock:
             if not all(ask.is_owed or ask.is_waited_for for ask in self._waiting):
                 self._drop_left()
-            # They stay among those that wait until they are done: whatever interrupts, none is forgotten.
+            # The batch's requests stay in the waiting list until they are done, so an interruption loses none.
             if self._batch is None and self._waiting:
                 self._batch = self._make_batch(self._fitting(self._waiting))
             return self._batch
@@ -207,7 +207,7 @@ class Joining(Generic[A, B]):
             self._fail(batch, error)
             raise
         with self._lock:
-            # If not, somebody else has done it while this thread was stopped, and some may be asked for once more.
+            # If not, another thread did the batch while this one was stopped, and some may have been asked for again.
             if self._batch is batch:
                 for ask in batch.asks:
                     ask.is_done = True
@@ -217,10 +217,10 @@ class Joining(Generic[A, B]):
             ask.wake()
 
     def _fail(self, batch: B, error: QueueUnavailable) -> None:
-        # All of them, or each would wait for a deadline of its own.
+        # All waiting requests fail, since else each would wait for a deadline of its own.
         with self._lock:
             if self._batch is not batch:
-                return  # somebody else has done it while this thread was stopped
+                return  # another thread did the batch while this one was stopped
             waiting = self._waiting
             for ask in waiting:
                 ask.failure = error
@@ -230,7 +230,7 @@ class Joining(Generic[A, B]):
             ask.wake()
 
     def _drop_left(self) -> None:
-        """Drop what nobody waits for and nobody is owed. The lock is held."""
+        """Drop requests that nobody waits for, unless they are owed. The caller holds the lock."""
         self._waiting = [ask for ask in self._waiting if ask.is_owed or ask.is_waited_for]
         self._forget_batch()
 

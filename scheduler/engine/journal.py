@@ -1,8 +1,8 @@
 """The journal: every transition of every execution, and every change by an operator, by the server's clock.
 
-In the flow: the scripts append to it within the transition itself, so it never tells what did not happen; the command
-line reads it, and whoever keeps a history. It is a stream of bounded length: what is older than its oldest entry is
-known only to who has read it.
+In the flow: each script appends its entry within the transition itself, so no entry tells of something that did not
+happen. The command line reads the journal, and so may programs that keep a history. It is a stream of bounded length:
+Redis drops the oldest entries.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ READ_A_TRIP: Final = 1_000
 
 
 class Verb(StrEnum):
-    """What an entry tells. A later release may write others."""
+    """The kinds of entries. A later release may write others."""
 
     PARK = "park"
     """Accepted: it waits, or is scheduled."""
@@ -33,7 +33,7 @@ class Verb(StrEnum):
     RETRY = "retry"
     """It failed, and waits again."""
     HAND_BACK = "hand_back"
-    """It was granted and not begun, and waits again, free of charge."""
+    """It was granted but not begun, and waits again; this does not count as a try."""
     REAP = "reap"
     """Its lease ran out: it waits again, or has ended."""
     LOSE = "lose"
@@ -43,19 +43,19 @@ class Verb(StrEnum):
     CANCEL = "cancel"
     """It was cancelled, or asked to end."""
     REMOVE = "remove"
-    """An operator took it out by force."""
+    """An operator removed it by force."""
     REPRIORITISE = "reprioritise"
     """An operator moved it to another band."""
     BURY = "bury"
-    """Refused where nobody could be told: kept as a dead letter."""
+    """Refused when there was no caller to tell: kept as a dead letter."""
     TELL = "tell"
-    """Whoever sent it was told that it ended without a body."""
+    """Its end without a body was reported."""
     DROP = "drop"
     """A dead letter was forgotten."""
     FORGET = "forget"
-    """Its record was lost by the server; what was left of it is cleared away."""
+    """The server had lost its record; its other data was cleared away."""
     LIMIT = "limit"
-    """An operator set a limit, or took it away."""
+    """An operator set or lifted a limit."""
     PAUSE = "pause"
     """An operator paused a gate, a lane or everything."""
     RESUME = "resume"
@@ -74,7 +74,7 @@ class JournalEntry:
     verb: str
     """A `Verb`, unless a later release wrote it."""
     execution_id: str
-    """Empty for a change by an operator that is about no execution."""
+    """Empty for an operator's change that concerns no execution."""
     at_ms: int
     """Unix milliseconds of the server's clock."""
     fields: dict[str, str]
@@ -89,14 +89,14 @@ class Change:
     name: str
     """The gate or the setting."""
     before: str
-    """Empty for none, likewise below."""
+    """The old value; empty for none, as is `after`."""
     after: str
     by: str
-    """Who asked."""
+    """Who made the change."""
 
 
 class Journal(Reader):
-    """The reads on one server. Each raises QueueUnavailable if the server does not answer."""
+    """Reads the journal of one server. Each method raises QueueUnavailable if the server does not answer."""
 
     def entries(
         self, *, newest_first: bool = False, limit: int | None = None, after: str | None = None
@@ -104,9 +104,9 @@ class Journal(Reader):
         """Transitions in order, as far back as the journal reaches.
 
         Args:
-            newest_first: Backwards.
-            limit: At most so many.
-            after: Begin behind this entry's id.
+            newest_first: Whether to read backwards.
+            limit: The maximum number of entries.
+            after: The id of an entry; begin with the one that follows it.
         """
         at, seen = f"({after}" if after else "+" if newest_first else "-", 0
         while limit is None or seen < limit:
@@ -136,7 +136,7 @@ class Journal(Reader):
 
     @repeated
     def changes(self, limit: int) -> list[Change]:
-        """What operators changed of limits, pauses and settings, the latest first; the last thousand are kept."""
+        """Operators' changes of limits, pauses and settings, the latest first; the last thousand are kept."""
         entries = self._client.xrevrange(self._scripts.keys.named("changes"), count=limit)
         told = [_read(raw) for _, raw in entries]
         return [Change(int(e["at"]), e["verb"], e["name"], e["from"], e["to"], e["by"]) for e in told]

@@ -1,8 +1,8 @@
-"""The journal's entries as lifecycle events: what happened to an execution, in the terms that actors and programs use.
+"""Turns the journal's entries into lifecycle events, the typed models that actors and programs use.
 
-An entry is what a script wrote, as texts; an event is one of the models of `events`, checked. Not every entry becomes
-one: an execution that falls due, moves to another band or waits again has no event. Whoever needs each step reads the
-entries.
+An entry holds the texts that a script wrote; an event is a checked model of the package `events`. Not every entry
+becomes an event: there is none for an execution that falls due, moves to another band or waits again. A program that
+needs each step reads the entries.
 """
 
 from collections.abc import Mapping
@@ -34,13 +34,13 @@ _ENDS: Final[Mapping[str, type[ExecutionEndedEvent]]] = {
 
 
 def event_of(entry: JournalEntry) -> LifecycleEvent | None:
-    """What an entry tells, as an event.
+    """Return an entry as an event.
 
     Args:
-        entry: Of the journal.
+        entry: An entry of the journal.
 
     Returns:
-        The event; its `at` is the server's clock. None if the entry tells of no acceptance, refusal, grant, start or
+        The event; its `at` is the server's time. None if the entry is about no acceptance, refusal, grant, start or
         end.
     """
     if not entry.execution_id:

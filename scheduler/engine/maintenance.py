@@ -1,8 +1,8 @@
 """The repairs that run again and again: reap, promote, sweep, wake.
 
-In the flow: the actor `try_schedule` and every worker's own rounds call these. Everything is event-driven first; these
-only repair what a crash or a lost wake-up left. They do no harm when repeated, by anybody, at the same time; a leader's
-calls carry its epoch and are refused once another was elected (D28).
+In the flow: the actor `try_schedule` calls these. Events drive the queue; these repairs only make good what a crash or
+a lost wake-up left. Any process may repeat them, even at the same time, without harm. A leader's calls carry its epoch
+and are refused once another leader was elected (D28).
 """
 
 from typing import Any, Final
@@ -11,7 +11,7 @@ from ..model.errors import NotLeader
 from ..transport.scripts import Scripts
 
 PAGE: Final = 200
-"""Executions looked at by one script call, so that no call keeps the server from others for long."""
+"""How many executions one script call looks at, so that no call blocks the server for long."""
 
 
 class Maintenance:
@@ -27,19 +27,21 @@ class Maintenance:
         self._wake = scripts.script("wake", "epoch")
 
     def under(self, leader_id: str, epoch: int) -> "Maintenance":
-        """The same repairs, fenced by a leader's epoch."""
+        """Return the same repairs, fenced by a leader's epoch."""
         return Maintenance(self._scripts, leader_id=leader_id, epoch=epoch)
 
     def reap(self) -> int:
-        """Take back all grants whose lease ran out; returns how many."""
+        """Take back all grants whose lease ran out; return how many."""
         return self._until_short(self._reap)
 
     def promote(self) -> int:
-        """Move all that is due to PENDING; returns how many."""
+        """Move all executions that are due to PENDING; return how many."""
         return self._until_short(self._promote)
 
     def sweep(self) -> int:
-        """Expire all that waited longer than its lane's stale timeout, or its own maximum age; returns how many."""
+        """Expire executions that waited longer than their lane's stale timeout or their own maximum age; return how
+        many.
+        """
         expired, more = 0, True
         while more:
             count, more = self._call(self._sweep, PAGE)
@@ -47,7 +49,7 @@ class Maintenance:
         return expired
 
     def wake(self) -> int:
-        """Push wake tokens to every lane that has a candidate; returns how many lanes have one."""
+        """Push wake tokens to every lane that has a candidate; return how many lanes have one."""
         return int(self._call(self._wake))
 
     def _until_short(self, source: Any) -> int:

@@ -1,11 +1,11 @@
-"""The outbox of a lane: ends without a body, until a worker has told whoever sent them.
+"""The outbox of a lane: ends of executions that ended without running their body, until a worker reports them.
 
-In the flow: scripts post what expires, is cancelled while it waits or is given up; an admission says that there is
-something, and `middleware/worker/telling.py` collects it. If the process dies between collecting and telling, the end
-comes again when the while for which it was collected is over, so each is told at least once. An outbox is kept as long
-as dead letters are. One that workers empty has no bound; of one that nobody came for in an hour the oldest go, beyond
-as many as there may be dead letters, and the next worker is told how many. An entry may outlive its record, whose id is
-free again then: it is nobody's end any more, least of all that of a later execution of the id.
+In the flow: scripts add executions that expire, are cancelled while they wait or are given up. An admission says that
+an outbox has entries, and `middleware/worker/telling.py` collects and reports them. If the process dies in between, an
+end can be collected again after `taken_ms`, so each is reported at least once. An outbox is kept as long as dead
+letters are. While workers empty it, it has no bound. If nobody came for an hour, it is cut to the maximum number of
+dead letters, oldest first, and the next worker is told how many went. An entry may outlive its execution's record, so
+that the id is free again: it is then ignored, and never taken for the end of a later execution with that id.
 """
 
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from ..transport.scripts import Scripts
 
 @dataclass(frozen=True, slots=True)
 class UntoldEnd:
-    """The end of an execution that whoever sent it does not know of yet."""
+    """The end of an execution that was not yet reported to its sender."""
 
     execution_id: str
     ended_at_ms: int
-    """Of the server's clock; with the id it names the end."""
+    """Time of the server's clock; id and time together identify the end."""
     state: State
     reason: str
-    """In one word."""
+    """One word."""
     message: bytes
-    """As it was sent."""
+    """The Dramatiq message as it was sent."""
 
 
 class Outbox(Reader):
@@ -38,7 +38,7 @@ class Outbox(Reader):
         self._tell = scripts.script("tell", "id ended_at dead")
 
     def collect(self, lane: str, count: int, *, taken_ms: int) -> list[UntoldEnd]:
-        """Take up to `count` ends of a lane, which nobody else is given for `taken_ms`.
+        """Take up to `count` ends of a lane, which no other caller gets for `taken_ms`.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -51,23 +51,23 @@ class Outbox(Reader):
         ]
 
     def tell(self, end: UntoldEnd, *, dead: bool = False) -> bool:
-        """It was told.
+        """Record that an end was reported, and take it out of the outbox.
 
         Args:
-            end: As it was collected.
-            dead: Keep it as a dead letter.
+            end: The end as it was collected.
+            dead: Whether to keep the execution as a dead letter.
 
         Returns:
-            False if another had told it already.
+            False if another caller had reported it already.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; it does no harm to call again, or to tell it again.
+            QueueUnavailable: If Redis did not answer; calling again, or reporting it again, does no harm.
         """
         return self._scripts.call(self._tell, end.execution_id, end.ended_at_ms, int(dead)) == 1
 
     @repeated
     def take_dropped(self, lane: str) -> int:
-        """How many ends of a lane went untold because nobody came for them, since this was last asked.
+        """How many ends of a lane were dropped because nobody collected them, since the last call of this method.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
@@ -77,7 +77,7 @@ class Outbox(Reader):
         return int(count or 0)
 
     def empty(self, lane: str) -> None:
-        """Take everything out; nobody is told."""
+        """Remove all entries without reporting them."""
         while ends := self.collect(lane, 100, taken_ms=0):
             for end in ends:
                 self.tell(end)

@@ -1,7 +1,7 @@
 """Candidates for parking, and parking many of them: a hundred a call, pipelined.
 
 In the flow: `Transitions.park_many` and the broker's `send_many` append candidates to a `Parking`. Each page has its
-own request token, so one whose reply was lost is asked for again and takes effect once. If the process dies here, the
+own request token, so a page whose reply was lost is sent again and takes effect once. If the process dies here, the
 pages that were sent are parked.
 """
 
@@ -17,16 +17,16 @@ from ..transport.scripts import Argument, Scripts
 from .grants import Parked, read_state
 
 PARKED_A_CALL: Final = 100
-"""Executions parked by one script call; more would keep the server from others for too long."""
+"""How many executions one script call parks; more would block the server for too long."""
 PARKED_BYTES_A_CALL: Final = 8 * 1024 * 1024
-"""A call that has as much takes no further one: a server closes a connection on which too much waits."""
+"""A page of this size is full: a server closes a connection on which too much data waits."""
 SENT_AHEAD: Final = 1
-"""Pages whose answers are not waited for before the next is sent."""
+"""How many pages may await their answers while the next one is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What is to be parked, checked already."""
+    """An execution to be parked, with checked values."""
 
     execution_id: str
     lane: str
@@ -37,19 +37,21 @@ class Candidate:
     timeout_ms: int = 0
     due_ms: int | None = None
     max_age_ms: int | None = None
-    """Since its acceptance, in which it may start; None: any time."""
+    """How long after its acceptance it may still start; None: for ever."""
     event: bytes = b""
     message: bytes = b""
     is_lasting: bool = True
-    """Its id is known as long as that of any ended execution; False: nobody sends it again later than in minutes."""
+    """Whether its id stays known after its end for the usual time; False: only for minutes, since nobody will send it
+    again later."""
     parent: str = ""
-    """The execution whose hook sends it: as long as that lives, the id is known."""
+    """The execution whose hook sends it: the id stays known as long as that execution lives."""
     origin: str = ""
-    """Of an id that its sender named, which is lasting: what tells this sending from another one under the same id."""
+    """A digest that tells this sending from others under the same id; only if the sender chose the id, which makes the
+    id lasting."""
 
 
 class Parking:
-    """Candidates on their way, page by page. For one thread."""
+    """Parks candidates page by page. For one thread."""
 
     def __init__(self, scripts: Scripts, script: Script) -> None:
         self._conversation = PipelinedCalls(scripts)
@@ -61,11 +63,11 @@ class Parking:
         self._count = 0
 
     def __len__(self) -> int:
-        """How many were appended."""
+        """How many candidates were appended."""
         return self._count
 
     def append(self, candidate: Candidate) -> None:
-        """Take one more, and send the page if it is full.
+        """Add a candidate, and send the page if it is full.
 
         Raises:
             QueueUnavailable: If Redis did not answer to an earlier page.
@@ -77,7 +79,7 @@ class Parking:
             self._send()
 
     def finish(self) -> list[Parked | QueueRejected]:
-        """Send what is left, and wait for all answers: an outcome each, in order.
+        """Send the last page, wait for all answers and return one outcome for each candidate, in order.
 
         Raises:
             QueueUnavailable: If Redis did not answer; some may have been accepted.
@@ -89,7 +91,7 @@ class Parking:
         return self._outcomes
 
     def close(self) -> None:
-        """Wait for no more answers, as after an error."""
+        """Stop waiting for answers, as after an error."""
         self._conversation.close()
 
     def _send(self) -> None:
@@ -111,7 +113,7 @@ _STATES: Final[dict[bytes | int, State]] = {state.encode(): state for state in S
 
 
 def park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
-    """As park.lua and bury.lua take it."""
+    """Return the arguments of park.lua and bury.lua for a candidate."""
     return (
         candidate.execution_id,
         candidate.lane,
@@ -130,7 +132,7 @@ def park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
 
 
 def read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | QueueRejected:
-    """What park.lua answered for a candidate."""
+    """Read the answer of park.lua for a candidate."""
     code, detail = reply[0], reply[1]
     if code == b"OK":
         return Parked(candidate.execution_id, _STATES[detail], int(reply[2]))

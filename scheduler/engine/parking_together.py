@@ -1,8 +1,8 @@
 """Parks the messages of several sending threads in one call.
 
-In the flow: `Transitions.park` comes here, so every `send()` does; who sends alone makes his call at once. Each is
-accepted or refused for itself. Who was told that Redis did not answer, or was interrupted, is done with it: nothing is
-put into a later call behind his back.
+In the flow: `Transitions.park`, and so every `send()`, comes here; a thread that sends alone makes its call at once.
+Each message is accepted or refused on its own. Once a sender was told that Redis did not answer, or was interrupted,
+its message is dropped: no later call sends it without the sender's knowledge.
 """
 
 import threading
@@ -17,11 +17,11 @@ from .joining import Ask, Batch, Joining
 from .parking import PARKED_A_CALL, Candidate, park_arguments, read_parked
 
 MOST_BYTES: Final = 1024 * 1024
-"""In one call; a larger one goes alone."""
+"""The size limit of one call; a larger message goes alone."""
 
 
 class Sent(Ask):
-    """One that is to be accepted."""
+    """A request to park one candidate."""
 
     is_owed = False
 
@@ -32,10 +32,10 @@ class Sent(Ask):
 
 
 class ParkingTogether:
-    """Safe to share between threads and across forks."""
+    """Parks candidates of several threads. Safe to share between threads and across forks."""
 
     def __init__(self, prepare: Callable[..., Call], deadline_seconds: float) -> None:
-        """Args: `prepare`, makes a call of park with these arguments; `deadline_seconds`, of one call."""
+        """Args: `prepare`, which makes a call of park with given arguments; `deadline_seconds`, of one call."""
         self._prepare = prepare
         self._begin_anew()
         anew_in_child(self._begin_anew)
@@ -45,10 +45,10 @@ class ParkingTogether:
         self._preparing = threading.RLock()
 
     def park(self, candidate: Candidate) -> Parked | QueueRejected:
-        """Accept one, or say why not.
+        """Accept a candidate, or return why not.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; it may have been accepted.
+            QueueUnavailable: If Redis did not answer; the candidate may have been accepted.
         """
         sent = Sent(candidate)
         self._joining.do(sent)
@@ -58,7 +58,7 @@ class ParkingTogether:
 
     def _work(self, batch: Batch[Sent]) -> None:
         with self._preparing:
-            # A leader that was stopped for long may meet the one that took its place: both make the same call.
+            # A leader that was stopped for long may resume beside its replacement: both then make the same call.
             if batch.call is None:
                 batch.call = self._prepare(*(part for ask in batch.asks for part in park_arguments(ask.candidate)))
         for ask, reply in zip(batch.asks, batch.call.run(), strict=True):

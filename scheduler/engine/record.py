@@ -1,7 +1,7 @@
-"""The record and the result of an execution, typed, as Redis keeps them.
+"""Typed forms of the record and the result that Redis keeps of an execution.
 
 In the flow: the command line reads these, and so may any other caller; nothing is changed. Both are read tolerantly,
-since a record of an older version is better shown in part than not at all.
+since it is better to show a part of an older version's record than nothing.
 """
 
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from ..views import Views
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known of an execution. Times are Unix milliseconds of the server's clock."""
+    """The record of an execution. Times are Unix milliseconds of the server's clock."""
 
     execution_id: str
     state: State
@@ -38,7 +38,7 @@ class Record:
 
     @classmethod
     def from_meta(cls, execution_id: str, meta: dict[str, str], position: int | None = None) -> Self:
-        """The record that a meta hash, or a journal entry's fields, hold; of little, much is empty."""
+        """Make a record from a meta hash or from a journal entry's fields; missing fields stay empty."""
         return cls(
             execution_id=execution_id,
             state=State(meta["state"]),
@@ -60,11 +60,11 @@ class Record:
 
     @property
     def ended(self) -> bool:
-        """Whether it is in a terminal state."""
+        """Whether the execution is in a terminal state."""
         return self.state in TERMINAL
 
     def as_json(self) -> dict[str, object]:
-        """The record as JSON has it: times as ISO 8601 in UTC."""
+        """The record for JSON, with times as ISO 8601 in UTC."""
         document: dict[str, object] = {}
         for name, value in asdict(self).items():
             if name.endswith("_ms"):
@@ -75,7 +75,7 @@ class Record:
 
 
 class Result(BaseModel, frozen=True):
-    """How an execution ended, as far as it is kept."""
+    """The stored result of an execution."""
 
     exit_code: int | None = None
     reason: str | None = None
@@ -85,14 +85,14 @@ class Result(BaseModel, frozen=True):
 
 
 class Raised(BaseModel, frozen=True):
-    """What a dead letter keeps of the exception that made it one."""
+    """The exception that made an execution a dead letter, as the dead letter keeps it."""
 
     exception: str
     traceback: str
 
 
 def read_result(views: Views, execution_id: str) -> Result | None:
-    """The stored result; None if there is none (any more), or none that this version can read."""
+    """Return the stored result; None if there is none (any more), or this version cannot read it."""
     raw = views.result(execution_id)
     if raw is None or _raised(raw) is not None:
         return None
@@ -103,7 +103,7 @@ def read_result(views: Views, execution_id: str) -> Result | None:
 
 
 def read_raised(views: Views, execution_id: str) -> Raised | None:
-    """What is stored in a result's place of a body that raised; None if there is none."""
+    """Return the exception that is stored in place of a result if the body raised; None if there is none."""
     raw = views.result(execution_id)
     return None if raw is None else _raised(raw)
 
@@ -116,7 +116,7 @@ def _raised(raw: bytes) -> Raised | None:
 
 
 def read_records(views: Views, execution_ids: list[str]) -> dict[str, Record]:
-    """The records of those that are known, in the given order."""
+    """Return the records of the executions that are known, in the given order."""
     metas = zip(execution_ids, views.metas(execution_ids), strict=True)
     return {one: Record.from_meta(one, meta) for one, meta in metas if "state" in meta}
 

@@ -1,4 +1,4 @@
-"""How a slot is given back: with an outcome, or to wait again. Frozen values, no I/O."""
+"""The settlements of a grant: a release with an outcome, or a retry, which waits again. Frozen values, no I/O."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -8,20 +8,20 @@ from ..transport.direct_connection import Argument
 
 RetryKind = Literal["retry", "requeue", "hand_back", "infrastructure"]
 MOST_SETTLEMENTS: Final = 64
-"""In one call; more would keep the server from others for too long."""
+"""How many settlements one call takes; more would block the server for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The execution ends."""
+    """A settlement that ends the execution."""
 
     execution_id: str
     attempt: int | None
-    """The grant; None for the current one."""
+    """The attempt of the grant; None for the current one."""
     state: State
     """A terminal state."""
     holder: str = ""
-    """The grant's nonce, or `pod_holder` of the pod's UID; empty for who knows the attempt alone."""
+    """The grant's nonce, or `pod_holder` of the pod's UID; empty if the caller knows only the attempt."""
     reason: str = ""
     """One word."""
     result: bytes = b""
@@ -29,11 +29,11 @@ class Release:
     only: State | None = None
     """Act only in this state; None for any that holds a slot."""
     dead: bool = False
-    """Keep it as a dead letter."""
+    """Whether to keep the execution as a dead letter."""
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """As exchange.lua takes it."""
+        """The arguments of exchange.lua for this settlement."""
         attempt: Argument = "" if self.attempt is None else self.attempt
         dead = "1" if self.dead else ""
         holder, only = self.holder, self.only or ""
@@ -42,28 +42,28 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The execution waits again."""
+    """A settlement after which the execution waits again."""
 
     execution_id: str
     attempt: int
-    """The grant."""
+    """The attempt of the grant."""
     kind: RetryKind
-    """`retry`, `requeue` and `hand_back` from RUNNING; `infrastructure`, bounded, also from POD. Without a delay
-    `requeue` goes to the end of its band, the others to their place."""
+    """`retry`, `requeue` and `hand_back` act on RUNNING; `infrastructure`, of which there is a maximum, also on POD.
+    Without a delay, `requeue` goes to the end of its band, the others to their original place."""
     holder: str = ""
-    """As that of a release."""
+    """As for a release."""
     delay_ms: int = 0
-    """Not before this long from now."""
+    """How long, from now, the execution may not start."""
     reason: str = ""
     """One word."""
     message: bytes = b""
-    """In place of the stored message."""
+    """A message that replaces the stored one."""
     result: bytes = b""
-    """As JSON, kept if the execution ends here: it was cancelled, or the bound is reached."""
+    """A result as JSON, kept if the execution ends here: it was cancelled, or the maximum is reached."""
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """As exchange.lua takes it."""
+        """The arguments of exchange.lua for this settlement."""
         only = "" if self.kind == "infrastructure" else State.RUNNING
         held = (self.execution_id, self.kind, self.attempt, self.holder, "", only, "")
         return (*held, self.delay_ms, self.reason, self.message, self.result)

@@ -1,7 +1,7 @@
-"""The transitions of an execution, one typed method a script, named as it is.
+"""The transitions of an execution: one typed method for each script, with the script's name.
 
 In the flow: `middleware/` and `queue.py` call these; nothing else changes an execution. Each is atomic in Redis and
-safe to repeat; what a crash before or after it leaves behind stands in the script's header.
+safe to repeat. The header of each script says what a crash before or after it leaves behind.
 """
 
 from collections.abc import Generator, Sequence
@@ -34,12 +34,12 @@ from .parking_together import ParkingTogether
 from .settlements import Release, Settlement
 
 RENEWED_A_CALL: Final = 500
-"""Leases renewed by one script call; more would keep the server from others for too long."""
+"""How many leases one script call renews; more would block the server for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What is admitted in a call: up to `count` of these lanes, best first, leased for `lease_ms`."""
+    """The executions to admit in a call: up to `count` of these lanes, best first, leased for `lease_ms`."""
 
     lanes: tuple[str, ...] = ()
     count: int = 0
@@ -53,7 +53,7 @@ class Transitions:
     """The transitions on one server. Safe to share between threads."""
 
     def __init__(self, scripts: Scripts, *, by: str | None = None) -> None:
-        """Args: `by`, who asks where an operator's call does not say; None: user, host and program of this process."""
+        """Args: `by`, the name for operator calls that give none; None: user, host and program of this process."""
         self.scripts = scripts
         self._by = None if by is None else check_by(by)
         parked = "id lane band action user gates timeout_ms due_ms max_age_ms event message lasting parent"
@@ -71,7 +71,7 @@ class Transitions:
         self._reprioritise = scripts.script("reprioritise", "id band by")
 
     def park(self, candidate: Candidate) -> Parked:
-        """Accept an execution to wait.
+        """Accept an execution, which waits from then on.
 
         Raises:
             QueueRejected: QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
@@ -82,10 +82,10 @@ class Transitions:
         return outcome
 
     def park_many(self, candidates: Sequence[Candidate]) -> list[Parked | QueueRejected]:
-        """Accept or refuse many, each for itself, a hundred a call.
+        """Accept or refuse many executions, each on its own, in calls of a hundred.
 
         Returns:
-            A result each, in order.
+            One result for each candidate, in order.
         """
         with self.parking() as parking:
             for candidate in candidates:
@@ -94,7 +94,7 @@ class Transitions:
 
     @contextmanager
     def parking(self) -> Generator[Parking]:
-        """For candidates that become known one after the other: append them, then `finish`."""
+        """Park candidates that become known one after the other: append them, then `finish`."""
         parking = Parking(self.scripts, self._park)
         try:
             yield parking
@@ -102,7 +102,7 @@ class Transitions:
             parking.close()
 
     def bury(self, candidate: Candidate, reason: str, *, result: bytes = b"") -> bool:
-        """Keep a refused execution as a dead letter, with what is told of the refusal; False if its id is known."""
+        """Keep a refused execution as a dead letter, with the reason and a result; False if its id is known already."""
         return self.scripts.call(self._bury, *park_arguments(candidate), reason, result) == 1
 
     def admit(
@@ -114,14 +114,14 @@ class Transitions:
         max_active: int | None = None,
         consumer: bool = False,
     ) -> Admission:
-        """Give slots to up to `count` of some lanes' best eligible executions, best first over all of them.
+        """Give slots to up to `count` of these lanes' best eligible executions, best first over all lanes.
 
         Args:
             lanes: The lanes.
             count: At most this many grants. 0: none; the answer says whether there could be some.
-            lease_ms: Length of the leases; 0: start_deadline_ms, each execution's own timeout, and grace_ms together.
-            max_active: In place of the lane's max_concurrent_executions; for one lane, and a count above 0.
-            consumer: A worker that consumes these lanes asks, so they are live.
+            lease_ms: Length of the leases; 0: the sum of start_deadline_ms, the execution's own timeout and grace_ms.
+            max_active: A limit in place of the lane's max_concurrent_executions; for one lane, and a count above 0.
+            consumer: Whether the caller is a worker that consumes these lanes, which marks them as live.
         """
         following = Next(lanes, count, lease_ms)
         call = self.prepare_exchange((), following, max_active=max_active, asks=consumer)
@@ -140,15 +140,15 @@ class Transitions:
         dead: bool = False,
         following: Next = NOTHING_NEXT,
     ) -> Settled:
-        """Give the slot back with a terminal state, and admit the next; see `Release`."""
+        """Give the slot back with a terminal state, and admit the next executions; see `Release`."""
         release = Release(execution_id, attempt, state, holder, reason, result, only, dead)
         return self.settle(release, following=following)
 
     def settle(self, settlement: Settlement, *, following: Next = NOTHING_NEXT) -> Settled:
-        """Give one slot back, and admit the next.
+        """Give one slot back, and admit the next executions.
 
         Raises:
-            QueueUnavailable: If Redis did not answer, or what it has of the execution is damaged.
+            QueueUnavailable: If Redis did not answer, or the execution's data there is damaged.
         """
         return read_settled(self.prepare_exchange((settlement,), following).run())
 
@@ -160,13 +160,15 @@ class Transitions:
         max_active: int | None = None,
         asks: bool = False,
     ) -> Call:
-        """Slots given back and others taken, in one call that may be run until it answers, and takes effect once.
+        """Prepare a call that gives slots back and takes others; it may be run until it answers, and takes effect once.
 
         Args:
-            settlements: At most MOST_SETTLEMENTS. Each stands for itself.
-            following: What to admit. With settlements: nothing that comes after another lane's that has live consumers.
+            settlements: At most MOST_SETTLEMENTS; each succeeds or fails on its own.
+            following: What to admit. With settlements, an execution is left waiting if one of another lane that has
+                live consumers goes before it.
             max_active: As for `admit`.
-            asks: A worker that consumes these lanes asks, so they are live, and it is told when to ask again.
+            asks: Whether the caller is a worker that consumes these lanes. This marks them as live, and the answer
+                says when to ask again.
 
         Returns:
             The call; read its answer with `read_exchange`.
@@ -182,11 +184,11 @@ class Transitions:
         )
 
     def renew(self, grants: Sequence[Grant | tuple[str, int, str]], *, lease_ms: int = 0) -> list[Renewal]:
-        """Prolong leases, some hundreds a call; a result each, in order. If one call fails, all may be repeated.
+        """Renew leases, some hundreds a call; one result each, in order. If one call fails, all may be repeated.
 
         Args:
-            grants: Whose; other than a thread's: id, attempt and holder, as for a release.
-            lease_ms: From now, for those that a worker's thread holds: what that worker counts on. 0: the setting.
+            grants: The grants; for one that no worker's thread holds, its id, attempt and holder, as for a release.
+            lease_ms: Length of the leases of a worker's threads, from now, which the worker relies on. 0: the setting.
         """
         held = [(g.execution_id, g.attempt, g.nonce) if isinstance(g, Grant) else g for g in grants]
         renewals: list[Renewal] = []
@@ -200,11 +202,11 @@ class Transitions:
         """Pass the grant to a pod that was created.
 
         Args:
-            execution_id: Whose.
-            attempt: The grant.
+            execution_id: The execution.
+            attempt: The attempt of the grant.
             pod: The pod's name.
-            pod_uid: Its UID, which fences what is done from here on.
-            holder: The grant's nonce, of the thread that created it; empty from the watch.
+            pod_uid: The pod's UID, which fences all calls under this grant from here on.
+            holder: The grant's nonce, given by the thread that created the pod; empty from the watch.
         """
         code, state, wanted = self.scripts.call(self._hand_over, execution_id, attempt, holder, pod, pod_uid)
         return HandOver(Code(code.decode()), read_state(state), is_wanted=wanted == 1)
@@ -218,14 +220,14 @@ class Transitions:
         attempt: int | None = None,
         by: str | None = None,
     ) -> Cancellation:
-        """End what waits as CANCELLED; ask what holds a slot to end as `outcome` (CANCELLED or TIMEOUT).
+        """End a waiting execution as CANCELLED; ask one that holds a slot to end as `outcome` (CANCELLED or TIMEOUT).
 
         Args:
-            execution_id: Which.
-            outcome: What it ends as if it holds a slot.
+            execution_id: The execution.
+            outcome: The terminal state of an execution that holds a slot.
             reason: One word.
-            attempt: Only under this grant, as a timeout must be; None for whatever attempt it is at.
-            by: Who asks, for the journal, here and below; NO_OPERATOR if nobody did.
+            attempt: Act only on this attempt, as a timeout has to; None for any attempt.
+            by: Who cancels, for the journal; NO_OPERATOR if nobody does. The methods below take the same argument.
         """
         given = "" if attempt is None else attempt
         code, state, current, pod, uid = self.scripts.call(
@@ -239,12 +241,12 @@ class Transitions:
         return NO_OPERATOR if by == NO_OPERATOR else check_by(self._by if by is None else by)
 
     def remove(self, execution_id: str, *, silent: bool = False, by: str | None = None) -> tuple[Code, State | None]:
-        """Take an execution out by force; its slot is free at once. `silent`: whoever sent it is not told."""
+        """Remove an execution by force; its slot is free at once. With `silent`, its sender is not told."""
         raw = self.scripts.call(self._remove, execution_id, int(silent), self._asker(by))
         return Code(raw[0].decode()), read_state(raw[1])
 
     def forget(self, lease: str) -> bool:
-        """Give back what is held under a lease, as `Views.pod_leases` lists them, if its execution's record is lost.
+        """Free the slot and gates of a lease (see `Views.pod_leases`) whose execution's record is lost.
 
         Returns:
             False if there is a record, or no such lease.
@@ -252,12 +254,12 @@ class Transitions:
         return self.scripts.call(self._forget, lease) == 1
 
     def drop(self, execution_id: str, *, by: str | None = None) -> bool:
-        """Forget a dead letter; False if it is none."""
+        """Forget a dead letter; False if the execution is not one."""
         return self.scripts.call(self._drop, execution_id, self._asker(by)) == 1
 
     def reprioritise(
         self, execution_id: str, band: Priority | str | int, *, by: str | None = None
     ) -> tuple[Code, State | None]:
-        """Move what waits to another band, at its own time; InvalidRequest if there is no such band."""
+        """Move a waiting execution to another band, at its own time; InvalidRequest if there is no such band."""
         raw = self.scripts.call(self._reprioritise, execution_id, int(Priority.parse(band)), self._asker(by))
         return Code(raw[0].decode()), read_state(raw[1])

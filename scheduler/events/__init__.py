@@ -1,7 +1,7 @@
 """The events of an execution: strict, frozen, versioned models with one JSON form each.
 
-`requested` is what a caller sends, `lifecycle` what becomes of it, `event` what all have in common, `fields` the types
-of their fields.
+`requested` has the request that a caller sends, `lifecycle` the later events, `event` their common base, and `fields`
+the types of their fields.
 """
 
 from .event import EVENT_MAX_BYTES, PAYLOAD_FIELDS, Event

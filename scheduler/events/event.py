@@ -1,7 +1,7 @@
-"""What every event has: a version, strictness, one JSON form, and one way to say what is wrong with it.
+"""The base of all events: a version, strict checks, one JSON form, and one kind of error for wrong values.
 
-An event is made where a request enters (``send``, service, command line) or where a transition is reported, and read
-back from Redis; an instance that exists is valid. If the process dies here nothing was stored yet.
+An event is made where a request enters (``send``, service, command line) or where a transition is reported, and is read
+back from Redis. Every instance is valid. Nothing is stored here.
 """
 
 from typing import Any, ClassVar, Final, NoReturn, Self, cast
@@ -16,13 +16,13 @@ EVENT_MAX_BYTES: Final = 1_048_576
 """The longest JSON of an event: 1 MiB."""
 
 PAYLOAD_FIELDS: Final = frozenset({"script", "command", "output_tail"})
-"""What messages and logs never show."""
+"""The fields that error messages and logs never show."""
 
 _PATH_PART_CHARS: Final = 64
 
 
 class Part(BaseModel, frozen=True):
-    """A model that is an event, or stands in one."""
+    """The base of events and of the models that they contain."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
         strict=True, frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=False
@@ -33,14 +33,14 @@ class Event(Part, frozen=True):
     """One fact about one execution, as JSON in Redis and in messages."""
 
     version: Version = 1
-    """Of the JSON form; a reader refuses any other."""
+    """The version of the JSON form; a reader refuses any other."""
     execution_id: ExecutionId
 
     def to_json(self) -> bytes:
-        """The event as UTF-8 JSON, at most 1 MiB.
+        """Return the event as UTF-8 JSON, at most 1 MiB.
 
         Raises:
-            InvalidRequest: If it is longer.
+            InvalidRequest: If the JSON is longer.
         """
         data = self.__pydantic_serializer__.to_json(self, exclude_none=True)
         check_size(len(data), self.execution_id)
@@ -48,12 +48,12 @@ class Event(Part, frozen=True):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """The event that `to_json` wrote, or any other JSON object that says the same.
+        """Read an event from JSON, as `to_json` writes it or with the same content in another form.
 
         Raises:
-            InvalidRequest: Naming the first field that is wrong.
+            InvalidRequest: If a field is wrong; the error names the first such field.
         """
-        # A text of fewer characters may have more bytes: counted only if it could matter.
+        # A text may have more bytes than characters; they are counted only if it could exceed the limit.
         length = len(data)
         if isinstance(data, str) and EVENT_MAX_BYTES // 4 < length <= EVENT_MAX_BYTES:
             length = len(data.encode(errors="replace"))
@@ -65,14 +65,14 @@ class Event(Part, frozen=True):
 
     @classmethod
     def from_any(cls, value: object) -> Self:
-        """The event that a model, a dict or JSON means.
+        """Make an event from a model, a dict or JSON.
 
         Args:
             value: A model is returned as it is; a dict is checked strictly (``"300"`` is no number); bytes and str
                 are JSON.
 
         Raises:
-            InvalidRequest: Naming the first field that is wrong.
+            InvalidRequest: If a field is wrong; the error names the first such field.
         """
         if isinstance(value, cls):
             return value
@@ -99,7 +99,7 @@ def check_size(length_bytes: int, execution_id: str | None = None) -> None:
 
 
 def _refuse(model: type[BaseModel], error: ValidationError, execution_id: str | None) -> NoReturn:
-    """Raise what the first error means; without the chain, whose traceback could show a payload."""
+    """Raise the first error as an InvalidRequest, without its cause, whose traceback could show a payload."""
     field, problem, allowed = _explained(model, error.errors(include_url=False)[0])
     raise InvalidRequest(field, problem, allowed=allowed, execution_id=execution_id) from None
 
@@ -124,7 +124,7 @@ def _explained(model: type[BaseModel], detail: ErrorDetails) -> tuple[str, str, 
 
 
 def _owner(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
-    """The model that the last part of the path was looked for in."""
+    """Return the model in which the last part of the path was looked up."""
     for part in path[:-1]:
         annotation: Any = model.model_fields[str(part)].annotation
         model = cast("type[BaseModel]", annotation)

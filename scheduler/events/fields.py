@@ -1,7 +1,7 @@
 """The types of the events' fields: what each accepts beyond its Python type, and how it is written as JSON.
 
-Strict throughout: a number is not a text, a bool is not a number. Only what JSON cannot say is converted: a priority
-comes by name, a time as ISO 8601, a tuple as a list.
+All types are strict: a number is not a text, a bool is not a number. Only values without a JSON form of their own are
+converted: a priority comes by name, a time as ISO 8601, a tuple as a list.
 """
 
 import re
@@ -21,13 +21,13 @@ OUTPUT_TAIL_MAX_CHARS: Final = 65_536
 REASON_MAX_CHARS: Final = 1_024
 TIMEOUT_MAX_SECONDS: Final = 7 * 86_400
 
-# Times beyond these are mistakes (seconds taken for milliseconds), and their scores would leave their band (D1).
+# Times outside this range are mistakes (as seconds taken for milliseconds), and their scores would leave the band (D1).
 _EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 def check_text(value: str) -> str:
-    """The value, if every server and file can hold it: neither NUL nor half a surrogate pair (F27)."""
+    """Return the value if every server and file can hold it: without NUL and half surrogate pairs (F27)."""
     if "\0" in value:
         raise InvalidRequest("text", "contains a NUL character", allowed="any text without NUL")
     if not value.isascii():
@@ -114,7 +114,7 @@ def _utc(value: datetime) -> datetime:
 
 
 def _cleaned(value: object) -> object:
-    # What a program printed is no request that could be refused: what cannot be stored is replaced, visibly.
+    # A program's output cannot be refused like a request, so characters that cannot be stored are visibly replaced.
     if isinstance(value, str):
         return value.replace("\0", "\N{SYMBOL FOR NULL}").encode(errors="replace").decode()
     return value
@@ -125,7 +125,7 @@ def _name_of(priority: Priority) -> str:
 
 
 def _version(value: object) -> object:
-    # For a Literal True and 1.0 are 1, too.
+    # A Literal[1] would also accept True and 1.0.
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidRequest("version", f"{shown(value)} is not a version", allowed="1")
     return value

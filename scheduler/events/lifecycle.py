@@ -1,8 +1,8 @@
-"""What happens to an execution after it was requested, one model a fact.
+"""The events that follow a request, one model for each kind.
 
 They are the arguments of the lifecycle actors (``execution_completed`` …) and the readable form of the journal's
-entries (`engine/journal_events.py`). `at` is Redis's clock, since that is what ordered them. Whoever reports an end
-gives `attempt`: without it, a late report of an earlier attempt could free the slot of a later one (D8, D33).
+entries (`engine/journal_events.py`), where `at` is the time of Redis's clock, which orders them. A report of an end
+gives its `attempt`: without it, a late report of an earlier attempt could free the slot of a later one (D8, D33).
 """
 
 import time
@@ -24,34 +24,34 @@ class LifecycleEvent(Event, frozen=True):
     """Something happened to an execution."""
 
     at: UnixMs = Field(default_factory=_now_ms)
-    """When, in Unix milliseconds; None given: now, by the reporter's clock, for people and never for order."""
+    """When it happened, in Unix milliseconds. Default: now by the reporter's clock, to inform people, not for order."""
 
 
 class ExecutionAcceptedEvent(LifecycleEvent, frozen=True):
-    """It waits now."""
+    """The execution was accepted and waits."""
 
     event_type: Literal["execution_accepted"] = "execution_accepted"
     position: int | None = Field(default=None, ge=0)
-    """How many were to start before it; 0 is next. None: it is not due yet, or is a body of an actor, of which none are
-    counted."""
+    """How many executions were to start before it; 0 is next. None: it is not due yet, or is a message of an actor,
+    for which the position is not counted."""
 
 
 class ExecutionRejectedEvent(LifecycleEvent, frozen=True):
-    """It was not accepted."""
+    """The execution was not accepted."""
 
     event_type: Literal["execution_rejected"] = "execution_rejected"
     reason: Reason
 
 
 class ExecutionScheduledEvent(LifecycleEvent, frozen=True):
-    """It was granted a slot."""
+    """The execution was granted a slot."""
 
     event_type: Literal["execution_scheduled"] = "execution_scheduled"
     attempt: Attempt
 
 
 class ExecutionStartedEvent(LifecycleEvent, frozen=True):
-    """It runs, in its pod if it has one."""
+    """The execution runs, in its pod if it has one."""
 
     event_type: Literal["execution_started"] = "execution_started"
     attempt: Attempt
@@ -59,53 +59,53 @@ class ExecutionStartedEvent(LifecycleEvent, frozen=True):
 
 
 class ExecutionEndedEvent(LifecycleEvent, frozen=True):
-    """What the five ends have in common."""
+    """The base of the five events of an end."""
 
     attempt: int = Field(ge=0)
-    """0: it never ran."""
+    """0: the execution never ran."""
     pod_uid: Word | None = None
-    """Of the pod that ended: another one of the same attempt, as a server restored from older data may have, is not
-    ended by it. None: whoever reports it knows the attempt alone."""
+    """The UID of the pod that ended. It protects another pod with the same attempt number, which can exist after a
+    server was restored from older data. None: the reporter knows only the attempt."""
     exit_code: int | None = None
-    """None: it has none, since it never ran, was lost, or died of a signal."""
+    """None: there is no exit code, since the execution never ran, was lost, or died of a signal."""
     reason: Reason | None = None
     duration_seconds: DurationSeconds | None = None
     output_tail: OutputTail = Field(default="", repr=False)
-    """The last of what it printed; NUL and invalid text replaced."""
+    """The end of its output, with NUL and invalid text replaced."""
     output_truncated: bool = False
-    """It printed more than that."""
+    """Whether it printed more than that."""
 
 
 class ExecutionCompletedEvent(ExecutionEndedEvent, frozen=True):
-    """It ended well."""
+    """The execution ended with success."""
 
     event_type: Literal["execution_completed"] = "execution_completed"
 
 
 class ExecutionFailedEvent(ExecutionEndedEvent, frozen=True):
-    """It ended badly."""
+    """The execution ended with an error."""
 
     event_type: Literal["execution_failed"] = "execution_failed"
     infrastructure: bool = False
-    """It was not its own fault (node lost, evicted, preempted), so it is tried again without using up a try."""
+    """Whether the cluster was at fault (node lost, evicted, preempted), so it is tried again without using up a try."""
 
 
 class ExecutionTimeoutEvent(ExecutionEndedEvent, frozen=True):
-    """It ran longer than it may, and was stopped."""
+    """The execution ran longer than its timeout, and was stopped."""
 
     event_type: Literal["execution_timeout"] = "execution_timeout"
 
 
 class ExecutionCancelledEvent(ExecutionEndedEvent, frozen=True):
-    """Somebody cancelled it."""
+    """The execution was cancelled."""
 
     event_type: Literal["execution_cancelled"] = "execution_cancelled"
     attempt: int = Field(default=0, ge=0)
-    """Whatever attempt it is at: who cancels need not know."""
+    """0: any attempt, since a canceller need not know the current one."""
 
 
 class ExecutionExpiredEvent(ExecutionEndedEvent, frozen=True):
-    """It waited too long to be of use."""
+    """The execution waited too long to be of use."""
 
     event_type: Literal["execution_expired"] = "execution_expired"
 

@@ -1,8 +1,8 @@
-"""``ExecutionRequestedEvent``: the request itself, everything that is needed to run it later.
+"""``ExecutionRequestedEvent``: the request to run a script or a command, with everything needed to run it later.
 
-It is the argument of ``execution_requested.send`` and of ``ExecutionQueueService.enqueue``, and what
-``exec_queue:event:{id}`` holds. Only `script` or `command` is needed. What is left out of the pod (image, runtime,
-resources) is filled from the settings of the process that creates the pod, so that a caller needs no settings.
+It is the argument of ``execution_requested.send`` and of ``ExecutionQueueService.enqueue``, and Redis keeps it as
+``exec_queue:event:{id}``. Only `script` or `command` is required. The process that creates the pod fills missing values
+(image, runtime, resources) from its own settings, so that a caller needs no settings.
 """
 
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from .fields import (
 )
 
 _JSON_BYTES_PER_CHAR: Final = 6  # a control character becomes \u001b
-_OTHER_FIELDS_MAX_BYTES: Final = 65_536  # all but script and command are bounded: labels, gates, names
+_OTHER_FIELDS_MAX_BYTES: Final = 65_536  # all fields but script and command (labels, gates, names) fit in this
 
 
 def _now() -> datetime:
@@ -42,24 +42,24 @@ def _now() -> datetime:
 
 
 class Metadata(Part, frozen=True):
-    """Who asked, and what the caller wants to find again."""
+    """The user of a request, and data by which the caller finds it again."""
 
     user_id: UserId | None = None
-    """Whose limit it counts against; None: no per-user limit."""
+    """The user against whose limit it counts; None: no per-user limit."""
     correlation_id: Word | None = None
-    """The caller's own id of what this belongs to."""
+    """The caller's own id of the work that this execution belongs to."""
     labels: Labels = Field(default_factory=dict)
-    """Up to 32 of the caller's own."""
+    """Up to 32 labels of the caller's own."""
     profile: Word | None = None
-    """One of those that the settings list for pods (`k8s.profiles`); None: what holds for all."""
+    """A profile from the settings for pods (`k8s.profiles`); None: the settings for all pods."""
 
 
 class ExecutionRequestedEvent(Event, frozen=True):
-    """Somebody wants a script or a command to run."""
+    """A request to run a script or a command."""
 
     event_type: Literal["execution_requested"] = "execution_requested"
     execution_id: ExecutionId = Field(default_factory=new_execution_id)
-    """Its name from now on, and the guard against running it twice."""
+    """The id of the execution, which also keeps it from being accepted twice."""
     script: Script | None = Field(default=None, repr=False)
     """The text of a program; this or `command`."""
     command: Command | None = Field(default=None, repr=False)
@@ -71,24 +71,24 @@ class ExecutionRequestedEvent(Event, frozen=True):
     file_name: FileName | None = None
     """The name under which the script is stored; None: the backend's default."""
     timeout_seconds: int = Field(default=300, ge=1, le=TIMEOUT_MAX_SECONDS)
-    """Running longer ends it as TIMEOUT."""
+    """An execution that runs longer ends as TIMEOUT."""
     cpu_request: Quantity | None = None
-    """Cores, as a Kubernetes quantity; None: the default of the settings. Likewise below."""
+    """Cores, as a Kubernetes quantity; None: the default of the settings, here and in the next three fields."""
     cpu_limit: Quantity | None = None
     memory_request: Quantity | None = None
     """Bytes, as a Kubernetes quantity."""
     memory_limit: Quantity | None = None
     priority: Priorities = Priority.NORMAL
-    """By name in JSON."""
+    """The band; JSON has its name."""
     action: Action = "pod"
-    """What it counts as: limit, pause switch and statistics are the action's."""
+    """The action that the execution counts as, with its limit, pause switch and statistics."""
     gates: Gates = ()
     """Further gates it has to pass, besides those of its action and user."""
     scheduled_at: UtcTime | None = None
-    """Not before this time; None, or past: at once."""
+    """The time before which it may not start; None, or a past time: it may start at once."""
     metadata: Metadata = Field(default_factory=Metadata)
     requested_at: UtcTime = Field(default_factory=_now)
-    """By the caller's clock: for people, never for order."""
+    """The time by the caller's clock, to inform people; it never decides the order."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -97,7 +97,7 @@ class ExecutionRequestedEvent(Event, frozen=True):
             raise InvalidRequest("script, command", given, allowed="exactly one of the two")
         _check_limit("cpu", self.cpu_request, self.cpu_limit)
         _check_limit("memory", self.memory_request, self.memory_limit)
-        # Counting the bytes for sure costs as much as writing them: done only when it could matter.
+        # The exact size costs as much as writing the JSON, so it is computed only if the limit may be exceeded.
         characters = len(self.script) if self.script is not None else sum(len(part) + 1 for part in self.command or ())
         if characters * _JSON_BYTES_PER_CHAR + _OTHER_FIELDS_MAX_BYTES > EVENT_MAX_BYTES:
             check_size(len(self.__pydantic_serializer__.to_json(self, exclude_none=True)))

@@ -1,4 +1,4 @@
-"""What the engine talks about: states, priorities, identifiers, quantities, limits, and the errors that callers see.
+"""The engine's basic types: states, priorities, identifiers, quantities, limits, and the errors that callers see.
 
-The lowest room: it imports nothing of the others.
+This is the lowest package of the engine: it imports none of the others.
 """

@@ -16,9 +16,9 @@
     ├── AmbiguousExecution
     └── NotRunnable
 
-Dramatiq's hooks fail open: an ordinary exception in one is logged and the actor runs all the same. What stops a
-message has to be a `MiddlewareError`, so a refusal and an unavailable Redis are one. A message says what was wrong,
-with which value, and what to do.
+Dramatiq's hooks fail open: an ordinary exception in a hook is logged, and the actor runs all the same. Only a
+`MiddlewareError` stops a message, so QueueRejected and QueueUnavailable are subclasses of it. Each error's message says
+what was wrong, with which value, and what to do.
 """
 
 from typing import ClassVar
@@ -32,12 +32,13 @@ SHOWN_CHARS = 80
 
 
 def shown(value: object) -> str:
-    """A refused value as a message may show it: escaped by `repr`, so that it cannot forge lines or colours, and cut.
+    """Return a refused value as an error message may show it: shortened, and escaped by `repr`, so that it cannot forge
+    lines or colours.
 
-    A container or an object is shown by its type only: what it holds may be a payload.
+    A container or an object is shown by its type only, since its content may be a payload.
     """
     if isinstance(value, str | bytes):
-        # Cut before repr, too: a value of a megabyte is not to be escaped for the sake of 80 characters.
+        # Cut before repr as well: escaping a whole megabyte to show 80 characters would be waste.
         text = repr(value[: SHOWN_CHARS + 1])
     elif value is None or isinstance(value, float) or (isinstance(value, int) and value.bit_length() <= SHOWN_CHARS):
         text = repr(value)
@@ -47,10 +48,10 @@ def shown(value: object) -> str:
 
 
 class BandmasterError(Exception):
-    """Something Bandmaster was asked for could not be done."""
+    """Bandmaster could not do something that it was asked to do."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The constructors take keywords: the default (call the class with `args`) could not rebuild them elsewhere.
+        # The constructors take keywords, so pickle's default (call the class with `args`) could not rebuild an error.
         return _rebuilt, (type(self), self.args, dict(self.__dict__))
 
 
@@ -73,12 +74,12 @@ class QueueRejected(BandmasterError, MiddlewareError):
 
 
 class QueueFull(QueueRejected):
-    """As many executions wait as may wait."""
+    """The lane is full: as many executions wait as its max_queue_size allows."""
 
     code: ClassVar[str] = "queue_full"
 
     def __init__(self, *, execution_id: str | None, limit: int, together: int = 1) -> None:
-        """Args: `limit`, the lane's max_queue_size; `together`, how many were to be accepted as a whole."""
+        """Args: `limit`, the lane's max_queue_size; `together`, how many were sent to be accepted all or none."""
         refused = f"execution {shown(execution_id)} was not accepted: {limit} executions wait already"
         if together > 1:
             refused = f"{together} executions were not accepted: with those that wait they would be more than {limit}"
@@ -110,7 +111,7 @@ class DuplicateExecution(QueueRejected):
     code: ClassVar[str] = "duplicate"
 
     def __init__(self, *, execution_id: str, state: State | None = None, origin: str = "") -> None:
-        """Args: `state` of the one that has the id; `origin` of its sending, if it was told when it was sent."""
+        """Args: `state`, of the execution that has the id; `origin`, a digest that identifies its sending, if known."""
         super().__init__(
             f"execution {shown(execution_id)} was not accepted: that id is taken"
             f"{f' (state {state})' if state is not None else ''}; to run the same work again, send it under a new id",
@@ -121,7 +122,7 @@ class DuplicateExecution(QueueRejected):
 
 
 class InvalidRequest(QueueRejected, ValueError):
-    """A value is not one that is allowed there."""
+    """A value is not allowed where it was given."""
 
     code: ClassVar[str] = "invalid"
 
@@ -133,7 +134,7 @@ class InvalidRequest(QueueRejected, ValueError):
 
 
 class QueueUnavailable(BandmasterError, MiddlewareError):
-    """Redis cannot be reached, or refuses writes for want of memory; whether an effect happened may be unknown."""
+    """Redis cannot be reached, or has no memory left for writes. The call may or may not have taken effect."""
 
     def __init__(self, problem: str, *, url: str | None = None) -> None:
         """Args: `problem`, a sentence; `url`, already redacted."""
@@ -143,7 +144,7 @@ class QueueUnavailable(BandmasterError, MiddlewareError):
 
 
 class UnknownFormat(QueueUnavailable):
-    """What is in Redis was written by another release, in a format that this one does not know; nothing was changed."""
+    """The data in Redis was written by another release in a format unknown to this one; nothing was changed."""
 
     def __init__(self, said: str) -> None:
         super().__init__(
@@ -153,7 +154,7 @@ class UnknownFormat(QueueUnavailable):
 
 
 class StaleGrant(BandmasterError):
-    """The grant is no longer the current one: a later attempt, or the end, has overtaken it; nothing was changed."""
+    """The grant is no longer current: a later attempt has begun, or the execution has ended; nothing was changed."""
 
     def __init__(
         self, *, execution_id: str, attempt: int, current_attempt: int | None = None, state: State | None = None
@@ -170,7 +171,7 @@ class StaleGrant(BandmasterError):
 
 
 class NotLeader(BandmasterError):
-    """This process does not lead, or leads no longer: what only a leader may write was refused."""
+    """This process does not lead (any more), so a write that only the leader may make was refused."""
 
     def __init__(self, *, leader_id: str, epoch: int, current_epoch: int | None = None) -> None:
         super().__init__(
@@ -183,7 +184,7 @@ class NotLeader(BandmasterError):
 
 
 class UnknownExecution(BandmasterError):
-    """No execution with this id is known: it never was, or it ended too long ago."""
+    """No execution with this id is known: there never was one, or it ended too long ago."""
 
     def __init__(self, *, execution_id: str) -> None:
         super().__init__(
@@ -194,7 +195,7 @@ class UnknownExecution(BandmasterError):
 
 
 class AmbiguousExecution(BandmasterError):
-    """Several executions begin with what was typed."""
+    """The ids of several executions begin with the typed text."""
 
     MOST_SHOWN: ClassVar = 6
 

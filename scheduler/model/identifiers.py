@@ -1,7 +1,7 @@
-"""Names that cross the border: execution ids, lanes, actions, gate keys, users.
+"""Checks of the names that callers give: execution ids, lanes, actions, gate keys, users.
 
-They become parts of Redis keys, labels of metrics and words in logs, so each has an alphabet, checked once where it
-enters (events, service, command line) and trusted from there on. Nothing is stored here, so nothing can be lost here.
+They become parts of Redis keys, labels of metrics and words in logs. So each kind of name has an alphabet, is checked
+once where it enters (events, service, command line) and is trusted from there on. Nothing is stored here.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from .errors import InvalidRequest, shown
 
 _EXECUTION_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _PATTERNS: Final = frozenset("*{}")
-"""In no gate: `tenant:*` is a kind, `tenant:{tenant}` a template."""
+"""Characters that no gate's key may have: `tenant:*` is a kind, `tenant:{tenant}` a template."""
 _LANE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9._-]{0,127}")
 _ACTION: Final = re.compile(r"[A-Za-z0-9._:%-]{1,128}")
 
 _ESCAPED: Final = re.compile(r"%(?=[0-9A-F]{2})")
 _MEANT: Final = re.compile(r"[*{}]|%(?=[0-9A-F]{2})")
-"""In a gate's key, a kind, a template or an escape."""
+"""Text with a meaning of its own in a gate's key: that of a kind, a template or an escape."""
 
 RESERVED_LANES: Final = frozenset({"held", "lanes"})
 
@@ -33,12 +33,12 @@ _HASH_CHARS: Final = 16
 
 
 def new_execution_id() -> str:
-    """A fresh id: a UUIDv7, whose order is that of its making."""
+    """Return a fresh id: a UUIDv7, so ids sort in the order in which they were made."""
     return str(uuid_utils.uuid7())
 
 
 def check_execution_id(value: object) -> str:
-    """The value, if it may name an execution; else InvalidRequest."""
+    """Return the value if it may name an execution; else raise InvalidRequest."""
     if isinstance(value, str) and _EXECUTION_ID.fullmatch(value):
         return value
     raise InvalidRequest(
@@ -47,7 +47,7 @@ def check_execution_id(value: object) -> str:
 
 
 def action_of(actor_name: str) -> str:
-    """The action of an actor that names none: its name, what no action may have in it written as %XX."""
+    """Return the action of an actor that names none: the actor's name, with forbidden characters written as %XX."""
     name = quote(actor_name, safe=":", errors="surrogatepass").replace("~", "%7E")
     if len(name) <= ACTION_MAX_CHARS:
         return check_action(name)
@@ -56,10 +56,11 @@ def action_of(actor_name: str) -> str:
 
 
 def as_part_of_key(value: str) -> str:
-    """A text as a part of a gate's key: what no key may have in it is written as %XX, as is what would read as that.
+    """Return a text as a part of a gate's key: characters that no key may have are written as %XX, and so is a % that
+    already looks like such an escape.
 
     Raises:
-        InvalidRequest: If it is no text that UTF-8 can hold.
+        InvalidRequest: If UTF-8 cannot hold the text.
     """
     if value.isprintable() and not _MEANT.search(value):
         return value
@@ -72,8 +73,8 @@ def as_part_of_key(value: str) -> str:
 
 
 def check_lane(value: object) -> str:
-    """The value, if it may name a lane (a Dramatiq queue); else InvalidRequest."""
-    # The keys of gate `x:waiting` would be those of gate `x` in these lanes.
+    """Return the value if it may name a lane (a Dramatiq queue); else raise InvalidRequest."""
+    # In a lane of a reserved name, a key of gate `x` would be spelled like one of gate `x:waiting`.
     if isinstance(value, str) and _LANE.fullmatch(value) and value not in RESERVED_LANES:
         return value
     raise InvalidRequest(
@@ -84,7 +85,7 @@ def check_lane(value: object) -> str:
 
 
 def check_action(value: object) -> str:
-    """The value, if it may name an action; else InvalidRequest."""
+    """Return the value if it may name an action; else raise InvalidRequest."""
     if isinstance(value, str) and _ACTION.fullmatch(value):
         return value
     raise InvalidRequest(
@@ -93,11 +94,11 @@ def check_action(value: object) -> str:
 
 
 def check_gate_key(value: object) -> str:
-    """The value, if it may be a gate's key (`action:X`, `user:Y` or any other); else InvalidRequest."""
+    """Return the value if it may be a gate's key (`action:X`, `user:Y` or any other); else raise InvalidRequest."""
     if isinstance(value, str) and (value == "*" or value.startswith("lane:")):
-        # These name what can be paused beside the gates.
+        # These names stand for everything and for lanes, which can be paused like gates.
         raise InvalidRequest("gate", f"{shown(value)} is no gate", allowed="any other key; a lane can only be paused")
-    # isprintable() is false for every control character, surrogate and white space except the plain blank.
+    # isprintable() is false for all control characters and surrogates, and all white space but the plain blank.
     if isinstance(value, str) and len(value) <= GATE_KEY_MAX_CHARS and value.isprintable() and value.strip():
         if _PATTERNS.isdisjoint(value):
             return value
@@ -114,7 +115,7 @@ def check_gate_key(value: object) -> str:
 
 
 def check_user_id(value: object) -> str:
-    """The value, if it may name a user; else InvalidRequest."""
+    """Return the value if it may name a user; else raise InvalidRequest."""
     if isinstance(value, str) and len(value) <= USER_ID_MAX_CHARS and value.isprintable() and value.strip():
         if _PATTERNS.isdisjoint(value):
             return value
@@ -127,7 +128,7 @@ def check_user_id(value: object) -> str:
 
 
 def check_reason(value: object) -> str:
-    """The value, if it may say why somebody cancelled an execution; else InvalidRequest."""
+    """Return the value if it may say why somebody cancelled an execution; else raise InvalidRequest."""
     if isinstance(value, str) and len(value) <= REASON_MAX_CHARS and value.isprintable():
         return value
     raise InvalidRequest(

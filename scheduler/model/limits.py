@@ -1,7 +1,7 @@
-"""Which limit holds for a gate: its own, one that a lane declared for it, its kind's, or its kind's as declared.
+"""Which limit holds for a gate: its own (an operator's, else a declared one), or that of its kind.
 
-In the flow: who shows limits asks here, and the queue in memory; admission itself asks `lua/include/limits.lua`, which
-says the same. Pure.
+In the flow: code that shows limits and the in-memory queue ask here. Admission in Redis uses `lua/include/limits.lua`,
+which follows the same rules. Pure functions.
 """
 
 from collections.abc import Mapping
@@ -12,25 +12,25 @@ from .errors import InvalidRequest, shown
 from .identifiers import check_action, check_gate_key, check_user_id
 
 EVERYTHING: Final = "*"
-"""The name to pause the whole queue by."""
+"""The name that stands for the whole queue in a pause."""
 LIMIT_MAX: Final = 10**15
 OF_KIND: Final = ":*"
-"""What the name of a kind ends with: `tenant:*` is every gate `tenant:…`."""
+"""The end of every kind's name: `tenant:*` means all gates `tenant:…`."""
 
 
 def kind_of(gate: str) -> str | None:
-    """The kind of a gate: what precedes its first colon, as `tenant:*`; None if it has none."""
+    """Return the kind of a gate: the text before its first colon, as `tenant:*`; None if the gate has no kind."""
     kind, colon, _ = gate.partition(":")
     return kind + OF_KIND if kind and colon else None
 
 
 def is_kind(name: str) -> bool:
-    """Whether a name is that of a kind, not of a gate."""
+    """Whether the name is a kind's, not a gate's."""
     return name.endswith(OF_KIND)
 
 
 def check_limited(name: object) -> str:
-    """The value, if it names a gate (`action:X`, `user:Y` or any key) or a kind (`tenant:*`); else InvalidRequest."""
+    """Return the value if it names a gate (`user:Y`, any key) or a kind (`tenant:*`); else raise InvalidRequest."""
     if name == EVERYTHING:
         raise InvalidRequest("gate", "'*' is no gate", allowed="the setting max_concurrent limits everything")
     if isinstance(name, str) and is_kind(name):
@@ -46,7 +46,7 @@ def check_limited(name: object) -> str:
 
 
 def check_gate(gate: object) -> str:
-    """The value, if it names a gate: `action:X`, `user:Y` or any key; else InvalidRequest."""
+    """Return the value if it names a gate (`action:X`, `user:Y` or any key); else raise InvalidRequest."""
     if isinstance(gate, str):
         kind, _, rest = gate.partition(":")
         if kind == "action":
@@ -67,10 +67,10 @@ class Holding:
     """The limit that holds for a gate."""
 
     name: str
-    """Whose it is: the gate's, or its kind's."""
+    """The gate or kind that the limit was set for."""
     limit: int
     is_declared: bool
-    """By a lane; else an operator set it."""
+    """Whether a lane declared the limit; else an operator set it."""
 
 
 @dataclass(slots=True)
@@ -82,11 +82,11 @@ class Limits:
     """Lane → gate or kind → limit."""
 
     def declare(self, declared: Mapping[str, Mapping[str, int]]) -> None:
-        """Replace what these lanes declared."""
+        """Replace the limits that these lanes declared."""
         self.declared |= {lane: dict(limits) for lane, limits in declared.items()}
 
     def named(self, name: str) -> Holding | None:
-        """The limit that a gate or kind has itself: an operator's, or the lowest that is declared."""
+        """The limit of this very gate or kind: an operator's, or else the lowest that lanes declared."""
         if name in self.by_operators:
             return Holding(name, self.by_operators[name], is_declared=False)
         declared = [limits[name] for limits in self.declared.values() if name in limits]
@@ -98,5 +98,5 @@ class Limits:
         return self.named(gate) or (None if kind is None else self.named(kind))
 
     def names(self) -> set[str]:
-        """Every gate and kind that has a limit itself."""
+        """Every gate and kind that has a limit of its own."""
         return set(self.by_operators).union(*self.declared.values())

@@ -1,7 +1,7 @@
-"""Who an operator's change is put down to, in the journal: a text for people, no proof.
+"""The name under which the journal records an operator's change: a text for people, not a proof of identity.
 
-In the flow: limits, pauses, settings, cancellations and priorities carry it into the script that makes the change. Who
-gives none is named by user, host and program. Nothing is stored here.
+In the flow: calls that change limits, pauses, settings or priorities, or cancel, pass this name to their script. If a
+caller gives none, the user, host and program of the process stand in. Nothing is stored here.
 """
 
 import getpass
@@ -15,29 +15,29 @@ from typing import Final
 from .errors import InvalidRequest, shown
 
 NO_OPERATOR: Final = ""
-"""Asked by the engine's own parts, not by somebody."""
+"""The name for calls of the engine's own parts, behind which no operator stands."""
 BY_MAX_CHARS: Final = 200
 
 
 @cache
 def user_at_host() -> str:
-    """The user of this process and its host, as ``ann@web-1``."""
+    """Return this process's user and host, as ``ann@web-1``."""
     try:
         user = getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a container may run under a number without a name
+    except (OSError, KeyError, ImportError):  # a container may run under a user id that has no name
         user = str(os.getuid())
     return _printable(f"{user}@{socket.gethostname()}")
 
 
 @cache
 def this_process() -> str:
-    """The same with the program, as ``app@web-1/gunicorn``."""
+    """Return this process's user, host and program, as ``app@web-1/gunicorn``."""
     program = Path(sys.argv[0] if sys.argv else "").name or "python"
     return _printable(f"{user_at_host()}/{program}")
 
 
 def check_by(value: object) -> str:
-    """The value, if it may say who asks; this process for None; else InvalidRequest."""
+    """Return the value if it may name an operator, and this process's name for None; else raise InvalidRequest."""
     if value is None:
         return this_process()
     if isinstance(value, str) and len(value) <= BY_MAX_CHARS and value.isprintable() and value.strip():

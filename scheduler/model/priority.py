@@ -1,6 +1,6 @@
-"""Priorities as bands, and the score that orders what waits.
+"""Priorities as bands, and the score that orders waiting executions.
 
-**Directions (defect D43).** The systems this one unites count in opposite directions. Here there is one table:
+**Directions (defect D43).** Priority systems count in opposite directions. Here there is one table:
 
 ========== ==== =========== =====================================================
 Priority   band starts      the same elsewhere
@@ -15,10 +15,10 @@ BACKGROUND 4    last        "highest number first" systems: their 0
 The lower number starts first: in Redis, in Python and on the command line (JSON has the names). Dramatiq's own actor
 `priority` has the same direction.
 
-**Score.** ``floor(score) == band * 10**12 + unix_ms``. Unix milliseconds are already 1.8·10**12, so the bands' scores
-overlap the ranges that the formula suggests at first sight: never count a band by ``band*10**12 … (band+1)*10**12``
-(defect D1), count it between ``band*10**12 + now ± 5*10**11``. Order is right all the same, since bands are 10**12 ms
-(31 years) apart. The scripts compute scores from Redis's clock; the functions here are for reading them and for tests.
+**Score.** ``floor(score) == band * 10**12 + unix_ms``. Unix milliseconds are already 1.8·10**12, so a band's scores do
+not lie in the range that the formula suggests. Never count a band by ``band*10**12 … (band+1)*10**12`` (defect D1);
+count it by ``band*10**12 + now ± 5*10**11``. The order is right all the same, since bands are 10**12 ms (31 years)
+apart. The scripts compute scores from Redis's clock; the functions here are for reading them and for tests.
 """
 
 from difflib import get_close_matches
@@ -75,11 +75,11 @@ def score_of(band: int, unix_ms: float) -> float:
 
 
 def band_of(score: float, now_ms: float) -> int:
-    """The band of a score, read at `now_ms`: the one whose window of ± 5·10**11 ms around now holds it (defect D1)."""
+    """The band of a score, read at `now_ms`: the band whose window of ± 5·10**11 ms contains the score (defect D1)."""
     return round((score - now_ms) / BAND_WIDTH_MS)
 
 
 def band_window(band: int, now_ms: float) -> tuple[float, float]:
-    """The lowest and the highest score by which to count `band` at `now_ms`."""
+    """The lowest and the highest score to count as `band` at `now_ms`."""
     middle = band * BAND_WIDTH_MS + now_ms
     return middle - HALF_BAND_MS, middle + HALF_BAND_MS

@@ -1,7 +1,7 @@
-"""Kubernetes quantities, the way CPU and memory are written: ``100m``, ``0.5``, ``512Mi``, ``1e3``.
+"""Kubernetes quantities, the notation for CPU and memory: ``100m``, ``0.5``, ``512Mi``, ``1e3``.
 
-Events check theirs where they enter; the pod interface reads them again as numbers (a local child process has no API
-server to do it). Pure functions, cached, since the same few quantities come with every event.
+Events check their quantities on arrival. The pod interface reads them again as numbers, since no API server does so for
+a local child process. Pure functions, cached, since the same few quantities come with every event.
 """
 
 import re
@@ -27,10 +27,10 @@ _FACTORS: Final = {
 
 @lru_cache(maxsize=1024)
 def quantity_value(text: str) -> Decimal:
-    """What a quantity means, in cores or bytes.
+    """Return the number that a quantity means, in cores or bytes.
 
     Raises:
-        InvalidRequest: If it is not a quantity, or not above zero.
+        InvalidRequest: If the text is not a quantity, or not above zero.
     """
     found = _QUANTITY.fullmatch(text)
     if found is not None:

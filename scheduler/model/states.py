@@ -1,7 +1,7 @@
 """The states of an execution, and the moves between them.
 
-Every transition is made by one Lua script, which checks the state it starts from; this module is the one table that the
-scripts, the model and the tests are compared with. Nothing here does I/O, so nothing can be lost here.
+Every transition is made by one Lua script, which checks the state it starts from. Tests compare the scripts and their
+own model with the one table in this module. Nothing here does I/O.
 
 ::
 
@@ -22,7 +22,7 @@ scripts, the model and the tests are compared with. Nothing here does I/O, so no
                │        COMPLETED        FAILED        TIMEOUT        CANCELLED        EXPIRED            │
                └────────────────────────────────────────────────────────────────────────────────────────┘
 
-WAITING executions hold no slot, HOLDING ones hold exactly one, TERMINAL ones none, for ever.
+WAITING executions hold no slot, HOLDING ones hold exactly one, and TERMINAL ones never hold one again.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from typing import Final
 
 
 class State(StrEnum):
-    """Where an execution stands; the value is what Redis, JSON and the command line show."""
+    """The state of an execution; Redis, JSON and the command line show the value."""
 
     SCHEDULED = "SCHEDULED"
     """Not yet due."""
@@ -41,13 +41,13 @@ class State(StrEnum):
     RUNNING = "RUNNING"
     """Granted to a worker's thread, which renews the lease."""
     POD = "POD"
-    """Handed over to a pod; whoever sees the pod alive renews the lease."""
+    """Handed over to a pod; the watch renews the lease as long as it sees the pod alive."""
     CANCELLING = "CANCELLING"
-    """Cancelled or timed out, the pod is not yet confirmed gone: the slot is still held."""
+    """Cancelled or timed out; the pod is not yet confirmed gone, so the slot is still held."""
     COMPLETED = "COMPLETED"
-    """Ended well."""
+    """Ended with success."""
     FAILED = "FAILED"
-    """Ended badly, or used up its tries."""
+    """Ended with an error, or used up its attempts."""
     TIMEOUT = "TIMEOUT"
     """Ran longer than its `timeout_seconds`."""
     CANCELLED = "CANCELLED"
@@ -57,17 +57,17 @@ class State(StrEnum):
 
 
 WAITING: Final = frozenset({State.SCHEDULED, State.PENDING})
-"""Without a slot, may still run."""
+"""States without a slot from which an execution may still run."""
 
 HOLDING: Final = frozenset({State.RUNNING, State.POD, State.CANCELLING})
-"""With a slot: a member of `active`, with a lease."""
+"""States with a slot: the execution is a member of `active` and has a lease."""
 
 TERMINAL: Final = frozenset({State.COMPLETED, State.FAILED, State.TIMEOUT, State.CANCELLED, State.EXPIRED})
-"""Ended: never changes again."""
+"""States of ended executions, which never change again."""
 
 TRANSITIONS: Final[Mapping[State, frozenset[State]]] = MappingProxyType(
     {
-        # The forced `remove` and a lost event end an execution from any state that is not terminal.
+        # A forced `remove` or a lost event ends an execution in any state that is not terminal.
         State.SCHEDULED: frozenset({State.PENDING, State.CANCELLED, State.FAILED}),
         State.PENDING: frozenset({State.RUNNING, State.CANCELLED, State.EXPIRED, State.FAILED}),
         # RUNNING → SCHEDULED is a retry with a delay.
@@ -81,7 +81,7 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = MappingProxyType(
         State.EXPIRED: frozenset(),
     }
 )
-"""State → what one transition may lead to. A dead-lettered execution that is run again is a new acceptance."""
+"""State → the states one transition may lead to. Running a dead letter again counts as accepting a new execution."""
 
 
 def may_become(now: State, then: State) -> bool:

@@ -1,1 +1,1 @@
-"""The scheduler process: who leads, what it does each tick, and the file that a probe looks at."""
+"""The scheduler process: leader election, the leader's ticks, and the health file for a probe."""

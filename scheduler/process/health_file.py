@@ -1,9 +1,9 @@
 """A health file: locked and rewritten while a process makes progress, for a liveness probe.
 
-In the flow: scheduler and worker processes beat; `configs/deploy/probe.py` reads. The lock says that the process lives,
-the file's age when it last made progress, its word whether the server answered then. If the process dies, the lock goes
-with it, and the file says nothing any more; if it hangs, the file grows old. Nothing is written unless the setting
-`paths.pulse_dir` names a folder.
+In the flow: scheduler and worker processes write it; `configs/deploy/probe.py` reads it. The lock shows that the
+process lives, the file's age when it last made progress, and its content whether the server answered then. If the
+process dies, its lock is released and the file does not count; if it hangs, the file grows old. Nothing is written
+unless the setting `paths.pulse_dir` names a folder.
 """
 
 import fcntl
@@ -13,14 +13,14 @@ from typing import Final
 
 READY: Final = b"ready"
 WAITS: Final = b"waits"
-"""As long as READY: one is written over the other."""
+"""As many bytes as READY has, since one is written over the other."""
 
 
 class HealthFile:
-    """One process's. Safe to share between threads."""
+    """The health file of one process. Safe to share between threads."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Make the file; there is no pulse before the first beat.
+        """Make the file under another name; a probe sees it from the first beat on.
 
         Raises:
             OSError: If the folder cannot be written.
@@ -35,7 +35,7 @@ class HealthFile:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def beat(self, *, answered: bool) -> None:
-        """Say that progress is made.
+        """Record that the process makes progress.
 
         Args:
             answered: Whether the server answered just now.
@@ -47,6 +47,6 @@ class HealthFile:
             return
         os.pwrite(self._descriptor, READY if answered else WAITS, 0)
         if self._hidden is not None:
-            # Seen only from here on: locked, and with its word.
+            # Probes see the file only from here on, when it is locked and has content.
             self._hidden.rename(self._path)
             self._hidden = None

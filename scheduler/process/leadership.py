@@ -1,8 +1,9 @@
 """Leadership of the periodic jobs: one scheduler process leads, fenced by an epoch that rises with each election.
 
-In the flow: the scheduler process elects before each tick; the tick's repairs carry the epoch. If the leader dies, the
-key's TTL runs out and another is elected with a higher epoch; if it merely slept, its own deadline, counted on its
-monotonic clock from before the renewal was sent, tells it, and Redis refuses its epoch whatever it believes (D28).
+In the flow: the scheduler process renews its lead several times per TTL; the repairs of its ticks carry the epoch. If
+the leader dies, the key's TTL runs out and another process is elected with a higher epoch. A leader that merely slept
+notices by its own deadline, which its monotonic clock counts from before the renewal was sent. Redis refuses an old
+epoch in any case (D28).
 """
 
 import time
@@ -12,7 +13,7 @@ from ..transport.scripts import Scripts
 
 
 class Leadership:
-    """One candidate. Not for sharing between threads."""
+    """One process's candidacy. Not safe to share between threads."""
 
     def __init__(self, scripts: Scripts, *, ttl_ms: int = 10_000, leader_id: str | None = None) -> None:
         self.leader_id = leader_id or uuid4().hex
@@ -29,7 +30,7 @@ class Leadership:
         return self.epoch is not None and time.monotonic() < self._deadline
 
     def elect(self) -> bool:
-        """Become the leader, or stay it; called from the loop that does the work, so that a hung loop loses it.
+        """Become the leader, or stay the leader. `Ticking` stops calling this if its ticks hang, so it loses the lead.
 
         Returns:
             Whether this process leads now.
@@ -46,7 +47,7 @@ class Leadership:
         return self.leads
 
     def resign(self) -> None:
-        """Give it up at once, for a quick successor; does nothing if another leads."""
+        """Give up the lead at once, so that another process can take it; do nothing if this process does not lead."""
         if self.epoch is not None:
             self._scripts.call(self._resign, self.leader_id, self.epoch)
             self.epoch = None

@@ -1,10 +1,10 @@
-"""The scheduler process's two jobs: to lead, and, while leading, to send `try_schedule` by name.
+"""The scheduler process's two jobs: to lead, and, while it leads, to send the message `try_schedule` at each tick.
 
-In the flow: APScheduler runs both; the workers do the work. The tick only sends, and takes back the one before if no
-worker has fetched it yet, so ticks don't pile up; one that is older than a tick is not worked on. If the leader dies,
-its key runs out within its TTL and another scheduler is elected; if a tick hangs, leadership is no longer renewed (F6),
-since who makes no progress must not lead, and the pulse stops; one whose ticks fail for as long stands back for the
-others. What a leader that slept sends carries its old epoch, and is refused (F5).
+In the flow: APScheduler runs both jobs; the workers do the repairs. A tick only sends a message, and first removes the
+previous one if no worker has fetched it, so messages do not pile up; a worker skips a message that is too old. If the
+leader dies, its key expires and another scheduler is elected. If a tick hangs for longer than the TTL, the process
+stops renewing its lead (F6) and its health file. If all ticks fail for that long, it lets the others lead for a while.
+A message of a leader that slept carries its old epoch, and is refused (F5).
 """
 
 import threading
@@ -33,11 +33,11 @@ QUEUE: Final = "lifecycle"
 MAX_AGE_SHARE: Final = 0.9
 RENEWALS_A_TTL: Final = 3
 STANDS_BACK_TTLS: Final = 2
-"""In one of these the lead of one whose ticks fail runs out; in the other it is for others to take."""
+"""How long a process whose ticks fail does not renew: one TTL for its lead to expire, one for others to take it."""
 
 
 class Ticking:
-    """Leads, and ticks while it leads."""
+    """Runs for leader, and sends the ticks while it leads."""
 
     def __init__(
         self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings, pulse: HealthFile | None = None
@@ -55,7 +55,7 @@ class Ticking:
         self._resigned = False
 
     def add_jobs(self, scheduler: "BaseScheduler") -> None:
-        """Put both jobs on an APScheduler, the first tick at once."""
+        """Add both jobs to an APScheduler; the first tick is due at once."""
         scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
             self.tick,
             trigger="interval",
@@ -71,7 +71,7 @@ class Ticking:
             seconds=self._settings.leader_ttl_ms / 1000 / RENEWALS_A_TTL,
             id="lead",
             max_instances=1,
-            misfire_grace_time=None,  # however late, it is still the right thing to do
+            misfire_grace_time=None,  # run it however late it is
         )
 
     def lead(self) -> bool:
@@ -112,7 +112,7 @@ class Ticking:
         """Send `try_schedule`, if this process leads.
 
         Returns:
-            Whether it was sent.
+            Whether the message was sent.
         """
         if not self._leadership.leads and not self.lead():
             return False
@@ -130,7 +130,7 @@ class Ticking:
         return True
 
     def _take_back(self) -> None:
-        """Remove the last tick, if it still waits: one is as good as many. Where Dramatiq keeps it, its Lua says."""
+        """Remove the last message if it still waits, since one is enough. The keys are those of Dramatiq's own Lua."""
         if self._last_tick is None:
             return
         queue = f"{self._broker.namespace}:{QUEUE}"
@@ -159,10 +159,10 @@ class Ticking:
         return seconds * 1000 + microseconds // 1000
 
     def resign(self) -> None:
-        """Let another lead at once, and never lead again.
+        """Give up the lead at once, and never lead again.
 
         Raises:
-            QueueUnavailable: If Redis did not answer; another is elected when the TTL is over.
+            QueueUnavailable: If Redis did not answer; another process is elected when the TTL is over.
         """
         with self._lock:
             self._resigned = True

@@ -1,1 +1,1 @@
-"""Which server holds the queue: found by its address or its sentinels, or started by the process itself."""
+"""Finds the server that holds the queue, by its address or its sentinels, or starts an embedded one."""

@@ -1,8 +1,8 @@
-"""Finding the server and connecting to it, the same way in every process.
+"""Finds the server and connects to it, the same way in every process.
 
 The server is the one that ``BANDMASTER_REDIS__URL`` names, else the embedded one, found through a socket under
-``paths.var_dir``. A process that starts waits for it, bounded and saying so. A client sends each command once: what may
-be sent again, `Scripts.repeat` sends again, under one deadline.
+``paths.var_dir``. A starting process waits for it for a limited time, and logs that it waits. A client sends each
+command once; `Scripts.repeat` alone sends commands again, under one deadline.
 """
 
 import fcntl
@@ -29,9 +29,9 @@ SOCKET_PATH_MAX_BYTES: Final = 103 if sys.platform == "darwin" else 107
 
 SOCKET_NAME: Final = "redis.sock"
 LOCK_NAME: Final = "redis.lock"
-"""Held by the embedded server as long as it lives; has its process id."""
+"""The embedded server holds this lock as long as it lives; the file contains its process id."""
 
-# /tmp and not TMPDIR: two terminals may have different ones, but must find the same socket.
+# /tmp and not TMPDIR: two terminals may have different values of TMPDIR, but must find the same socket.
 _SHORT_FOLDER: Final = Path("/tmp")
 _POLL_SECONDS: Final = 0.05
 _SAY_AFTER_SECONDS: Final = 2.0
@@ -40,15 +40,15 @@ _log = Logger(__name__)
 
 
 def embedded_folder(settings: Settings) -> Path:
-    """Where the embedded server keeps its data."""
+    """Return the folder in which the embedded server keeps its data."""
     return settings.paths.absolute / "redis"
 
 
 def embedded_socket(settings: Settings) -> Path:
-    """The socket of the embedded server: in its folder, or, where that path is too long for a socket, in a short one.
+    """Return the embedded server's socket: in its data folder, or, if that path is too long for a socket, under /tmp.
 
     Raises:
-        QueueUnavailable: If that short folder belongs to somebody else, who could then play the server.
+        QueueUnavailable: If the folder under /tmp belongs to another user, who could then pose as the server.
     """
     socket = embedded_folder(settings) / SOCKET_NAME
     if len(os.fsencode(socket)) <= SOCKET_PATH_MAX_BYTES:
@@ -63,7 +63,9 @@ def embedded_socket(settings: Settings) -> Path:
 
 
 def embedded_process(settings: Settings) -> str | None:
-    """The embedded server's process, as its lock tells, whether it can be reached or not; None: there is none."""
+    """Return the process id of the embedded server, which its lock file contains, even if the server cannot be reached;
+    None if no server holds the lock.
+    """
     try:
         lock = os.open(embedded_folder(settings) / LOCK_NAME, os.O_RDONLY)
     except OSError:
@@ -78,19 +80,19 @@ def embedded_process(settings: Settings) -> str | None:
 
 
 def redis_url(settings: Settings) -> str:
-    """The server's URL with its password: for clients and brokers, never for messages (see `redacted_url`)."""
+    """Return the server's URL with its password: for clients and brokers, never for messages (see `redacted_url`)."""
     if settings.redis.url is not None:
         return settings.redis.url
     return f"unix://{quote(os.fsencode(embedded_socket(settings)))}"
 
 
 def client_of(url: str, *, socket_timeout_seconds: float = 5.0, name: str = "bandmaster") -> redis.Redis:
-    """A client of a server that sends each command once; nothing is sent yet.
+    """Return a client that sends each command once. Nothing is sent yet.
 
     Args:
         url: redis://, rediss://, unix:// or redis+sentinel://.
-        socket_timeout_seconds: For connecting and for each answer.
-        name: Shown by the server's CLIENT LIST.
+        socket_timeout_seconds: The timeout for connecting and for each answer.
+        name: The client's name in the server's CLIENT LIST.
 
     Raises:
         QueueUnavailable: If the URL cannot be used.
@@ -98,9 +100,9 @@ def client_of(url: str, *, socket_timeout_seconds: float = 5.0, name: str = "ban
     options: dict[str, Any] = {
         "socket_timeout": socket_timeout_seconds,
         "socket_connect_timeout": socket_timeout_seconds,
-        # Retries for connecting, checking and sending multiply, with each other and with those of a caller.
+        # No retries: those for connecting, checking and sending would multiply, also with those of a caller.
         "retry": Retry(NoBackoff(), 0),
-        # RESP2: the same answers from every server and proxy, and no push messages between them.
+        # RESP2: every server and proxy gives the same answers, and no push messages come between them.
         "protocol": 2,
         "client_name": name,
     }
@@ -109,22 +111,22 @@ def client_of(url: str, *, socket_timeout_seconds: float = 5.0, name: str = "ban
             return redis.Redis(connection_pool=sentinel_pool(url, **options))
         return redis.Redis.from_url(url, **options)
     except ValueError:
-        # Without the cause: it may show what was taken for the port, a part of a password.
+        # Raised without its cause, which may show a part of a password that was parsed as the port.
         raise QueueUnavailable(
             "the server's URL cannot be used: check its port and parameters", url=redacted_url(url)
         ) from None
 
 
 def connect(settings: Settings, *, wait_seconds: float | None = None, name: str = "bandmaster") -> redis.Redis:
-    """A client of the server, which has answered.
+    """Wait until the server answers, and return a client of it.
 
     Args:
-        settings: Say which server.
-        wait_seconds: How long to wait for it; None: `redis.connect_wait_seconds`. 0: one try.
-        name: Shown by the server's CLIENT LIST.
+        settings: The settings that name the server.
+        wait_seconds: How long to wait for the server; None: `redis.connect_wait_seconds`. 0: one try.
+        name: The client's name in the server's CLIENT LIST.
 
     Raises:
-        QueueUnavailable: If it did not answer in time, or refused.
+        QueueUnavailable: If the server did not answer in time, or refused.
     """
     url = redis_url(settings)
     timeout_seconds = settings.redis.command_timeout_seconds
@@ -138,7 +140,7 @@ def connect(settings: Settings, *, wait_seconds: float | None = None, name: str 
 
 
 def wait_until_it_answers(url: str, *, wait_seconds: float, socket_timeout_seconds: float, advice: str) -> None:
-    """Ask the server until it answers; after 2 s say once what is waited for."""
+    """Ping the server until it answers; after 2 s, log once that the process waits for it."""
     shown = redacted_url(url)
     started = time.monotonic()
     said = False
@@ -166,7 +168,7 @@ def wait_until_it_answers(url: str, *, wait_seconds: float, socket_timeout_secon
 
 
 def server_advice(settings: Settings) -> str:
-    """What to do when the server does not answer."""
+    """Return the advice that error messages give when the server does not answer."""
     if settings.redis.url is not None:
         return "start that server, or name another with BANDMASTER_REDIS__URL"
     return (

@@ -1,10 +1,10 @@
 """``python -m bandmaster.scheduler.server.embedded``: the embedded server, the Procfile's `redis`.
 
-It locks its data folder and becomes valkey-server; SIGTERM and SIGINT then end it with its data
-saved, and so does the end of the process that started it (Linux). Killed, it loses at most the last second, and the
-next start takes over: the lock goes with the process, the socket file left behind is replaced. With
-``BANDMASTER_REDIS__URL`` set there is nothing to serve: it says so and waits to be ended, since a process manager takes
-the end of one process for the end of all.
+The process locks its data folder and becomes valkey-server. SIGTERM and SIGINT then end it with its data saved, and so
+does the end of the process that started it (Linux). If it is killed, at most the last second of writes is lost, and the
+next start takes over: the lock ends with the process, and the leftover socket file is replaced. If
+``BANDMASTER_REDIS__URL`` is set, no embedded server is needed: the process logs that and waits for a signal, since a
+process manager would end all processes once one of them ends.
 """
 
 import fcntl
@@ -30,11 +30,11 @@ EXIT_ALREADY_RUNNING: Final = 3
 _LOCK_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.05
 
-_log = Logger("bandmaster.scheduler.server.embedded")  # run as a program, its own name is __main__
+_log = Logger("bandmaster.scheduler.server.embedded")  # not __name__, which is __main__ when run as a program
 
 
 def main() -> None:
-    """Become the embedded server, or say why not and exit."""
+    """Become the embedded server, or write why not and exit."""
     try:
         settings = load_settings()
     except SettingsError as error:
@@ -51,8 +51,8 @@ def main() -> None:
 
 
 def serve(settings: Settings) -> NoReturn:
-    """Lock the data folder and become its server; exits with 3 if it has one."""
-    server_binary()  # before anything is written
+    """Lock the data folder and become its server; exit with 3 if another server holds the lock."""
+    server_binary()  # fails before anything is written
     folder = embedded_folder(settings)
     _private_folder(folder)
     lock = _locked(folder / LOCK_NAME)
@@ -62,9 +62,9 @@ def serve(settings: Settings) -> NoReturn:
         _log.warning(
             "embedded_socket_elsewhere", socket=str(socket), reason=f"the path under {folder} is too long for a socket"
         )
-    # The lock is ours, so a socket file is that of a server which was killed.
+    # This process holds the lock, so an existing socket file was left by a server that was killed.
     socket.unlink(missing_ok=True)
-    # Kept open by the server: the lock is its sign of life.
+    # The server keeps the descriptor open: the lock shows that it lives.
     os.set_inheritable(lock, True)
     _log.info("embedded_starting", socket=str(socket), folder=str(folder))
     become_server(server_options(socket=socket, folder=folder))
@@ -76,14 +76,14 @@ def _private_folder(folder: Path) -> None:
 
 
 def _locked(path: Path) -> int:
-    """A descriptor of the locked file, which holds the server's process id."""
+    """Lock the file, write this process's id into it and return its descriptor."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # A killed server's child, rewriting the log, may hold it a moment longer.
+            # A killed server's child, which rewrites the log, may hold the lock a moment longer.
             if time.monotonic() < deadline:
                 time.sleep(_POLL_SECONDS)
                 continue

@@ -1,8 +1,9 @@
-"""Whether the server may evict keys when its memory is full: it would forget executions without a word.
+"""Checks whether the server may evict keys when its memory is full, which would silently lose executions.
 
-In the flow: `bandmaster status` and a starting worker ask once. All that the queue knows is in Redis, and what is
-evicted there is lost: what waits, what runs, and the answers that calls are told again. A server that evicts nothing
-refuses what is sent instead, and the sender is told. Who may not ask (the queue needs no INFO) is told nothing.
+In the flow: `bandmaster status` and a starting worker check once. The queue's whole state is in Redis, so eviction may
+lose waiting and running executions, and the stored answers for repeated calls. A server that evicts nothing refuses
+new executions instead, and their senders are told. Where INFO is forbidden (the queue does not need it), there is no
+warning.
 """
 
 from typing import Any, Final
@@ -17,7 +18,7 @@ ADVICE: Final = f"what it evicts is lost; set its maxmemory-policy to {NO_EVICTI
 
 
 def eviction_policy(client: "redis.Redis") -> str | None:
-    """The policy by which the server may evict keys; None if it evicts none, or does not say."""
+    """Return the policy by which the server may evict keys; None if it evicts none, or does not answer INFO."""
     try:
         memory: Any = client.info("memory")
     except redis.RedisError as error:
@@ -28,7 +29,7 @@ def eviction_policy(client: "redis.Redis") -> str | None:
 
 
 def warn_of_eviction(client: "redis.Redis") -> None:
-    """Log it if the server may evict keys."""
+    """Log a warning if the server may evict keys."""
     policy = eviction_policy(client)
     if policy is not None:
         log.warning("eviction_possible", policy=policy, advice=ADVICE)

@@ -1,9 +1,9 @@
 """Connections that ask Sentinel for the primary each time they connect.
 
-In the flow: `client_of` makes such a client for ``redis+sentinel://host,host/service/db``. The engine's own connections
-are of its class, so they find the new primary after a failover too. While there is none, connecting fails as with a
-server that is away, and is tried again in the same layer; a primary that became a replica refuses a write, which counts
-as a connection that broke. What a failover loses of acknowledged writes, is lost.
+In the flow: `client_of` makes a client with such connections for ``redis+sentinel://host,host/service/db``. The
+engine's own connections have the same class, so they find the new primary after a failover, too. While there is no
+primary, connecting fails as it does for a server that is down, and `Scripts.repeat` tries again. A primary that became
+a replica refuses writes; this is treated as a broken connection. Acknowledged writes that a failover loses stay lost.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from redis.retry import Retry
 from ..transport.deadline import bounded
 
 SCHEMES: Final = {"redis+sentinel": "redis", "rediss+sentinel": "rediss"}
-"""With what the servers and the sentinels themselves are spoken to."""
+"""URL scheme → the scheme for the servers and the sentinels themselves."""
 DEFAULT_PORT: Final = 26_379
 ANSWER_SECONDS: Final = 1.0
-"""How long one sentinel may take, for connecting and for its answer; then the next is asked."""
+"""How long one sentinel may take to connect, and again to answer, before the next one is asked."""
 _OF_SENTINELS: Final = "sentinel_"
-"""What parameters begin with that are for the sentinels: ``sentinel_username``, ``sentinel_password``."""
+"""The prefix of parameters for the sentinels: ``sentinel_username``, ``sentinel_password``."""
 
 
 _BY_DEFAULT: Final[dict[str, Any]] = {
@@ -43,7 +43,7 @@ class _Address:
 
 
 class Sentinels:
-    """Those that watch one service. Safe to share between threads."""
+    """The sentinels that watch one service. Safe to share between threads."""
 
     def __init__(self, addresses: list[_Address], service: str, **options: Any) -> None:
         kind: Any = bounded(SSLConnection if options.pop("tls") else Connection)
@@ -65,10 +65,10 @@ class Sentinels:
         ]
 
     def primary(self) -> tuple[str, int]:
-        """Host and port of the service's primary, as the first sentinel says that answers.
+        """Return host and port of the service's primary, from the first sentinel that knows it.
 
         Raises:
-            redis.ConnectionError: If none answers, or none knows the service.
+            redis.ConnectionError: If no sentinel answers, or none knows the service.
         """
         problems: list[str] = []
         for client in tuple(self._clients):
@@ -85,7 +85,7 @@ class Sentinels:
 
 
 class _ToPrimary(Connection):
-    """What is put before a class of connections."""
+    """A base for connections to the primary."""
 
     def __init__(self, *, sentinels: Sentinels, **options: Any) -> None:
         super().__init__(**options)
@@ -104,11 +104,11 @@ class _ToPrimary(Connection):
 
 
 class PrimaryConnection(_ToPrimary):
-    """To whichever server is the primary when it connects."""
+    """A connection to the server that is the primary at the time of connecting."""
 
 
 class PrimaryTlsConnection(_ToPrimary, SSLConnection):
-    """The same with TLS."""
+    """A connection to the primary with TLS."""
 
 
 def is_sentinel_url(url: str) -> bool:
@@ -122,7 +122,7 @@ def sentinel_pool(url: str, **options: Any) -> redis.ConnectionPool:
     Args:
         url: redis+sentinel:// or rediss+sentinel://, with ``user:password@`` of the server, hosts and ports of the
             sentinels, the service, a database, and parameters as in other URLs.
-        **options: Of the connections, beside what the URL says.
+        **options: Options of the connections, besides those in the URL.
 
     Raises:
         ValueError: If the URL cannot be used.

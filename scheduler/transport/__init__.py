@@ -1,4 +1,4 @@
-"""How a script is called: one round trip, safe to repeat, over within one deadline.
+"""Calls of Lua scripts: one round trip each, safe to repeat, over within one deadline.
 
-`scripts.py` is what the engine calls; the other modules are what it needs for that.
+The engine calls `scripts.py`; the other modules support it.
 """

@@ -1,9 +1,9 @@
 """Names of concurrent callers: name and rising number are the request token of a call.
 
-In the flow: `Scripts` takes a name for each call whose effect must not happen twice; name and number are its request
-token. Redis keeps the last answer to each name (`reply:{caller}`), so the names are one stock for the whole process,
-whichever queue objects, clients and servers it has: there are as many as calls that were under way at once. If the
-process dies here, its answers run out of their TTL.
+In the flow: `Scripts` takes a name for each call whose effect must not happen twice. Redis keeps the last answer to
+each name under a key (`reply:{caller}`). To keep these few, the whole process shares one stock of names, whatever queue
+objects, clients and servers it has: it makes only as many names as calls were under way at once. If the process dies
+here, its answers expire by their TTL.
 """
 
 import itertools
@@ -21,7 +21,7 @@ def _new_name() -> bytes:
 
 @dataclass(slots=True)
 class Caller:
-    """A name and its rising numbers, of one process: a fork must not use the same tokens."""
+    """A name and its rising numbers. They belong to one process: a fork must not use the same tokens."""
 
     name: bytes = field(default_factory=_new_name)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -32,11 +32,11 @@ class Callers:
     """A stock of names. Safe to share between threads and across forks."""
 
     def __init__(self) -> None:
-        # The last one given back is taken first, so that few are in use.
+        # The name given back last is taken first, so that few names are in use.
         self._free: deque[Caller] = deque()
 
     def take(self) -> Caller:
-        """A name that nobody else uses until it is given back."""
+        """Return a name that no other call uses until it is given back."""
         while True:
             try:
                 caller = self._free.pop()
@@ -46,9 +46,9 @@ class Callers:
                 return caller
 
     def give_back(self, caller: Caller) -> None:
-        """Let later calls use a name. If its last call is still under way somewhere, it will be refused."""
+        """Let later calls use a name. After one of them, the server refuses the earlier call, if it still arrives."""
         self._free.append(caller)
 
 
 CALLERS: Final = Callers()
-"""This process's."""
+"""The stock of this process."""

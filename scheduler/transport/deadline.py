@@ -1,8 +1,8 @@
 """Redis connections that never make a thread wait beyond its deadline.
 
-In the flow: `Scripts.repeat` says until when the calling thread may wait; `direct_connection.py` makes the connections.
-A timeout of redis-py's is for one step: one address of a host, one answer of the login, one piece of a reply. Steps add
-up, so here each of them waits for what is left of the thread's time at most. Only resolving a host's name is not
+In the flow: `Scripts.repeat` sets until when the calling thread may wait; `direct_connection.py` makes the connections.
+A timeout of redis-py applies to one step: one address of a host, one answer of the login, one piece of a reply. Steps
+add up, so here each step waits at most for the time that the thread has left. Only resolving a host's name is not
 bounded.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from redis.connection import AbstractConnection
 
 _LEAST_SECONDS: Final = 0.001
-"""A socket takes a timeout of 0 for something else."""
+"""The least timeout to set: for a socket, a timeout of 0 means non-blocking mode."""
 
 
 class _Thread(threading.local):
@@ -28,7 +28,7 @@ _thread: Final = _Thread()
 
 
 class Until:
-    """Within it, the calling thread waits for a server until a moment of the monotonic clock at most."""
+    """A context in which the calling thread waits for servers at most until a moment of the monotonic clock."""
 
     __slots__ = ("_before", "_ends")
 
@@ -37,7 +37,7 @@ class Until:
         self._before = math.inf
 
     def __enter__(self) -> None:
-        # One that is over was left behind by an interrupt that came just before its end: it bounds nothing any more.
+        # An outer deadline that is over was left behind when an interrupt kept `__exit__` from running: ignore it.
         self._before = _thread.ends if _thread.ends > time.monotonic() else math.inf
         _thread.ends = min(self._ends, self._before)
 
@@ -46,14 +46,14 @@ class Until:
 
 
 class _BoundedSocket:
-    """A connected socket; each piece that is sent or received waits for a step at most, and not beyond the deadline."""
+    """A connected socket whose sends and receives each wait for one step at most, and not beyond the deadline."""
 
     __slots__ = ("_set_seconds", "_slack_seconds", "_socket", "_step_seconds")
 
     def __init__(self, connected: socket.socket, step_seconds: float) -> None:
         self._socket = connected
         self._step_seconds = step_seconds
-        # To set a timeout is a system call, so one that is nearly right stays.
+        # Setting a timeout is a system call, so a timeout that is nearly right stays.
         self._slack_seconds = step_seconds / 50
         self._set_seconds = math.inf
 
@@ -85,13 +85,13 @@ class _BoundedSocket:
 
 
 class _Bounded(AbstractConnection):
-    """What is put before a class of connections."""
+    """A mixin that bounds a class of connections."""
 
     def _connect(self) -> Any:
         opened = cast("socket.socket", super()._connect())
         return _BoundedSocket(opened, cast("float", self._socket_timeout))
 
-    # redis-py reads them before each step of opening: the second for each address, the first for TLS.
+    # redis-py reads these before each step of opening: socket_connect_timeout for each address, the other for TLS.
     @AbstractConnection.socket_timeout.getter
     def socket_timeout(self) -> float:
         return _for_opening(cast("float", self._socket_timeout))
@@ -107,5 +107,5 @@ def _for_opening(step_seconds: float) -> float:
 
 @cache
 def bounded(connections: type[AbstractConnection]) -> type[AbstractConnection]:
-    """The same class of connections, bounded; both of their timeouts must be set."""
+    """Return a bounded subclass of a class of connections; both of their timeouts must be set."""
     return type(f"Bounded{connections.__name__}", (_Bounded, connections), {})

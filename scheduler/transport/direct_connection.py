@@ -1,10 +1,10 @@
 """Minimal connection path for script calls: one packed FCALL, without redis-py's per-command work.
 
 In the flow: `Scripts` packs a call once and sends it here. The connections have the class and options of the user's
-client, but not its pool, which others may hold to the last, and not its retries: `Scripts.repeat` alone tries again.
-They are kept between calls, so that one takes no lock, no look at the socket and no second packing. One that fails is
-closed, and so are the idle ones, which the same failure may have struck. If the process dies here, the request token
-tells a repeated call from a new one.
+client, but not its pool, which other code may exhaust, and not its retries: `Scripts.repeat` alone tries again. They
+are kept between calls, so that a call needs no lock, no check of the socket and no second packing. A connection that
+fails is closed, and so are the idle ones, since the same failure may have broken them. If the process dies here, the
+request token tells a repeated call from a new one.
 """
 
 import os
@@ -25,22 +25,22 @@ from .deadline import bounded
 
 Argument = str | bytes | int | float
 STEP_SHARE: Final = 0.5
-"""Of the deadline, for one step: after a connection that died unnoticed there is time for a new one."""
+"""The share of the deadline for one step, so that after a dead connection there is time to open a new one."""
 _UNLIMITED: Final = 2**31
 _OF_ITS_POOL: Final = ("maint", "oss_cluster_maint", "orig_")
-"""What options begin with that a pool adds for itself, to move its connections."""
+"""Prefixes of options that a pool adds for its own use, to move its connections."""
 
 
 def packed(command: tuple[Argument, ...]) -> bytes:
-    """A command as it goes over the wire."""
-    return cast("Any", hiredis).pack_command(command)  # it is typed for commands of one word
+    """Encode a command for the wire."""
+    return cast("Any", hiredis).pack_command(command)  # its stub has a type for commands of one word only
 
 
 def check_client(client: object) -> None:
-    """Check that a client is one that can be worked with.
+    """Check that the queue can work with this client.
 
     Raises:
-        InvalidRequest: If it is one for asyncio or of a cluster, or none at all.
+        InvalidRequest: If it is for asyncio, of a cluster, or not a Redis client.
     """
     if isinstance(client, redis.Redis):
         return
@@ -54,7 +54,7 @@ def check_client(client: object) -> None:
 
 
 def readable(client: "redis.Redis") -> "redis.Redis":
-    """The client itself, or one to the same server that leaves replies as bytes, as payloads need it."""
+    """Return the client if it leaves replies as bytes, as payloads need, else such a client of the same server."""
     pool = client.connection_pool
     options: dict[str, Any] = dict(pool.connection_kwargs)
     if not options.get("decode_responses"):
@@ -64,7 +64,7 @@ def readable(client: "redis.Redis") -> "redis.Redis":
 
 
 class _Connections:
-    """The engine's to one server, for all that use one pool, with the process that opened them."""
+    """The engine's connections for all users of one pool, with the id of the process that opened them."""
 
     def __init__(self, pool: Any, deadline_seconds: float) -> None:
         options: dict[str, Any] = {
@@ -78,7 +78,7 @@ class _Connections:
             "retry_on_timeout": False,
             "retry_on_error": [],
             "health_check_interval": 0,
-            # The same answers from every server, as bytes, and no push messages between them.
+            # Every server gives the same answers, as bytes, and no push messages come between them.
             "protocol": 2,
             "legacy_responses": True,
             "decode_responses": False,
@@ -91,19 +91,19 @@ class _Connections:
         self.idle: deque[AbstractConnection] = deque()
 
     def close(self) -> None:
-        """Close what is idle."""
+        """Close the idle connections."""
         while self.idle:
             with suppress(IndexError):  # another thread took the last one
                 self.idle.pop().disconnect()
         self.pool.disconnect(inuse_connections=False)
 
     def open(self) -> AbstractConnection:
-        """A new connection, which connects when the first command is sent."""
+        """Return a new connection, which connects when the first command is sent."""
         return cast("AbstractConnection", self.pool.connection_class(**self.pool.connection_kwargs))
 
 
 class DirectConnections:
-    """The engine's way to the server of one client. Safe to share between threads and across forks."""
+    """The engine's connections to the server of one client. Safe to share between threads and across forks."""
 
     def __init__(self, client: "redis.Redis", deadline_seconds: float) -> None:
         check_client(client)
@@ -111,18 +111,18 @@ class DirectConnections:
         self._deadline_seconds = deadline_seconds
         self._attribute = f"_bandmaster_{deadline_seconds!r}"
         self.is_direct: Final = _is_plain(self._client)
-        """Whether commands may be sent here: a client or a pool of another kind means something by its own ways, and
-        credentials that change are renewed when a connection comes back to its pool."""
+        """Whether calls go over the engine's own connections. They do not for a client or pool of a custom class, which
+        must not be bypassed, or with a credential provider, since pools renew credentials on a connection's return."""
 
     @property
     def client(self) -> "redis.Redis":
-        """For plain commands."""
+        """The client for plain commands."""
         return self._connections.client if self.is_direct else self._client
 
     @property
     def _connections(self) -> _Connections:
-        # One for all that use the client's pool, whichever that is by now, and as long-lived as it: each queue object
-        # of an application comes here.
+        # Stored on the client's present pool, so that all queue objects on that pool share one, which lives as long
+        # as the pool.
         pool: Any = self._client.connection_pool
         found: _Connections | None = pool.__dict__.get(self._attribute)
         if found is None:
@@ -133,10 +133,10 @@ class DirectConnections:
         return found
 
     def ask(self, command: bytes) -> Any:
-        """Send a packed command and answer what the server answers.
+        """Send a packed command and return the server's answer.
 
         Raises:
-            redis.RedisError: As the client would.
+            redis.RedisError: The same errors as the client raises.
         """
         connection: Any = self.take()
         try:
@@ -152,10 +152,10 @@ class DirectConnections:
         return answer
 
     def take(self) -> AbstractConnection:
-        """A connection to send on; it must be kept or dropped."""
+        """Return a connection to send on; the caller must `keep` or `drop` it."""
         connections = self._connections
         if connections.process_id != os.getpid():
-            # The parent's sockets stay the parent's: neither used here nor shut down.
+            # After a fork: the parent's sockets are neither used nor shut down here.
             connections.idle, connections.process_id = deque(), os.getpid()
         try:
             return connections.idle.pop()
@@ -163,16 +163,16 @@ class DirectConnections:
             return connections.open()
 
     def keep(self, connection: AbstractConnection) -> None:
-        """All that was sent on it was answered: the next call may use it."""
+        """Give back a connection on which every command was answered; the next call may use it."""
         self._connections.idle.append(connection)
 
     def drop(self, connection: AbstractConnection) -> None:
-        """Close a connection that failed or whose answers nobody reads, and all that are idle."""
+        """Close all idle connections, and this one, which failed or has answers that nobody will read."""
         connection.disconnect()
         self._connections.close()
 
     def close(self) -> None:
-        """Close what is idle; what is under way is kept when it is answered, and the next call opens anew."""
+        """Close the idle connections. Calls under way keep theirs; later calls open new ones."""
         if self.is_direct:
             self._connections.close()
 

@@ -1,7 +1,7 @@
 """Translates redis-py exceptions into `QueueUnavailable`.
 
-In the flow: `Scripts.repeat` comes here when a command that was sent to the server failed, and is not sent again.
-Whether one that was not answered took effect is unknown here.
+In the flow: `Scripts.repeat` calls this when a command failed and is not sent again. A command that got no answer may
+or may not have taken effect.
 """
 
 import redis
@@ -10,12 +10,12 @@ from redis.exceptions import OutOfMemoryError
 from ..model.errors import QueueUnavailable, UnknownFormat
 
 FORMAT_CODE = "FORMAT "
-"""What the scripts' refusal of a format begins with: `include/settings.lua`."""
+"""The beginning of the error by which scripts refuse a data format, from `include/settings.lua`."""
 
 
 def unavailable(error: redis.RedisError) -> QueueUnavailable:
-    """Why there is no answer: the server did not give one, or refused. It has no memory left, is a replica, or somebody
-    wrote something else to one of the keys.
+    """Return the QueueUnavailable that says why the server did not answer or refused. It refuses if it has no memory
+    left, is a replica, or a key has a value of a wrong type.
     """
     if isinstance(error, redis.ConnectionError | redis.TimeoutError):
         return QueueUnavailable(f"Redis did not answer: {error}")

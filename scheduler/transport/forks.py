@@ -1,7 +1,7 @@
 """Resets locks and pending calls in a forked child.
 
-In the flow: whoever shares a lock between threads says here how to make a new one. It is done in the child before
-anything else runs there, so no thread of it meets the old one; the parent is not touched.
+In the flow: an object that shares a lock between threads registers here a method that makes a new lock. The method runs
+in the child before any other code, so no thread there meets the old lock; the parent is not touched.
 """
 
 import os
@@ -13,7 +13,7 @@ _begin_anew: Final[set["WeakMethod[Callable[[], None]]"]] = set()
 
 
 def anew_in_child(method: Callable[[], None]) -> None:
-    """Have a bound method called in each forked child, as long as its object lives."""
+    """Register a bound method to be called in each forked child, as long as its object lives."""
     forget: Callable[[Any], None] = _begin_anew.discard
     _begin_anew.add(WeakMethod(method, forget))
 

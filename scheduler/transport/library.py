@@ -1,11 +1,11 @@
 """Assembles the Lua scripts into one function library that the server loads once.
 
-``FCALL`` and not ``EVALSHA`` (Redis 7.0 or newer, or Valkey): what is sent as a script builds all its functions and
-tables anew in each call, a library only when it is loaded, and replicas and restarted servers have it. It and its
-functions are named after the text's digest, so several releases work on one server side by side.
+The engine uses ``FCALL`` (Redis 7.0 or newer, or Valkey) and not ``EVALSHA``: an EVAL script builds all its functions
+and tables anew in each call, a library only when it is loaded, and replicas and restarted servers have it. The library
+and its functions are named after the text's digest, so several releases work on one server side by side.
 
-A script's header is its documentation and is held to the body by a test: purpose, atomicity, ``KEYS``, ``ARGV`` (the
-names of its arguments in order), ``Returns``. Nothing here talks to Redis.
+A script's header is its documentation: purpose, atomicity, ``KEYS``, ``ARGV`` (the names of its arguments in order),
+``Returns``. A test compares it with the body. Nothing here talks to Redis.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ INCLUDES: Final = (
     "admitting",
     "transitions",
 )
-"""What all transitions share, each part after what it uses."""
+"""The files that all scripts share, each after the files that it uses."""
 TOKEN_ARGUMENTS: Final = ("caller", "number")
 """The request token, first in the ARGV of every transition whose effect must not happen twice."""
 _ARGV: Final = re.compile(r"^-- ARGV:(.*)$", re.MULTILINE)
@@ -74,16 +74,16 @@ local redis = {
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One transition."""
+    """One script of the library, such as a transition."""
 
     name: str
     function: str
-    """Its name in the server, with the library's digest."""
+    """The function's name in the server, with the library's digest."""
     arguments: tuple[str, ...]
-    """The names in ARGV, without the request token."""
+    """The names of its ARGV, without the request token."""
     takes_token: bool
     needs_memory: bool
-    """Refused by a server at maxmemory."""
+    """Whether a server at maxmemory refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Library:
     scripts: Mapping[str, Script]
 
     def alone(self, script: Script) -> str:
-        """One script as a text for ``EVAL``, which a server takes that has no memory left for the library."""
+        """Return one script as a text for ``EVAL``, which works on a server without memory for the library."""
         flags = "" if script.needs_memory else " flags=allow-oom"
         _, rest = self.text.split("\n", 1)
         return f"#!lua{flags}\n{_REGISTERING}{rest}return functions.{script.function}(given_keys, given_arguments)\n"
@@ -103,13 +103,13 @@ class Library:
 
 @cache
 def read_lua(path: str) -> str:
-    """The text of one file under `lua/`."""
+    """Return the text of one file under `lua/`."""
     return (files(lua) / path).read_text(encoding="utf-8")
 
 
 @cache
 def script_names() -> tuple[str, ...]:
-    """Every script, by name."""
+    """Return the names of all scripts, sorted."""
     found = files(lua).iterdir()
     return tuple(sorted(each.name.removesuffix(".lua") for each in found if each.name.endswith(".lua")))
 
@@ -118,7 +118,7 @@ def assemble(replaced_includes: Mapping[str, str] | None = None) -> Library:
     """Put the library together.
 
     Args:
-        replaced_includes: Include name → text in its place; tests put a clock there that they can turn.
+        replaced_includes: Include name → text that replaces it; tests use this for a clock that they can set.
     """
     return _assembled(tuple(sorted((replaced_includes or {}).items())))
 
@@ -127,7 +127,7 @@ def assemble(replaced_includes: Mapping[str, str] | None = None) -> Library:
 def _assembled(replaced_includes: tuple[tuple[str, str], ...]) -> Library:
     replaced = dict(replaced_includes)
     parts = [replaced.get(include) or read_lua(f"include/{include}.lua") for include in INCLUDES]
-    # A block each: what one transition calls by a name is nothing to the others.
+    # Each script is a block of its own, so that its local names do not reach the others.
     parts += [f"do\n{read_lua(f'{name}.lua')}end\n" for name in script_names()]
     body = "\n".join(parts)
     digest = hashlib.sha256(body.encode()).hexdigest()[:_DIGEST_CHARS]

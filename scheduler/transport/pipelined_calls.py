@@ -1,9 +1,9 @@
 """Pipelined script calls: sent one after the other on one connection, answered in order.
 
-In the flow: `Parking` makes the next page ready while the server works on the last. One connection, since the server
-takes what comes on one in order, and on two as it likes. When it fails, all that was not answered is asked for again,
-in order, each with its own token, so nothing takes effect twice; if the process dies, what was sent takes effect. Each
-call has a deadline of its own, but a server that hangs costs one: what sending has waited in vain, answers wait less.
+In the flow: `Parking` prepares the next page while the server works on the last one. All calls use one connection,
+since the server keeps order only within one. When it fails, all unanswered calls are repeated in order, each with its
+own token, so none takes effect twice. If the process dies, calls that were sent take effect. Each call has a deadline
+of its own, but a hung server costs only one: time lost in sending is taken off the time to wait for an answer.
 """
 
 import time
@@ -19,7 +19,7 @@ from .scripts import Argument, Call, Scripts
 
 
 class PipelinedCalls:
-    """Calls on one connection. For one thread."""
+    """Pipelines calls on one connection. For one thread."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
@@ -45,10 +45,10 @@ class PipelinedCalls:
             self._waited_seconds = time.monotonic() - began
 
     def answer(self) -> Any:
-        """The answer to the first call that was not answered yet.
+        """Return the answer to the first call that is not answered yet.
 
         Raises:
-            QueueUnavailable: As `Call.run`.
+            QueueUnavailable: As in `Call.run`.
         """
         call = self._unanswered[0]
         ends = time.monotonic() + self._scripts.deadline_seconds - self._waited_seconds
@@ -57,9 +57,9 @@ class PipelinedCalls:
                 with Until(ends):
                     answer = self._scripts.checked(self._connection.read_response())
             except redis.RedisError:
-                self._fail()  # lost, or the server has forgotten the script: `run` knows what to do
+                self._fail()  # the answer is lost, or the server has forgotten the script: `run` below handles both
             else:
-                # Not before: while one is unanswered, an interrupted thread's connection is not used again.
+                # Removed only now: `close` drops the connection while a call on it is unanswered.
                 self._unanswered.popleft()
                 return answer
         self._unanswered.popleft()
@@ -68,7 +68,7 @@ class PipelinedCalls:
         return answer
 
     def close(self) -> None:
-        """Read no more answers."""
+        """Stop reading answers."""
         if self._connection is not None and self._unanswered:
             self._fail()
         elif self._connection is not None:

@@ -1,6 +1,7 @@
 """Reads with plain commands, repeated within one deadline while the server does not answer.
 
-In the flow: `views.py` and `controls.py` read so. Reading changes nothing, so it may be repeated without a token.
+In the flow: `views.py`, `controls.py` and other readers use this. Reading changes nothing, so a read may be repeated
+without a token.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ T = TypeVar("T")
 
 
 class Reader:
-    """What reads on one server."""
+    """The base of classes that read from one server."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
@@ -24,7 +25,7 @@ class Reader:
         return self._scripts.client
 
     def ask(self, read: Callable[[], T]) -> T:
-        """Read within one call."""
+        """Run a read, repeated within one deadline while the server does not answer."""
         return self._scripts.repeat(read)
 
 
@@ -32,7 +33,7 @@ R = TypeVar("R", bound=Reader)
 
 
 def repeated(read: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R, P], T]:
-    """Make one call of a reader's method.
+    """Decorate a reader's method so that it is repeated as a whole, within one deadline.
 
     Raises:
         QueueUnavailable: From the method, if the server did not answer within the deadline, or refused.

@@ -1,10 +1,10 @@
 """Calls Lua scripts: one round trip a call, safe to repeat when the reply was lost, over within one deadline.
 
 Every call of a script with an effect carries a request token: a caller's name and its rising number. When the
-connection breaks or times out, nobody knows whether the effect happened; the same call is made again with the same
-token and gets the same answer, so the effect happens once (F10). It is made again here and in no other layer, so that
-a server that hangs costs one deadline (F38). If the process dies here, its grants run out of their leases, and what it
-parked waits.
+connection breaks or times out, it is unknown whether the effect happened. The call is then repeated with the same
+token and gets the same answer, so the effect happens once (F10). Only this layer repeats calls, so that a server that
+hangs costs one deadline (F38). If the process dies here, the leases of its grants run out, and executions that it
+parked wait.
 """
 
 import time
@@ -27,16 +27,16 @@ from .library import Script, assemble
 
 T = TypeVar("T")
 DEADLINE_SECONDS: Final = 5.0
-"""For one call in all, whatever the server does."""
+"""The time for one call in all, whatever the server does."""
 REPEAT_PAUSES_SECONDS: Final = (0.05, 0.2, 0.75)
-"""Pauses before a call whose reply was lost is made again, if there is time; then the caller is told."""
+"""Pauses before a call whose reply was lost is repeated, if there is time; after the last one the call fails."""
 _NO_FUNCTIONS: Final = "unknown command"
 _NOT_LOADED: Final = "Function not found"
 _LOADED_MEANWHILE: Final = "already exists"
 
 
 class StaleCall(QueueUnavailable):
-    """A call was overtaken by a later one of its caller: it lay in a dead connection and was refused."""
+    """The call reached the server after a later call of its caller, as from a dead connection, and was refused."""
 
 
 @dataclass(slots=True)
@@ -49,19 +49,19 @@ class Call:
     caller: Caller
 
     def __del__(self) -> None:
-        # Nobody can run it again, so the caller's name is free. A name a call would leave a key a call in Redis. An
-        # exception that was thrown into the thread may have struck before it had one.
+        # No code can run this call again, so its caller's name is free. Names are reused since each one leaves a key in
+        # Redis. The attribute is missing if an exception was thrown into the thread during construction.
         with suppress(AttributeError):
             self.scripts.callers.give_back(self.caller)
 
     def run(self, *, ends: float | None = None) -> Any:
-        """Make the call, again if its reply was lost.
+        """Make the call, and repeat it if its reply was lost.
 
         Args:
-            ends: When its deadline is over, on the monotonic clock, if it has begun already.
+            ends: When the deadline is over, on the monotonic clock; None: it begins now.
 
         Raises:
-            QueueUnavailable: If Redis did not answer, or has no memory left; whether the effect happened is unknown:
+            QueueUnavailable: If Redis did not answer, or has no memory left. The effect may or may not have happened;
                 calling `run` again finds out.
         """
         return self.scripts.execute(self.script, self.arguments, ends=ends)
@@ -85,30 +85,30 @@ class Scripts:
         self.connections = DirectConnections(client, deadline_seconds)
 
     def under(self, keys: Keys) -> "Scripts":
-        """The same scripts on the same connections, for the queue whose keys these are."""
+        """Return the same scripts on the same connections, for the queue with these keys."""
         other = copy(self)
         other.keys = keys
         return other
 
     @property
     def client(self) -> Any:  # redis-py types every reply as a union with its async twin
-        """For plain commands, on the engine's own connections; what is asked within `repeat` has its deadline."""
+        """The client for plain commands, on the engine's own connections; within `repeat`, its deadline holds."""
         return self.connections.client
 
     def script(self, name: str, arguments: str) -> Script:
-        """The script `name`, whose header must list exactly `arguments` (space-separated, without the token)."""
+        """Return the script `name`, whose header must list exactly `arguments` (space-separated, without the token)."""
         script = self._library.scripts[name]
         if script.arguments != tuple(arguments.split()):
             raise TypeError(f"{name}.lua takes {script.arguments}, its wrapper gives {arguments}")
         return script
 
     def prepare(self, script: Script, *arguments: Argument) -> Call:
-        """A call with a fresh token that the caller may `run` until it answers."""
+        """Return a call with a fresh token, which may be `run` until it answers."""
         caller = self.callers.take()
         return Call(self, script, self._with_token(script, arguments, caller), caller)
 
     def call(self, script: Script, *arguments: Argument) -> Any:
-        """Call a script and answer what it answers.
+        """Call a script and return its answer.
 
         Raises:
             QueueUnavailable: If Redis did not answer, or refused.
@@ -126,10 +126,10 @@ class Scripts:
         return self.repeat(lambda: self.checked(self._evaluate(script, arguments)), ends=ends)
 
     def repeat(self, ask: Callable[[], T], *, ends: float | None = None) -> T:
-        """Ask the server something that may be asked again, again while it does not answer and there is time.
+        """Run commands that are safe to repeat, and repeat them while the server does not answer and there is time.
 
         Args:
-            ask: Sends commands, and answers what came of them.
+            ask: Sends the commands and returns their result.
             ends: When the deadline is over, on the monotonic clock; None: it begins now.
 
         Raises:
@@ -162,7 +162,7 @@ class Scripts:
         try:
             self._load()
         except OutOfMemoryError:
-            # The server would never drain without what may run at maxmemory; the library is loaded when it has.
+            # A server at maxmemory cannot load the library, but needs the scripts that free memory: run this one alone.
             return self.client.eval(self._library.alone(script), 1, self.keys.declared, *arguments)
         return self._send(script, arguments)
 
@@ -172,7 +172,7 @@ class Scripts:
         return self.client.execute_command("FCALL", script.function, 1, self.keys.declared, *arguments)
 
     def packed(self, script: Script, arguments: tuple[Argument, ...]) -> bytes:
-        """A call as it goes over the wire."""
+        """Encode a call for the wire."""
         return packed(("FCALL", script.function, 1, self.keys.declared, *arguments))
 
     def _load(self) -> None:
@@ -183,14 +183,14 @@ class Scripts:
                 raise
 
     def close(self) -> None:
-        """Close the connections that are kept between calls; the client is its owner's. A later call opens new ones."""
+        """Close the connections that are kept between calls. The client stays open; a later call opens new ones."""
         self.connections.close()
 
     def _with_token(self, script: Script, arguments: tuple[Argument, ...], caller: Caller) -> tuple[Argument, ...]:
         return (caller.name, next(caller.numbers), *arguments) if script.takes_token else arguments
 
     def checked(self, answer: Any) -> Any:
-        """The answer of a script, unless it says that the call came too late."""
+        """Return a script's answer; raise StaleCall if it says that the call came too late."""
         if answer == [b"STALE_CALL"]:
             raise StaleCall("the call was overtaken by a later one of its caller")
         return answer
