@@ -5,7 +5,7 @@
 --   lease_ms   the lease of grants that a worker's thread holds, on which the worker relies; 0: the setting
 --   holder     the grant's nonce, or `pod:` and the pod's UID; '' if only the attempt is known
 -- Returns: one of RENEWED | CANCEL | STALE | ERROR each; CANCEL is renewed, but its cancellation was asked for; ERROR is not,
---   since what is known of it is damaged, and the others are
+--   since its data is damaged; the others are
 -- Uses: call, apart, keys, settings, time, journal, leases, fence, transitions
 local GRANT_ARGUMENTS = 3
 

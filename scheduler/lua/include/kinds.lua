@@ -36,7 +36,7 @@ local function default_of(gate)
     return defaults[kind]
 end
 
--- Indexes a gate while its kind keeps it closed, else removes it. `score`: of its best waiter in this lane; nil if open.
+-- Indexes a gate while its kind keeps it closed, else removes it. `score`: of its best waiter in the lane; nil if open.
 local function index_closed(gate, lane, score)
     local kind = kind_of(gate)
     if not kind or not (defaults[kind] or raised[lane] and raised[lane][kind]) then return end
