@@ -1,6 +1,6 @@
-"""Settings and logging: what every process reads first, and what every module says something with.
+"""Settings and logging, which every process and every module uses.
 
-`areas` holds the classes and defaults, `sources` the environment and the file, `settings` puts them together; `logger`
-is what modules log with, `logging` how our own processes show it; `extras` imports what need not be installed. This is
-the lowest layer: it imports nothing of Bandmaster.
+`areas` holds the classes and defaults of settings, `sources` reads the environment and the file, and `settings` merges
+them. Modules log with `logger`; `logging` formats the logs of Bandmaster's own processes. `extras` imports optional
+packages. This is the lowest layer: it imports no other package of Bandmaster.
 """

@@ -1,7 +1,7 @@
-"""What every section of the settings is: frozen, and strict about what it does not know.
+"""The base class of every section of the settings: frozen, and strict about unknown names.
 
-`areas.py` holds the sections, `placement.py` and `local.py` those about pods. Texts are read as what they stand for,
-since environment variables are texts: numbers, lists with commas (`texts`), tables and lists of tables as JSON
+`areas.py` holds the sections, `placement.py` and `local.py` those about pods. Environment variables are texts, so
+values of other types are read from text, too: numbers, lists with commas (`texts`), tables and lists of tables as JSON
 (`tables`).
 """
 
@@ -12,15 +12,15 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 
 def texts(value: object) -> object:
-    """A list of texts, if it is written as one text with commas."""
+    """Split a text at its commas; return any other value as it is."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
 def tables(value: object) -> object:
-    """A table, or a list of them, if it is written as JSON.
+    """Read a table, or a list of tables, from a JSON text; return any other value as it is.
 
     Raises:
-        ValueError: If it is a text, but not JSON.
+        ValueError: If the value is a text, but not JSON.
     """
     if not isinstance(value, str):
         return value
@@ -40,7 +40,7 @@ class Area(BaseModel, frozen=True):
     @field_validator("*", mode="before")
     @classmethod
     def _no_bool_for_a_number(cls, value: object, info: ValidationInfo) -> object:
-        # Environment variables are texts, so numbers are read from text; `true` would then silently be 1.
+        # Numbers are not read strictly, since environment variables are texts; so `true` would silently become 1.
         if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
             raise ValueError("true and false are not allowed here")
         return value

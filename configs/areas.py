@@ -1,7 +1,7 @@
-"""The settings, one frozen class an area, each field with its unit and default.
+"""The sections of the settings, one frozen class for each, with the unit and default of every field.
 
-The defaults are the contract: a worker, a test or a library user needs no settings at all. `configs/bandmaster.toml`
-lists them all, and a test compares the two. Where the values come from is `settings.py`.
+The defaults are sufficient: a worker, a test or a library user needs no settings at all. `configs/bandmaster.toml`
+lists all settings, and a test compares the two. `settings.py` reads the values.
 """
 
 import os
@@ -32,28 +32,28 @@ def _names_sentinels(parts: SplitResult) -> bool:
 
 
 class RedisSettings(Area, frozen=True):
-    """The server that holds the truth about what waits and what runs."""
+    """The Redis server that holds the state of all waiting and running executions."""
 
     url: str | None = None
     """redis://, rediss://, unix:// or redis+sentinel:// URL; none: the embedded server, found through its socket under
     `paths.var_dir`."""
     prefix: str = Field(default=PREFIX, pattern=r"^[!-z{|}~]{1,80}$")
-    """Before every key; `{exec_queue}` puts every key in one cluster slot; not set: it follows `dramatiq_namespace`."""
+    """Before every key; `{exec_queue}` puts all keys in one cluster slot; not set: it follows `dramatiq_namespace`."""
     dramatiq_namespace: str = Field(default=NAMESPACE, pattern=r"^[!-z{|}~]{1,64}$")
-    """Before every key of Dramatiq's own, for actors without gates."""
+    """The prefix of all of Dramatiq's own keys, for actors without gates."""
     socket_timeout_seconds: float = Field(default=5, gt=0)
     """How long one answer may take; blocking commands wait less than this."""
     deadline_seconds: float = Field(default=5, gt=0, le=20)
-    """How long a call of the queue may take in all, retries included; less than a probe takes for a standstill."""
+    """How long a call of the queue may take in all, retries included; below the time after which a probe fails."""
     max_message_bytes: int = Field(default=1_048_576, ge=1_024)
-    """A longer message of a gated actor is refused."""
+    """The size limit of a gated actor's message; a longer one is refused."""
     connect_wait_seconds: float = Field(default=30, ge=0)
     """How long a starting process waits for the server."""
 
     @model_validator(mode="after")
     def _prefix_follows_namespace(self) -> "RedisSettings":
         if "prefix" not in self.model_fields_set:
-            # Frozen, and it stays one that was not set.
+            # `self` is frozen, hence __setattr__ of object; so the field still counts as not set.
             object.__setattr__(self, "prefix", prefix_of(self.dramatiq_namespace))
         return self
 
@@ -72,7 +72,7 @@ class RedisSettings(Area, frozen=True):
                     bool(parts.path) and not parts.hostname if is_unix else bool(parts.hostname) and parts.port != 0
                 )
         except ValueError:
-            # Python's message would show what it took for the port: a part of a password that is not encoded.
+            # Python's message could show a part of an unencoded password, parsed as the port.
             raise ValueError(
                 f"it is not a URL; special characters in a password are written as %XX; {_URL_FORMS}"
             ) from None
@@ -83,7 +83,7 @@ class RedisSettings(Area, frozen=True):
 
     @property
     def command_timeout_seconds(self) -> float:
-        """How long one command of Dramatiq's may take: each is sent once, and takes no longer than a call."""
+        """How long one of Dramatiq's commands may take: each is sent once, and takes no longer than a call."""
         return min(self.socket_timeout_seconds, self.deadline_seconds)
 
     @field_serializer("url")
@@ -96,43 +96,43 @@ class RedisSettings(Area, frozen=True):
 
 
 class LimitSettings(Area, frozen=True):
-    """How much of lane `executions` may wait and run, and how much may run at all; the runtime settings in Redis start
-    from these."""
+    """How many executions may wait and run in lane `executions`, and how many may run in all lanes; these are the
+    initial values of the runtime settings in Redis."""
 
     max_concurrent: int | None = Field(default=None, ge=0)
-    """Executions that hold a slot at the same time, in all lanes together; none: no limit over everything; 0: nothing
+    """How many executions may hold a slot at the same time in all lanes together; none: no such limit; 0: nothing
     starts."""
     max_concurrent_executions: int = Field(default=10, ge=0)
-    """Executions that hold a slot at the same time; 0: nothing starts."""
+    """How many executions may hold a slot at the same time; 0: nothing starts."""
     max_queue_size: int = Field(default=10_000, ge=1)
-    """Executions that wait; one more is refused (QueueFull)."""
+    """How many executions may wait; one more is refused (QueueFull)."""
     max_executions_per_user: int = Field(default=100, ge=1)
-    """Executions of one user that wait; one more is refused (UserLimitExceeded)."""
+    """How many executions of one user may wait; one more is refused (UserLimitExceeded)."""
     stale_timeout_seconds: int = Field(default=3_600, ge=1)
-    """Waiting longer than this ends an execution as EXPIRED."""
+    """An execution that waits longer than this ends as EXPIRED."""
 
 
 class LeaseSettings(Area, frozen=True):
-    """How long a grant outlives a sign of life of its holder."""
+    """The lengths of leases, and what happens when they run out."""
 
     lease_ttl_ms: int = Field(default=30_000, ge=100)
-    """Of a grant that a worker's thread holds, which renews it three times in this time."""
+    """The lease of a grant that a worker's thread holds; the worker renews it three times in this time."""
     pod_lease_ttl_ms: int = Field(default=60_000, ge=100)
-    """Of a grant that was handed over to a pod."""
+    """The lease of a grant that was handed over to a pod."""
     max_crashes: int = Field(default=3, ge=0)
-    """Lost leases after which an execution is tried again; one more, and it is dead-lettered."""
+    """How many lost leases an execution survives; after one more it is dead-lettered."""
     start_deadline_ms: int = Field(default=300_000, ge=0)
-    """Of a grant that nobody renews (`try_schedule`), the time until its program starts, as while an image is pulled;
-    its lease is this, the event's timeout and the grace. Not set: it follows `k8s.pending_deadline_seconds`."""
+    """For a grant that nobody renews (`try_schedule`): the time until its program starts, as for pulling an image. Its
+    lease is the sum of this, the event's timeout and `grace_ms`. Not set: follows `k8s.pending_deadline_seconds`."""
     grace_ms: int = Field(default=30_000, ge=0)
     """The last part of that lease, for the program's end; not set: longer than `k8s.termination_grace_seconds`."""
 
 
 class SchedulerSettings(Area, frozen=True):
-    """The periodic repairs and who leads them."""
+    """The periodic repairs and the election of their leader."""
 
     interval_seconds: float = Field(default=10, gt=0)
-    """Between two runs of `try_schedule`."""
+    """The time between two runs of `try_schedule`."""
     misfire_grace_seconds: int = Field(default=30, ge=1)
     """A run that is later than this is left out."""
     leader_ttl_ms: int = Field(default=10_000, ge=100)
@@ -140,32 +140,32 @@ class SchedulerSettings(Area, frozen=True):
 
 
 class RetentionSettings(Area, frozen=True):
-    """How long Redis remembers."""
+    """How long Redis keeps data."""
 
     meta_ttl_seconds: int = Field(default=86_400, ge=1)
-    """What is known of an ended execution; as long, its id is recognised as a duplicate."""
+    """The record of an ended execution; for as long, its id is recognised as a duplicate."""
     direct_ttl_seconds: int = Field(default=600, ge=1)
-    """The same, of what was sent directly to `BandedRedisBroker` under an id that Dramatiq made up; longer than its
-    sender goes on trying."""
+    """The same for messages sent directly to `BandedRedisBroker` under an id that Dramatiq made up; longer than their
+    senders repeat a send."""
     result_ttl_seconds: int = Field(default=86_400, ge=1)
-    """Exit code, reason and output's tail."""
+    """Exit code, reason and the output's tail."""
     reply_ttl_seconds: int = Field(default=600, ge=1)
     """The last answer to each caller; longer than the longest retry."""
     dead_message_ttl_seconds: int = Field(default=604_800, ge=1)
-    """Dead letters, with all that is known of them; ends that no worker has told whoever sent them, likewise."""
+    """Dead letters with all their data, and ends that no worker has reported to their senders yet."""
     max_dead_messages: int = Field(default=10_000, ge=1)
-    """Dead letters that are kept, and such ends of each lane that no worker has asked for in an hour; one more, and the
-    oldest is forgotten."""
+    """How many dead letters are kept, and how many unreported ends of each lane for which no worker has asked in an
+    hour; of more, the oldest are forgotten."""
     journal_max_entries: int = Field(default=100_000, ge=1_000)
-    """Transitions kept while nobody consumes the journal."""
+    """About how many transitions the journal keeps."""
 
 
 _RUNTIME_AREAS: Final = (LimitSettings, LeaseSettings, RetentionSettings)
-"""Whose values start the runtime settings in Redis, by the same names."""
+"""The sections with the initial values of the runtime settings in Redis, which have the same names."""
 
 
 def least_of(name: str) -> int:
-    """The least value of a runtime setting; 0 of one that these areas do not have."""
+    """Return the least value of a runtime setting; 0 if these sections do not have it."""
     for area in _RUNTIME_AREAS:
         if name in area.model_fields:
             return next((each.ge for each in area.model_fields[name].metadata if hasattr(each, "ge")), 0)
@@ -173,35 +173,35 @@ def least_of(name: str) -> int:
 
 
 class KubernetesSettings(Placement, frozen=True):
-    """Where executions run, and with what by default."""
+    """Where executions run, and their default image and resources."""
 
     backend: Literal["local", "kubernetes"] = "local"
     """`local`: child processes on this machine; `kubernetes`: pods."""
     namespace: str = Field(default="bandmaster", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
-    """Of the pods."""
+    """The pods' namespace."""
     installation: str = Field(default="bandmaster", pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")
-    """Whose pods these are: installations that share a namespace need a name each, all processes of one the same."""
+    """The name that marks this installation's pods; installations that share a namespace need different names."""
     allowed_images: tuple[str, ...] = ()
     """Images an execution may name, as patterns of repository, tag and digest (`k8s/images.py`); none: any. As an
     environment variable: `one,two`."""
     max_script_bytes: int = Field(default=524_288, ge=1, le=1_048_576)
-    """A longer script is refused: each is kept in etcd, whose space the whole cluster shares, while its pod runs."""
+    """The size limit of a script; etcd, whose space the whole cluster shares, holds each one while its pod runs."""
     profiles: dict[Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")], Profile] = Field(default={})
-    """Name → what else holds for an execution that names it (`metadata.profile`); others can't be named. As an
-    environment variable: JSON, likewise for all tables."""
+    """Name → the settings of an execution that names this profile (`metadata.profile`); no other may be named. As an
+    environment variable: JSON, as for all tables."""
     kubeconfig: str = ""
     """The file that says how to reach the cluster; empty: a pod's own service account, else KUBECONFIG, else
     ~/.kube/config."""
     context: str = ""
-    """Of the kubeconfig; empty: its current one."""
+    """The context in the kubeconfig; empty: its current one."""
     request_timeout_seconds: float = Field(default=10, gt=0)
     """How long one answer of the API server may take."""
     pending_deadline_seconds: int = Field(default=300, ge=1)
-    """A pod that has not started by then never will: it is deleted, and its execution ends with the reason."""
+    """How long a pod may take to start; after that it is deleted, and its execution ends with the reason."""
     node_lost_seconds: int = Field(default=60, ge=1)
     """How long a pod's node may be out of reach before the pod is deleted; the node's answer frees its slot."""
     termination_grace_seconds: int = Field(default=5, ge=1, le=3_600)
-    """Between TERM and KILL."""
+    """The time between TERM and KILL."""
     pod_ttl_seconds: int = Field(default=300, ge=0)
     """How long an ended pod is kept after its result was stored, for its log."""
 
@@ -210,18 +210,18 @@ class KubernetesSettings(Placement, frozen=True):
 
 
 class PathSettings(Area, frozen=True):
-    """Where files are."""
+    """The folders for files."""
 
     var_dir: Path = Path("var")
-    """Data of local runs: the embedded server's, the local pods'; relative to the folder the process was started in."""
+    """The data of local runs (embedded server, local pods); relative to the folder in which the process was started."""
 
     pulse_dir: Path | None = None
-    """Where each worker and scheduler process keeps a file that it rewrites while it makes progress, for a probe from
-    outside (`configs/deploy/probe.py`); none: nowhere."""
+    """The folder in which each worker and scheduler process keeps its health file for a probe
+    (`configs/deploy/probe.py`); none: there are no health files."""
 
     @property
     def absolute(self) -> Path:
-        """`var_dir` without regard to the current folder, and without following links: every process gets the same.
+        """`var_dir` as an absolute path, without following links, so that every process gets the same.
 
         Raises:
             SettingsError: If it is relative to a current folder that was deleted.
@@ -236,7 +236,7 @@ class PathSettings(Area, frozen=True):
 
 
 class LoggingSettings(Area, frozen=True):
-    """What is logged, and how."""
+    """The level and the format of logs."""
 
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """The least important level that is shown."""

@@ -1,4 +1,4 @@
-"""The environment of a process that this one starts: its own, with some settings replaced.
+"""The environment for child processes: that of this process, with some settings replaced.
 
 In the flow: `bandmaster up` and the demo give it to the processes they run, so that all of them find the same server.
 """
@@ -15,10 +15,10 @@ Replaced = Mapping[tuple[str, str], str]
 QUIET: Final = {"PYTHONUNBUFFERED": "1"}
 
 OURS: Final = {"PYTHONSAFEPATH": "1"}
-"""Beside it, for programs of ours: what lies in the current folder, a ``redis.py``, is not theirs to import."""
+"""Further variables for Bandmaster's own programs, which must not import a ``redis.py`` in the current folder."""
 
 
 def child_environment(replaced: Replaced | None = None) -> dict[str, str]:
-    """This process's environment with settings replaced, for a child process."""
+    """Return this process's environment with some settings replaced, for a child process."""
     settings = {variable_of(section, name): text for (section, name), text in (replaced or {}).items()}
     return {**os.environ, **QUIET, **settings}

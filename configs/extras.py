@@ -1,8 +1,9 @@
-"""What only an extra brings, imported by name when it is used: the one place that tells which extra is missing.
+"""Imports packages that only an extra installs, and says which extra is missing.
 
-In the flow: `pip install bandmaster` brings what the middleware needs. The command, the scheduler process, the embedded
-server, `bandmaster up` and the pods of a cluster need more, which `pyproject.toml` lists as extras. Each is imported
-here at its first use, so that everything else works without; whoever runs a process shows the error as one line.
+In the flow: `pip install bandmaster` installs the packages that the middleware needs. The command, the scheduler
+process, the embedded server, `bandmaster up` and the pods of a cluster need more, which `pyproject.toml` lists as
+extras. Each is imported here at its first use, so that everything else works without it. Entry points show the error
+as one line.
 """
 
 from importlib import import_module
@@ -14,11 +15,11 @@ _OURS = __name__.partition(".")[0]
 
 
 def import_extra(module: str, extra: str) -> Any:
-    """Import a module, ours or another's, that needs what an extra brings.
+    """Import a module, of Bandmaster or of a third party, that needs packages of an extra.
 
     Args:
         module: Its full name.
-        extra: What brings all of its packages: `cli`, `scheduler`, `k8s`, `local`.
+        extra: The extra that installs all of these packages: `cli`, `scheduler`, `k8s`, `local`.
 
     Returns:
         The module.
@@ -31,6 +32,6 @@ def import_extra(module: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", _OURS):
-            # A defect of ours, which nobody mends by installing something.
+            # The missing module is Bandmaster's own: a defect, which installing a package does not repair.
             raise
         raise ExtraMissing(package, extra) from error

@@ -1,7 +1,7 @@
-"""The settings of pods that are processes of this machine: what they may see and use.
+"""The settings of local pods, which are processes on this machine: what they may see and use.
 
-The defaults let a program work as its user would, within bounds that a runaway meets and honest work does not. What
-isolates programs from their worker, another user and a sandbox, has to be asked for: it needs root, or `bwrap`.
+By default a program may do what its user may, within bounds that stop a runaway but no honest work. Isolation from the
+worker, by another user or a sandbox, has to be switched on, since it needs root or `bwrap`.
 """
 
 from typing import Literal
@@ -12,20 +12,20 @@ from .area import Area, texts
 
 
 class LocalSettings(Area, frozen=True):
-    """What holds for every local pod (`k8s.backend = "local"`)."""
+    """The settings of every local pod (`k8s.backend = "local"`)."""
 
     sandbox: Literal["none", "bubblewrap"] = "none"
     """`bubblewrap`: no network, no other processes, a read-only system, its own /work and /tmp; needs `bwrap`."""
     sandbox_readable: tuple[str, ...] = ()
-    """Absolute paths that programs in a sandbox may read beside the system's. As an environment variable: `one,two`."""
+    """Absolute paths that sandboxed programs may read besides the system's. As an environment variable: `one,two`."""
     run_as: str = Field(default="", pattern=r"^([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$")
-    """The user of all programs, by name or number, where workers run as root; empty: the worker's own."""
+    """The user of all programs, by name or number, if workers run as root; empty: the worker's own."""
     max_processes: int = Field(default=1_024, ge=1)
-    """Processes and threads by which a program may add to those of its user; root's are not bounded."""
+    """How many processes and threads a program may add to those that its user has; root is not bounded."""
     max_open_files: int = Field(default=4_096, ge=16)
-    """Of each process."""
+    """How many files each process may have open."""
     disk_limit: str = Field(default="10Gi", min_length=1)
-    """Bytes, as a Kubernetes quantity: of all in a program's folders, and of any one file that it writes."""
+    """Bytes, as a Kubernetes quantity: the limit of a program's folders in all, and of each file that it writes."""
 
     _texts = field_validator("sandbox_readable", mode="before")(texts)
 

@@ -1,9 +1,9 @@
-"""``Logger``: how every module says what happened, through `logging`, to whatever the application has configured.
+"""``Logger``: the logger of every module, which uses the standard `logging` as the application has configured it.
 
 In the flow: a constant event name with key-value context goes to the logger ``bandmaster.…`` of the module. Its record
-reads ``event name=value …``, and carries the same as a dict under ``record.bandmaster``, for who writes JSON. Nothing
-is printed by itself: without a configuration, nothing is said. Values are escaped in the text, so that none can forge a
-line or a colour (F27); payloads and secrets are never given here.
+reads ``event name=value …``, and has the same data as a dict under ``record.bandmaster``, for handlers that write JSON.
+Without a logging configuration, nothing is printed. Values are escaped in the text, so that none can forge a line or a
+colour (F27). Callers never pass payloads or secrets.
 """
 
 import logging
@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Final
 
 ROOT: Final = "bandmaster"
-"""The logger above all of ours."""
+"""The parent of all loggers of Bandmaster."""
 RECORD_ATTRIBUTE: Final = "bandmaster"
-"""Where a record carries ``{"event": …, **context}``."""
+"""The attribute in which a record carries ``{"event": …, **context}``."""
 _TO_THE_CALLER: Final = 3
 
-# Without it, Python prints warnings of an application that has configured nothing.
+# Without this handler, Python prints warnings in an application that has not configured logging.
 logging.getLogger(ROOT).addHandler(logging.NullHandler())
 
 
@@ -29,23 +29,23 @@ class Logger:
         self._logger = logging.getLogger(name)
 
     def debug(self, event: str, **context: object) -> None:
-        """Of use only to who looks for a defect."""
+        """Log an event that helps only in the search for a defect."""
         self._log(logging.DEBUG, event, context)
 
     def info(self, event: str, **context: object) -> None:
-        """In order, and worth to know."""
+        """Log an event that is in order and worth knowing."""
         self._log(logging.INFO, event, context)
 
     def warning(self, event: str, **context: object) -> None:
-        """Out of order, but taken care of."""
+        """Log an event that is out of order, but handled."""
         self._log(logging.WARNING, event, context)
 
     def error(self, event: str, *, exc_info: BaseException | None = None, **context: object) -> None:
-        """Somebody has to look at it. With an exception, its traceback follows."""
+        """Log an event that a person has to look at, with the traceback of an exception if one is given."""
         self._log(logging.ERROR, event, context, exc_info)
 
     def exception(self, event: str, **context: object) -> None:
-        """As `error`, with the exception that is handled now."""
+        """Log as `error` does, with the exception that is being handled."""
         self._log(logging.ERROR, event, context, True)
 
     def _log(
@@ -53,7 +53,7 @@ class Logger:
     ) -> None:
         if not self._logger.isEnabledFor(level):
             return
-        # A constant text and its values: what collects records groups them by the first.
+        # The text is constant and its values are separate, since log collectors group records by the text.
         text = " ".join((event, *(f"{name}=%({name})s" for name in context)))
         values = ({name: _shown(value) for name, value in context.items()},) if context else ()
         self._logger.log(

@@ -1,8 +1,8 @@
-"""How our own processes show logs: ours, Dramatiq's and APScheduler's in one form, for people or as JSON lines.
+"""The log format of Bandmaster's own processes: all loggers in one form, for people or as JSON lines.
 
-Only the entry point of a process of ours (command, scheduler, server, the workers of ``bandmaster.actors``) calls
-`configure_logging`; what an application has configured is never touched. Payloads stay out: Dramatiq names a message by
-its arguments, so its records are rewritten, tracebacks come without local variables, and control characters are
+Only the entry points of these processes (command, scheduler, server, the workers of ``bandmaster.actors``) call
+`configure_logging`; an application's own configuration is never touched. Payloads stay out of logs: Dramatiq's records
+show a message's arguments, so they are rewritten, and tracebacks come without local variables. Control characters are
 escaped, so that no value can forge a line or a colour (F27).
 """
 
@@ -21,14 +21,14 @@ from .logger import RECORD_ATTRIBUTE
 _KEPT_AS_THEY_ARE: Final = frozenset({"exception", "stack", "timestamp", "level", "logger"})
 
 _CALL_LINE: Final = "Received args=%r kwargs=%r."
-"""What an actor of Dramatiq's says at DEBUG."""
+"""The line that each Dramatiq actor logs at DEBUG."""
 
-# Chatty at INFO without being of use: what they say is in our own events.
+# These log much at INFO that Bandmaster's own events already say.
 _QUIETER: Final = ("apscheduler",)
 
 
 class WithoutPayloads(logging.Filter):
-    """Leaves arguments of actors out of Dramatiq's lines; a message, whose text form shows them, is named by its id."""
+    """Keeps actors' arguments out of Dramatiq's lines; a message, whose text shows them, is replaced by its id."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Keep every record."""
@@ -40,11 +40,11 @@ class WithoutPayloads(logging.Filter):
 
 
 def configure_logging(settings: LoggingSettings, *, stream: TextIO | None = None) -> None:
-    """Route all logs of this process to one stream; called again, it starts anew.
+    """Route all logs of this process to one stream; a further call replaces the configuration.
 
     Args:
         settings: Level and format.
-        stream: None: standard error.
+        stream: The stream; None: standard error.
     """
     target = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(target)
@@ -73,10 +73,10 @@ def _rendering(settings: LoggingSettings, stream: TextIO) -> list[structlog.typi
     if settings.format == "json":
         # JSON escapes control characters by itself.
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    # A pipe that Dramatiq puts in the place of stderr need not have isatty.
+    # The pipe with which Dramatiq replaces stderr may have no isatty.
     isatty = getattr(stream, "isatty", None)
     colours = bool(isatty is not None and isatty())
-    # The default would show every local variable of a traceback: payloads.
+    # The default would show all local variables of a traceback, payloads among them.
     plain = structlog.dev.plain_traceback
     return [_escaped, structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain, pad_event_to=32)]
 

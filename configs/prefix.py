@@ -1,7 +1,8 @@
-"""Before which prefix the queue's keys stand, if none is given: it follows the namespace of Dramatiq's own keys.
+"""The default prefix of the queue's keys, which follows the namespace of Dramatiq's own keys.
 
-Two installations on one server that differ in their namespace alone must not share lanes: a message sent in one would
-run on a worker of the other. No key of ours is then one of Dramatiq's, since a queue's name has no colon.
+Two installations on one server that differ only in their namespace must not share lanes, or a message sent in one would
+run on a worker of the other. The prefix never makes a key of the queue equal one of Dramatiq's, since the name of a
+Dramatiq queue has no colon.
 """
 
 from typing import Final
@@ -12,5 +13,5 @@ NAMESPACE: Final = "dramatiq"
 
 
 def prefix_of(namespace: str) -> str:
-    """``exec_queue`` for Dramatiq's own namespace, ``staging:exec_queue`` for ``staging``."""
+    """Return ``exec_queue`` for Dramatiq's default namespace, and ``staging:exec_queue`` for ``staging``."""
     return PREFIX if namespace == NAMESPACE else f"{namespace}:{PREFIX}"

@@ -1,6 +1,6 @@
-"""URLs as they may be shown: without their passwords.
+"""Removes passwords from URLs.
 
-Settings are printed, logged and stand in error messages; a server's password must be in none of these.
+Settings appear on screens, in logs and in error messages; a server's password must be in none of these.
 """
 
 from typing import Final
@@ -13,14 +13,14 @@ _SECRET_PARAMETERS: Final = frozenset({"password", "sentinel_password", "ssl_pas
 
 
 def redacted_url(url: str) -> str:
-    """The URL with every password in it (before the host, or as a parameter) replaced by three stars."""
+    """Return the URL with every password in it (before the host, or as a parameter) replaced by three stars."""
     try:
         parts = urlsplit(url)
         password, username = parts.password, parts.username
     except ValueError:
-        # What cannot be taken apart cannot be shown safely.
+        # A URL that cannot be parsed cannot be shown safely.
         return UNREADABLE
-    # Without a scheme there is no host to find: a password would be taken for a part of the path.
+    # Without a scheme no host is found, and a password would be taken for a part of the path.
     if not parts.scheme or ("@" in url and "@" not in parts.netloc):
         return UNREADABLE
     netloc = parts.netloc

@@ -1,7 +1,7 @@
 """``load_settings()``: the settings of this process, from the environment, a TOML file, and the defaults.
 
-Called once by whatever a process starts with (worker, scheduler, command line); everything below takes the values it
-needs as arguments, so that a library user or a test needs no settings. Wrong settings stop the process before it did
+The entry point of a process (worker, scheduler, command line) calls it once. All other code takes the values it needs
+as arguments, so that a library user or a test needs no settings. Wrong settings stop the process before it does
 anything.
 """
 
@@ -31,7 +31,7 @@ from .sources import Sections, configured_file, from_environment, from_file, var
 
 
 class _Source(PydanticBaseSettingsSource):
-    """Values read from one place, for pydantic-settings to merge."""
+    """The values from one source, for pydantic-settings to merge."""
 
     def __init__(self, settings: type[BaseSettings], values: dict[str, Any]) -> None:
         super().__init__(settings)
@@ -63,7 +63,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _leases_follow_the_pods(self) -> Self:
-        """A grant that nobody renews covers what its pod may take: without it, a slot would be given twice."""
+        """Let leases that nobody renews last as long as pods may take; a shorter one would give a slot twice."""
         followed: dict[str, int] = {}
         if "pending_deadline_seconds" in self.k8s.model_fields_set:
             followed["start_deadline_ms"] = self.k8s.pending_deadline_seconds * 1000
@@ -71,7 +71,7 @@ class Settings(BaseSettings):
             followed["grace_ms"] = self.k8s.termination_grace_seconds * 1000 + self.leases.grace_ms
         unset = {name: value for name, value in followed.items() if name not in self.leases.model_fields_set}
         if unset:
-            # Frozen; they count as set, so that a worker gives them to Redis.
+            # `self` is frozen, hence object.__setattr__. The values count as set, so a worker writes them to Redis.
             object.__setattr__(self, "leases", self.leases.model_copy(update=unset))
         return self
 
@@ -100,10 +100,10 @@ def sections() -> Sections:
 
 @cache
 def load_settings() -> Settings:
-    """The settings of this process, read once; ``load_settings.cache_clear()`` forgets them.
+    """Return the settings of this process, read once; ``load_settings.cache_clear()`` forgets them.
 
     Raises:
-        SettingsError: Naming each wrong setting, where it stands, and what is allowed.
+        SettingsError: If settings are wrong; the message names each of them, its source and what is allowed.
     """
     try:
         return Settings()

@@ -1,8 +1,8 @@
-"""Where settings come from beside the constructor: environment variables, then a TOML file.
+"""The sources of settings besides the constructor: environment variables, then a TOML file.
 
-Environment variables are ``BANDMASTER_SECTION__NAME``; one whose section or name is not known is an error, not a silent
-nothing; an empty one counts as not set. Variables without a section (``BANDMASTER_CONFIG``) are not settings. The file
-is the one that ``BANDMASTER_CONFIG`` names, else ``bandmaster.toml`` in the current folder if there is one.
+Environment variables are named ``BANDMASTER_SECTION__NAME``. An unknown section or name is an error and is not silently
+ignored; an empty variable counts as not set. Variables without a section (``BANDMASTER_CONFIG``) are not settings. The
+file is the one that ``BANDMASTER_CONFIG`` names, else ``bandmaster.toml`` in the current folder if there is one.
 """
 
 import os
@@ -20,16 +20,16 @@ DEFAULT_FILE: Final = Path("bandmaster.toml")
 SEPARATOR: Final = "__"
 
 Sections = Mapping[str, frozenset[str]]
-"""Section → the names in it."""
+"""Section → the names of its settings."""
 
 
 def variable_of(section: str, name: str) -> str:
-    """The environment variable that sets a setting."""
+    """Return the name of the environment variable for a setting."""
     return f"{PREFIX}{section}{SEPARATOR}{name}".upper()
 
 
 def from_environment(sections: Sections, environment: Mapping[str, str] | None = None) -> dict[str, dict[str, str]]:
-    """Section → name → text, of the variables that are set.
+    """Return section → name → text for the variables that are set.
 
     Raises:
         SettingsError: If a variable names an unknown section or setting.
@@ -51,10 +51,10 @@ def from_environment(sections: Sections, environment: Mapping[str, str] | None =
 
 
 def configured_file() -> Path | None:
-    """The settings file, if there is one.
+    """Return the path of the settings file, if there is one.
 
     Raises:
-        SettingsError: If BANDMASTER_CONFIG names a file that is not there.
+        SettingsError: If BANDMASTER_CONFIG names a file that does not exist.
     """
     named = os.environ.get(CONFIG_VARIABLE)
     if named:
@@ -68,10 +68,10 @@ def configured_file() -> Path | None:
 
 
 def from_file(path: Path) -> dict[str, Any]:
-    """The file's content.
+    """Return the content of the settings file.
 
     Raises:
-        SettingsError: If it cannot be read, or is not TOML.
+        SettingsError: If the file cannot be read, or is not TOML.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

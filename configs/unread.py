@@ -1,7 +1,7 @@
-"""Settings that somebody gave and nobody reads, said in the log, where they would be passed over without a word.
+"""Logs warnings about settings that are given but not read, since they would be ignored silently otherwise.
 
-In the flow: a broker is made without the settings, or with them and arguments beside. What has a section and an unknown
-name is an error where settings are read (`sources.py`).
+In the flow: called when a broker is made, which may read no settings at all. A variable with a section and an unknown
+name is an error wherever settings are read (`sources.py`).
 """
 
 import os
@@ -15,14 +15,14 @@ from .sources import CONFIG_VARIABLE, PREFIX, SEPARATOR, Sections, configured_fi
 
 log = Logger(__name__)
 NOT_OF_BROKERS: Final = ("k8s", "logging", "paths", "scheduler")
-"""Sections of which a broker reads nothing."""
+"""Sections that a broker never reads."""
 _OF_TESTS: Final = ("BANDMASTER_BENCH_", "BANDMASTER_MODEL_", "BANDMASTER_REQUIRE_", "BANDMASTER_TEST_")
 _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$")
-"""What Kubernetes sets in each pod for a service, here for one whose name begins with ``bandmaster-``."""
+"""The variables that Kubernetes sets in each pod for a service, here one whose name begins with ``bandmaster-``."""
 
 
 def warn_of_unknown(sections: Sections) -> None:
-    """Warn of variables that begin like ours and are none, as ``BANDMASTER_REDIS_URL`` with one underscore too few."""
+    """Warn of unknown variables that begin with BANDMASTER_, as ``BANDMASTER_REDIS_URL`` (an underscore is missing)."""
     meant = {
         variable_of(section, name).replace(SEPARATOR, "_"): variable_of(section, name)
         for section, names in sections.items()
@@ -45,11 +45,11 @@ def _without_section(environment: Mapping[str, str]) -> list[str]:
 
 
 def warn_of_unread(reader: str, instead: str) -> None:
-    """Warn of settings that a broker would read, if it read any.
+    """Warn of settings for brokers that are set, although the broker that is made now does not read settings.
 
     Args:
-        reader: What was called.
-        instead: What reads them.
+        reader: The name of the call that does not read them.
+        instead: The name of the call that does.
     """
     others = tuple(f"{PREFIX}{section}{SEPARATOR}".upper() for section in NOT_OF_BROKERS)
     unread = sorted(
@@ -60,7 +60,7 @@ def warn_of_unread(reader: str, instead: str) -> None:
     try:
         file = configured_file()
     except SettingsError:
-        file = None  # nobody asked for it here
+        file = None  # the file is not needed here, so a wrong name is no error
     unread += [] if file is None else [str(file)]
     if unread:
         log.warning("settings_not_read", by=reader, settings=", ".join(unread), instead=instead)

@@ -1,4 +1,4 @@
-"""``python -m bandmaster.scheduler``: the scheduler process. Run as many as you like: one leads.
+"""``python -m bandmaster.scheduler``: the scheduler process, of which any number may run while one leads.
 
 In the flow: the process only ticks (see `ticking.py`). While no scheduler runs, the workers send the ticks themselves.
 At start it waits for the server. It exits with 0 at SIGTERM or SIGINT, and with 1 if the settings are wrong, the server

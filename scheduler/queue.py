@@ -58,8 +58,8 @@ class ExecutionQueueService(Engine):
         """Only the client is required.
 
         Args:
-            redis_client: A client of the server that holds the queue. The queue takes the address from it; unless the
-                client is special, the queue opens its own connections and retries by itself.
+            redis_client: A client of the server that holds the queue; it says how to reach the server. In place of a
+                plain client's connections and retries, the queue uses its own.
             prefix: The beginning of all its keys; ``{exec_queue}`` puts them into one cluster slot.
             lane: The lane whose executions it enqueues, takes and counts, under this lane's bounds.
             deadline_seconds: How long a call may take in all, retries included, whatever the server does.

@@ -1,12 +1,13 @@
-"""What the kubelet asks in a container: does this process still make progress? Standard library only, in milliseconds.
+"""The probe that the kubelet runs in a container to see whether its processes still make progress.
 
-``probe.py alive|ready [SECONDS]`` looks at the pulses: each process of the container keeps a locked file in the folder
-that BANDMASTER_PATHS__PULSE_DIR names, and rewrites it as long as it makes progress. A file without a lock belongs to a
-process that is gone, as after a restart of the container, and says nothing. `alive`: there is a pulse, none older than
-SECONDS. `ready`: and each says that the server answered; a server that is away makes no process worth a restart.
+``probe.py alive|ready [SECONDS]`` checks the health files (pulses): each process of the container keeps a locked file
+in the folder that BANDMASTER_PATHS__PULSE_DIR names, and rewrites it as long as it makes progress. A file without a
+lock belongs to a process that is gone, as after a restart of the container, and is ignored. `alive`: there is a pulse,
+and none is older than SECONDS. `ready`: in addition, each says that the server answered; this is not part of `alive`,
+since a restart does not help when the server is down.
 
-``probe.py server-alive|server-ready [PORT]`` asks the Valkey of this pod: any answer is a sign of life, one while
-it still loads its data is not readiness.
+``probe.py server-alive|server-ready [PORT]`` asks the Valkey of this pod: any answer shows that it is alive, but an
+answer while it still loads its data does not make it ready. The probe uses the standard library only, to start quickly.
 """
 
 import fcntl
@@ -25,14 +26,14 @@ READY: Final = b"ready"
 
 
 class Unwell(Exception):
-    """The message says what is wrong; the kubelet shows it in the pod's events."""
+    """A check failed; the kubelet shows the message in the pod's events."""
 
 
 def check_pulses(folder: Path, stale_seconds: float, *, ready: bool) -> None:
-    """See that every process of this container has a fresh pulse.
+    """Check that every process of this container has a fresh pulse.
 
     Raises:
-        Unwell: If one has not, or there is none.
+        Unwell: If a pulse is too old, or there is none.
     """
     pulses = 0
     for path in sorted(folder.glob("*.pulse")):
@@ -43,7 +44,7 @@ def check_pulses(folder: Path, stale_seconds: float, *, ready: bool) -> None:
                 age_seconds = time.time() - os.fstat(file.fileno()).st_mtime
                 word = file.read(len(READY))
         except FileNotFoundError:
-            continue  # it ended in this moment
+            continue  # the process ended at this moment
         pulses += 1
         if age_seconds > stale_seconds:
             raise Unwell(f"process {path.stem} has made no progress for {age_seconds:.0f} s")
@@ -55,7 +56,7 @@ def check_pulses(folder: Path, stale_seconds: float, *, ready: bool) -> None:
 
 def _is_locked(descriptor: int) -> bool:
     try:
-        # Shared: two probes at the same time do not take each other for the owner.
+        # A shared lock, so that two probes at the same time do not take each other for the owner.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -63,7 +64,7 @@ def _is_locked(descriptor: int) -> bool:
 
 
 def check_server(port: int, *, ready: bool) -> None:
-    """See that the server answers.
+    """Check that the server answers.
 
     Raises:
         Unwell: If it does not.
@@ -81,7 +82,7 @@ def check_server(port: int, *, ready: bool) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one check; the exit code."""
+    """Run one check and return the exit code."""
     try:
         match arguments:
             case ["server-alive" | "server-ready" as what, *port] if len(port) <= 1:

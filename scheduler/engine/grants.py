@@ -1,4 +1,4 @@
-"""The answers of the transitions: grants, admissions, settlements, acceptances. Frozen values, no I/O."""
+"""The answers of the transitions, as frozen values: grants, admissions, settlements, acceptances."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """The repairs that run again and again: reap, promote, sweep, wake.
 
-In the flow: the actor `try_schedule` calls these. Events drive the queue; these repairs only make good what a crash or
-a lost wake-up left. Any process may repeat them, even at the same time, without harm. A leader's calls carry its epoch
-and are refused once another leader was elected (D28).
+In the flow: the actor `try_schedule` calls these, and so do the repair rounds of each worker. Events drive the queue;
+the repairs only make good the effects of a crash or a lost wake-up. Any process may repeat them, even at the same time,
+without harm. A leader's calls carry its epoch and are refused once another leader was elected (D28).
 """
 
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The settlements of a grant: a release with an outcome, or a retry, which waits again. Frozen values, no I/O."""
+"""The settlements of a grant, as frozen values: a release with an outcome, or a retry, after which it waits again."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

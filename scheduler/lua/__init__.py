@@ -1,1 +1,1 @@
-"""The Lua scripts, one file a transition (package data)."""
+"""The Lua scripts, one file for each, and their shared files in `include` (package data)."""

@@ -1,4 +1,4 @@
--- action_statistics: one action's queue, in one moment.
+-- action_statistics: the figures of one action at one moment.
 -- Read only.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: action

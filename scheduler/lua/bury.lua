@@ -1,10 +1,10 @@
--- bury: keep a refused execution as a dead letter, when there is no caller left to be told (a pipeline's next step, a
--- callback, what lay in a list). Atomic; it never waits, holds no slot and counts for nobody's limit. A worker tells who
--- waits for its result.
+-- bury: keep a refused execution as a dead letter, when there is no caller left to tell (a pipeline's next step, a
+-- callback, a message from a list). Atomic; it never waits, holds no slot and counts against no limit. A worker reports
+-- its end to those who wait for its result.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason, result
 --   caller number   the request token; the others as in park
---   reason result   the refusal's code, and what is told of it as JSON, '' for nothing
+--   reason result   the refusal's code, and its details as JSON, '' for none
 -- Returns: 1 if it was kept, 0 if the id is known already
 -- Uses: call, keys, now, journal, tombstones, keeping, outbox, ending, transitions
 once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason, result)

@@ -1,12 +1,12 @@
--- cancel: end an execution that waits; ask one that holds a slot to end. The slot stays held until what runs is
+-- cancel: end an execution that waits; ask one that holds a slot to end. The slot stays held until pod or body is
 -- gone (D10, D11): a pod's execution is CANCELLING until its pod is deleted, a body is told at its next renewal.
 -- Atomic against admit, hand-over and release: exactly one terminal state results.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, outcome, reason, attempt, by
 --   caller number   the request token
---   outcome         CANCELLED | TIMEOUT, what it ends as if it holds a slot; what waits is CANCELLED
---   attempt         only under this grant (a timeout is an attempt's own), '' for whatever attempt it is at
---   by              who asks, '' for no operator
+--   outcome         CANCELLED | TIMEOUT, the end of one that holds a slot; one that waits ends as CANCELLED
+--   attempt         act only on this attempt (a timeout belongs to one), '' for any
+--   by              the operator who asks, '' for none
 -- Returns: {code, state, attempt, pod, pod_uid}; code OK | STALE | UNKNOWN | ENDED
 -- Uses: call, keys, journal, tombstones, changes, waiting, ending, transitions
 once('cancel', function(id, outcome, reason, attempt, by)

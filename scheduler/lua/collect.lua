@@ -1,6 +1,6 @@
--- collect: take from a lane's outbox ends that are to be told; for a while nobody else is given them.
--- Atomic; whoever dies with them in hand, or loses the reply, gives them up when the while is over, by the clock of leases.
--- What is of no such end (its record's time is over, and the id perhaps another's by now) is taken out.
+-- collect: take from a lane's outbox ends that are to be reported; for `taken_ms` no other caller gets them.
+-- Atomic; if the caller dies, or loses the reply, they can be collected again after that, by the clock of leases.
+-- Entries whose record has expired, so that the id may be another execution's by now, are removed.
 -- Repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lane, count, taken_ms

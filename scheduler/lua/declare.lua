@@ -1,5 +1,5 @@
--- declare: the limits that the actors of some lanes declare, in place of all that these lanes declared before.
--- Atomic; repeating it does no harm, so it takes no request token. What an operator set goes before.
+-- declare: set the limits that the actors of some lanes declare, in place of all that these lanes declared before.
+-- Atomic; repeating it does no harm, so it takes no request token. An operator's limits take precedence.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lanes, (lane, name, limit), …
 --   lanes   separated by spaces

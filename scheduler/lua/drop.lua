@@ -1,9 +1,9 @@
--- drop: forget a dead letter: what is left of it is what is left of any execution that has ended. An end that is to be
--- told still is told all the same.
+-- drop: forget a dead letter. Only the usual record of an ended execution is kept. An end that is not reported yet is
+-- still reported.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: id, by
---   by   who asks, '' for no operator
+--   by   the operator who asks, '' for none
 -- Returns: 1 if it was a dead letter, else 0, as for what lives under the id of one whose time is over
 -- Uses: call, keys, journal, changes, keeping, transitions
 transition('drop', function(id, by)

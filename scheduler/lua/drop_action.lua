@@ -1,8 +1,8 @@
--- drop_action: forget the statistics of an action that nobody uses; what comes of it later is counted anew.
+-- drop_action: forget the statistics of an unused action; its later executions are counted anew.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: action, by
---   by   who asks
+--   by   the operator who asks
 -- Returns: DROPPED | IN_USE (one of it waits or holds a slot: nothing was changed) | UNKNOWN (there are none)
 -- Uses: call, keys, changes, transitions
 transition('drop_action', function(action, by)

@@ -1,9 +1,9 @@
--- elect: become the leader, or stay it. The epoch rises with each election and fences a leader that slept (D28).
+-- elect: become or stay the leader. The epoch rises with each election and fences a leader that slept (D28).
 -- Atomic; only the holder of the current epoch renews. A candidate that leads already (the reply of its election was
--- lost, or it was started again under its old id) gets a new epoch, so that nothing it began before counts.
+-- lost, or it was started again under its old id) gets a new epoch, so that its earlier calls are refused.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: leader_id, epoch, ttl_ms
---   epoch   the one held, '' for a candidate
+--   epoch   the leader's own epoch, '' for a candidate
 -- Returns: {1, epoch} for the leader, {0, epoch of the other}
 -- Uses: call, keys, transitions
 transition('elect', function(leader_id, epoch, ttl_ms)

@@ -1,31 +1,31 @@
--- exchange: give any number of slots back, each with an outcome or to wait again, and admit the next: up to `count` of some
--- lanes, best first over all of them, under all limits at once. Without settlements it only admits.
--- Atomic: no grant is made at or above a limit, a stale attempt changes nothing (D8), a terminal state never changes. What is
--- granted is leased, so a crash or a lost reply leaks no slot (D5). A settlement or a lane that fails on damaged data says so,
--- and the others take effect. Each call also promotes what is due and reaps a few, so that workers alone keep all going.
--- A cancelled execution ends as its cancellation says, unless its body had completed; it waits no second time.
+-- exchange: settle any number of grants, by release or retry, and admit up to `count` executions of some lanes, best
+-- first over all of them, under all limits at once. Without settlements it only admits. A cancelled execution ends as
+-- its cancellation says, unless its body had completed; it never waits again. Atomic: no grant is made at or above a
+-- limit, a stale attempt changes nothing (D8), a terminal state never changes. Grants are leased, so a crash or a lost
+-- reply leaks no slot (D5). A settlement or lane that fails on damaged data is reported, and the others take effect.
+-- Calls also promote and reap a few executions, so that a queue with workers alone keeps going.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, count, lease_ms, max_active, asks, lanes, (id, kind, attempt, holder, state, only, dead, delay_ms, reason, message, result), …
---   caller number   the request token, which is the nonce of what is granted
---   count           0: grant nothing; asked without settlements, it is said whether a thread could be used
+--   caller number   the request token, which is also the nonce of the grants
+--   count           0: grant nothing; without settlements, `more` then says whether there are candidates
 --   lease_ms        0: start deadline, the execution's timeout and grace, for grants that nobody renews
---   max_active      of one lane, count > 0: in place of its max_concurrent_executions; '' reads that
---   asks            1: live consumers of these lanes ask, which keeps the lanes known as live
+--   max_active      for one lane and count > 0: a limit in place of its max_concurrent_executions; '' for none
+--   asks            1: the caller is a live consumer of these lanes, which marks them as live
 --   lanes           separated by newlines
 --   kind            release: it ends in `state`; or it waits again: retry | requeue (its body asked for it; without a delay at
 --                   the end of its band, the others at their place) | hand_back (it had not begun) | infrastructure
 --                   (bounded by max_infrastructure_retries, then FAILED and dead-lettered)
---   attempt holder  '' for the current grant; its nonce, or `pod:` and the pod's UID, '' for who knows the attempt alone
+--   attempt holder  '' for the current grant; its nonce, or `pod:` and the pod's UID, '' if only the attempt is known
 --   only            act only in this state ('RUNNING' when a body is settled), '' for any that holds a slot
 --   dead            1: keep it as a dead letter
---   reason message result   one word why; what replaces the stored message; the outcome as JSON, kept if it ends; '' for none
+--   reason message result   one word; a message to replace the stored one; the result as JSON if it ends; '' for none
 -- Returns: {more, wait_ms, untold, {code, state, …}, {grant, …}, {name, error, …}}, the last only if something failed:
---   a lane, or what is done beside with an execution, by its id (it is promoted, reaped or swept). A grant is
---   id, attempt, nonce, lane, lease_ms, event, message, one after the other: each table costs as much as a command
---   more 1: call again: a bound of this call was reached; what is next comes after another lane's, whose consumers go first;
---   or, asked with count 0, something may be eligible
---   wait_ms: until the next due time or lease end, -1 for none, and with settlements where nobody asks
---   untold 1: something may be collected from an outbox of these lanes; only who asks is told so
+--   `name` is a lane, or the id of an execution that was to be promoted, reaped or swept. A grant is id, attempt,
+--   nonce, lane, lease_ms, event, message; grants are one flat list, since each table costs as much as a command
+--   more 1: call again: a bound of this call was reached; or a candidate of another live lane goes before the next one;
+--   or, with count 0, there are candidates
+--   wait_ms: until the next due time or lease end; -1 for none, and with settlements unless `asks` is 1
+--   untold 1: an outbox of these lanes may have ends to collect; always 0 unless `asks` is 1
 --   code OK | STALE | UNKNOWN | ENDED | NOT_HELD, and the state that it is in now; or ERROR, and the error
 -- Uses: call, apart, keys, settings, journal, tombstones, ranking, outbox, ending, repair, payloads, fence,
 --   admitting, transitions

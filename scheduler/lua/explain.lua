@@ -1,6 +1,6 @@
 -- explain: why an execution waits: a pause, a closed gate, its lane's bound, the limit over everything, or how many are
 -- before it.
--- Read only, in one moment.
+-- Read only, at one moment.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: id
 -- Returns: {state, position, lane, consumer_age_ms, {reason, …}}; {''} if unknown; lane '' if only a tombstone is left

@@ -1,5 +1,5 @@
--- forget: give back what is held under a lease whose execution's record is lost, when nothing runs under it any more.
--- Atomic: slot, gates and payload go together; where there is a record nothing is changed. Repeating it does no harm.
+-- forget: give back slot and gates of a lease whose execution's record is lost, when nothing runs under it any more.
+-- Atomic: slot, gates and payload go together; if there is a record, nothing is changed. Repeating it does no harm.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lease
 --   lease   as it stands in `lease` or `lease:pods`

@@ -1,12 +1,12 @@
--- hand_over: the grant passes from the worker's thread to a pod that was created (RUNNING to POD); the slot is kept.
--- Atomic: from here the body's end settles nothing, the pod's end does. A cancellation asked for meanwhile makes it
--- CANCELLING at once, so that the creator deletes the pod (D10).
+-- hand_over: pass the grant from the worker's thread to a pod that was created (RUNNING to POD); the slot is kept.
+-- Atomic: from here on the pod's end settles the grant, and the body's end does not. If it was cancelled meanwhile, it
+-- is CANCELLING at once, so that the creator deletes the pod (D10).
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, attempt, holder, pod, pod_uid
 --   caller number   the request token
---   holder          the grant's nonce, '' from the watch: a wrong one is STALE, and so is its attempt
+--   holder          the grant's nonce, '' from the watch; a wrong holder or attempt is STALE
 -- Returns: {code, state, wanted}; code OK | STALE | UNKNOWN | ENDED | NOT_HELD; state POD or CANCELLING after OK
---   wanted 1: this pod, whoever created it, is its current attempt's, and shall run; else it has to be deleted
+--   wanted 1: this pod, no matter who created it, is the current attempt's and shall run; else it has to be deleted
 -- Uses: call, keys, now, settings, time, journal, tombstones, leases, fence, transitions
 local HELD = {RUNNING = true, POD = true}
 

@@ -1,10 +1,10 @@
--- limit: set or lift the limit of one gate, or of a kind; what waits behind it is a candidate at once (D35).
+-- limit: set or lift the limit of one gate, or of a kind; executions behind it may be candidates at once (D35).
 -- Atomic. A lowered limit takes effect as running executions end. Repeating it does no harm: no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: gate, limit, by
 --   gate    a gate key, or `tenant:*` for every gate `tenant:…` without a limit of its own
 --   limit   a whole number >= 0, '' for none
---   by      who asks
+--   by      the operator who asks
 -- Returns: the number that hold the gate now, 0 for a kind
 -- Uses: call, keys, settings, changes, defaults, limits, gates, raised, transitions
 transition('limit', function(gate, limit, by)

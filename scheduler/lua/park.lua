@@ -1,21 +1,21 @@
--- park: accept executions to wait, or refuse them, each for itself; one script, so a crash leaves each whole or not
--- at all (D3, D22). Atomic: duplicate guard, queue size, user limit, score and every index. What is due is promoted
--- first, so that due times and acceptance times come from one rising clock.
+-- park: accept executions, which wait from then on, or refuse them, each on its own. It is one script, so a crash
+-- leaves each whole or not at all (D3, D22). Atomic: duplicate guard, queue size, user limit, score and every index.
+-- Due executions are promoted first, so that due times and acceptance times come from one rising clock.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, (id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent), …
 --   caller number   the request token
 --   user gates      '' for none; gates are separated by newlines
 --   due_ms          unix milliseconds, '' for now
---   max_age_ms      since its acceptance, in which it may start; '' for ever
+--   max_age_ms      how long after its acceptance it may start; '' for ever
 --   event message   JSON and message bytes; '' for none, never both
---   lasting         '': its tombstone is kept for direct_ttl_seconds; 1, or what tells its sending: for meta_ttl_seconds
---   parent          the execution whose hook sends it, '' for none: as long as that lives, the id is known
+--   lasting         '': its tombstone is kept for direct_ttl_seconds; 1, or its sending's digest: for meta_ttl_seconds
+--   parent          the execution whose hook sends it, '' for none: the id is known as long as that execution lives
 -- Returns: {reply, …}, one each: {'OK', state, position, score} | {'DUPLICATE', state, lasting} | {'QUEUE_FULL', limit}
 --   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled, and for a message, whose sender is not
 --   told; state '' if it is forgotten
 -- Uses: call, keys, now, scores, journal, tombstones, counts, gates, ranking, waiting, room, promoting, transitions
 local ARGUMENTS_EACH = 13
-local with_payload -- what is kept in the same write: the clock, once no later one of this call gets a time
+local with_payload -- further keys for the same write: the clock, with the last payload of this call
 
 local function keep_payload(id, event, message)
     if event == '' then
@@ -27,7 +27,7 @@ local function keep_payload(id, event, message)
     end
 end
 
--- All but meta, whose fields are returned: they are written together with the state.
+-- Stores all of an execution except meta; returns the fields of meta, which are written together with the state.
 local function keep(id, m, event, message, parent)
     note_sent(id, parent)
     keep_payload(id, event, message)
@@ -44,7 +44,7 @@ local function keep(id, m, event, message, parent)
     return unpack(fields)
 end
 
--- Each field that is written has its cost, and most messages have none of these.
+-- Optional fields of the journal's entry: each one that is written has its cost, and most messages need none of them.
 local function more_to_say(position, gates, due_ms)
     if position ~= -1 or gates ~= '' or due_ms ~= '' then return 'position', position, 'gates', gates, 'due', due_ms end
 end

@@ -1,9 +1,9 @@
--- pause: nothing passes this gate until it is resumed; what runs goes on, what waits does not become stale meanwhile.
+-- pause: let no execution pass a gate until it is resumed; running ones go on, and waiting ones do not become stale.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: gate, by
 --   gate   a gate key, `lane:NAME` or `*` for everything
---   by     who asks
+--   by     the operator who asks
 -- Returns: 1 if it was not paused before, else 0
 -- Uses: call, keys, now, settings, changes, limits, gates, transitions
 transition('pause', function(gate, by)

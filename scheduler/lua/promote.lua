@@ -1,5 +1,5 @@
--- promote: what is due becomes PENDING, scored by its due time.
--- Atomic an execution; repeating it does no harm, so it takes no request token.
+-- promote: make executions that are due PENDING, scored by their due time.
+-- Atomic for each execution; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round

@@ -1,10 +1,10 @@
--- remove: take an execution out of the queue by force; its slot is free at once, whatever still runs.
+-- remove: take an execution out of the queue by force; its slot is free at once, even if its work still runs.
 -- Atomic: pending set, slot, gates and event go together. For operators; `cancel` is the careful way.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, silent, by
 --   caller number   the request token
---   silent          1: whoever sent it is not told of its end
---   by              who asks, '' for no operator
+--   silent          1: its sender is not told of its end
+--   by              the operator who asks, '' for none
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED
 -- Uses: journal, tombstones, changes, waiting, ending, transitions
 once('remove', function(id, silent, by)

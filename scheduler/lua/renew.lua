@@ -1,11 +1,11 @@
--- renew: prolong the leases of grants that are alive. Repeating it does no harm, so it takes no request token.
--- Atomic: a stale grant renews nothing and is told so. A grant that was asked to stop is told that too.
+-- renew: renew the leases of grants whose holders live. Repeating it does no harm, so it takes no request token.
+-- Atomic: a stale grant is not renewed. The answer also says whether the execution was asked to end.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lease_ms, (id, attempt, holder), …
---   lease_ms   what the holder counts on, of a grant that a worker's thread holds; 0: the setting
---   holder     the grant's nonce, or `pod:` and the pod's UID; '' for who knows the attempt alone
+--   lease_ms   the lease of grants that a worker's thread holds, on which the worker relies; 0: the setting
+--   holder     the grant's nonce, or `pod:` and the pod's UID; '' if only the attempt is known
 -- Returns: one of RENEWED | CANCEL | STALE | ERROR each; CANCEL is renewed, but its cancellation was asked for; ERROR is not,
---   since what is known of it is damaged, and the others are
+--   since its data is damaged; the others are
 -- Uses: call, apart, keys, settings, time, journal, leases, fence, transitions
 local GRANT_ARGUMENTS = 3
 

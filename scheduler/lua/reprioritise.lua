@@ -1,10 +1,10 @@
 -- reprioritise: move a waiting execution to another band at its own time.
--- Atomic: only while it waits, so what was just admitted is never added again (D12); the time is unique, so it ties
--- with nobody there.
+-- Atomic: it acts only on a waiting execution, so one that was just admitted is never added again (D12). The time is
+-- unique, so its score equals no other there.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, id, band, by
 --   caller number   the request token
---   by              who asks, '' for no operator
+--   by              the operator who asks, '' for none
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED | NOT_WAITING
 -- Uses: call, keys, settings, scores, journal, tombstones, changes, gates, candidates, deadlines, staleness,
 --   transitions
@@ -28,7 +28,7 @@ once('reprioritise', function(id, band, by)
             add_ready(m.lane, score, id)
         end
         touched[m.lane] = true
-        if overrides[reindexing_field(m.lane)] then enter_again(id, m) end -- it may have gone behind the page
+        if overrides[reindexing_field(m.lane)] then enter_again(id, m) end -- re-indexing may have passed its new score
     end
     m.band = band
     journal('reprioritise', id, m, 'state', m.state, 'from', from, asked())

@@ -1,4 +1,4 @@
--- resign: give leadership up at once; only its owner can (D28).
+-- resign: give up the lead at once; only the leader itself can (D28).
 -- Atomic; repeating it does no harm.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: leader_id, epoch

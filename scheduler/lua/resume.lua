@@ -1,12 +1,12 @@
--- resume: end a pause. It is kept for a while, so that the time it lasted does not count as waiting.
+-- resume: end a pause. A record of it is kept for a while, so that its duration does not count as waiting.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: gate, by
 --   gate   a gate key, `lane:NAME` or `*` for everything
---   by     who asks
+--   by     the operator who asks
 -- Returns: 1 if it was paused before, else 0
 -- Uses: call, keys, now, settings, changes, limits, gates, transitions
-local PAUSES_KEPT = 1000 -- the latest of each name: beyond, or later, what waits still may expire early
+local PAUSES_KEPT = 1000 -- the latest of each name; without older ones, executions that still wait may expire early
 local PAUSES_TTL_SECONDS = 30 * 86400
 
 local function keep_pause(gate, since)

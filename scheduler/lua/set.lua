@@ -2,10 +2,10 @@
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: lane, name, value, only_if_unset, by
---   lane            whose bound it is; '' for a setting that is no lane's
+--   lane            the lane of a bound; '' for a setting that is no lane's
 --   value           a number, '' for the default
 --   only_if_unset   1: a configured value seeds the hash, but an operator's later change survives restarts
---   by              who asks; nobody does where a process seeds it
+--   by              the operator who asks; there is none if a process seeds it
 -- Returns: {code, value}; code OK | UNKNOWN (no such setting, or no bound of a lane); value is the one in force, as a
 --   string, '' for none
 -- Uses: call, keys, setting_defaults, settings, scores, journal, changes, gates, deadlines, transitions
@@ -27,7 +27,7 @@ transition('set', function(lane, name, value, only_if_unset, by)
     end
     local value_now = in_force(lane, name)
     if only_if_unset ~= '1' then note_change('set', field, from, value_now, by) end
-    if value_now == from then return {'OK', value_now} end -- so that each process that starts puts its bounds down cheaply
+    if value_now == from then return {'OK', value_now} end -- so that starting processes set their bounds cheaply
     if name == 'stale_timeout_seconds' then keep_setting(reindexing_field(lane), '-inf') end
     if is_bound then touched[lane] = true end
     if name == 'max_concurrent' then

@@ -1,5 +1,5 @@
--- status: how many wait and run in some lanes, by band, in one moment. A band is counted between its base plus now,
--- 5*10^11 ms to either side, since the bands' scores overlap the ranges that a reader of the formula expects (D1).
+-- status: how many executions wait (by band) and run in some lanes, at one moment. A band is counted up to 5*10^11 ms
+-- on either side of its base plus now, since its scores do not lie in the range that the formula suggests (D1).
 -- Read only.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: (lane), …

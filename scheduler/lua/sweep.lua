@@ -1,12 +1,12 @@
--- sweep: expire what has waited longer than its lane's stale timeout or its own maximum age, some a call (D19).
--- Atomic an execution; repeating it does no harm, so it takes no request token.
+-- sweep: expire executions that waited longer than their lane's stale timeout or their maximum age, some a call (D19).
+-- Atomic for each execution; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: epoch, count
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: {expired, more}; more 1: call again | 'STALE_EPOCH'
 -- Uses: settings, outbox, staleness, transitions
 
--- Where nobody asks for a lane any more, its outbox went with its TTL, and the mark of it would stay.
+-- If workers ask for a lane no more, its outbox disappears by its TTL, and only this removes its mark.
 local function unmark_ended()
     for field in pairs(overrides) do
         local lane = string.match(field, '^outbox:(.*)$')

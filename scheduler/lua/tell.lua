@@ -1,10 +1,10 @@
--- tell: whoever sent an execution was told of its end, which leaves the outbox of its lane.
--- Atomic; a crash before it leaves the end to whoever collects it next, so it is told at least once. Repeating it does no
--- harm, so it takes no request token.
+-- tell: take an end out of its lane's outbox, after it was reported to the execution's sender.
+-- Atomic; after a crash before this call, another worker collects the end, so it is reported at least once.
+-- Repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: id, ended_at, dead
---   ended_at   as collected: a later execution of that id has an end of its own
---   dead       1: it is kept as a dead letter
+--   ended_at   as collected: a later execution with that id has another end
+--   dead       1: keep the execution as a dead letter
 -- Returns: 1 if it was there, else 0
 -- Uses: call, keys, journal, keeping, outbox, transitions
 transition('tell', function(id, ended_at, dead)

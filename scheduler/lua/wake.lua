@@ -1,4 +1,4 @@
--- wake: push tokens to every lane that has a candidate, as the periodic job's repair of lost wake-ups (D20).
+-- wake: push tokens to every lane that has a candidate, to repair lost wake-ups; the periodic job calls it (D20).
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: epoch

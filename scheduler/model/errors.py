@@ -207,4 +207,4 @@ class AmbiguousExecution(BandmasterError):
 
 
 class NotRunnable(BandmasterError):
-    """What is left of an execution is not enough to run it again."""
+    """Not enough data is left of an execution to run it again."""

@@ -46,7 +46,7 @@ class Callers:
                 return caller
 
     def give_back(self, caller: Caller) -> None:
-        """Let later calls use a name. After one of them, the server refuses the earlier call if it arrives late."""
+        """Let later calls use a name. After one of them, the server refuses the earlier call, if it still arrives."""
         self._free.append(caller)
 
 

@@ -1,14 +1,14 @@
--- Admission from one lane or several, best first over all of them. Each lane stands for itself: one that fails is left out.
+-- Admission from one lane or several, best first over all of them. A lane that fails is left out; the others go on.
 local admit, admit_next
 do
-    -- Returns what the lane's next one scores, if there is one that may start.
+    -- Returns the score of the lane's next candidate, if the lane has one and room for it.
     local function admit_first(lane, grants, count, lease_ms, ceiling)
         admit_lane(lane, grants, count, lease_ms, nil, ceiling)
         return tonumber(room_of(lane) > 0 and best_score(lane) or nil)
     end
 
-    -- Adds to `grants`, until there are `count`, what these lanes have, ranked by their best candidates. Returns whether there may
-    -- be more for another call.
+    -- Adds grants from the ranked lanes to `grants`, until there are `count`. Returns whether there may be more for
+    -- another call.
     local function admit_ranked(grants, ranked, count, lease_ms, ceiling)
         while #grants < count * GRANT_FIELDS and ranked[1] and room_over_all() > 0 do
             local lane, score = unpack(ranked[1])
@@ -16,7 +16,7 @@ do
             local before = moves
             local best = apart(admit_first, lane, grants, count, lease_ms, math.min(ranked[2] and ranked[2][2] or ceiling, ceiling))
             table.remove(ranked, 1)
-            -- An index that names what is not there, as damaged data may, would be gone through for ever.
+            -- Without this check, a damaged index that names a missing execution would make the loop endless.
             if best and (moves > before or best > score) then
                 local place = 1
                 while ranked[place] and ranked[place][2] < best do place = place + 1 end
@@ -32,8 +32,8 @@ do
         return set
     end
 
-    -- Up to `count` grants of these lanes. Second result: 1 if more may be eligible: this call is spent, or, where none is
-    -- wanted, some would be. `max_active` is for one lane of which some are wanted.
+    -- Returns up to `count` grants of these lanes, and 1 if more may be eligible: this call is spent, or `count` is 0
+    -- and there are candidates. `max_active` is for a single lane and a count above 0.
     function admit(lanes, count, lease_ms, max_active)
         local grants, more = {}, false
         if #lanes == 1 and count > 0 then
@@ -47,9 +47,9 @@ do
         return grants, (more and room_over_all() > 0) and 1 or 0
     end
 
-    -- After a settlement: into the caller's own process only what is better than all that live lanes have that are not its
-    -- own; else the lane that has the best is woken, also when the caller admits nothing. Tokens for touched lanes are pushed
-    -- only when all is settled, so that nobody is woken for a slot that is taken here.
+    -- Admits after a settlement: only executions that go before the best candidate of all live lanes that are not the
+    -- caller's. If slots are left, that candidate's lane is woken, even if the caller admits nothing. Touched lanes get
+    -- their tokens only at the end of the call, so that no consumer is woken for a slot that is taken here.
     function admit_next(lanes, count, lease_ms, max_active)
         local grants, more = {}, false
         if room_over_all() < 1 then return grants, 0 end

@@ -1,15 +1,15 @@
--- Parts of a call that stand for themselves: where one fails on damaged data (a key of a wrong type), what it wrote stays, as
--- of any script that fails, and the other parts take effect. Only in a call that has asked for it, since it must say what failed.
+-- Independent parts of a call. If one fails on damaged data (a key of a wrong type), its writes so far stay, and the
+-- other parts take effect. Only for calls that use `keep_apart`, since they must report the failures.
 local keep_apart, apart, has_failed, take_failure, failures
 do
-    local failed -- {name, error} each; nil: whatever fails, the call does
+    local failed -- a list of {name, error}; nil: any failure fails the whole call
     at_begin(function() failed = nil end)
 
     function keep_apart()
         failed = {}
     end
 
-    -- What `run` returns for this name; nil if it failed.
+    -- Returns the results of `run` for this name; nil if it failed.
     function apart(run, name, ...)
         if not failed then return run(name, ...) end
         local is_done, result, second = pcall(run, name, ...)
@@ -25,12 +25,12 @@ do
         return false
     end
 
-    -- The error of what failed last, which is no longer one of the failures.
+    -- Removes the last failure and returns its error.
     function take_failure()
         return table.remove(failed)[2]
     end
 
-    -- What failed, each followed by its error; nil if nothing did.
+    -- Returns the names that failed, each followed by its error; nil if nothing failed.
     function failures()
         if #failed == 0 then return nil end
         local flat = {}

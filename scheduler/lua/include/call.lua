@@ -1,6 +1,6 @@
--- One call of the library. All its functions and tables are made once, when the server loads it; what belongs to one
--- call only is set anew when that begins, and not when it ends, so that one that failed leaves nothing to the next.
-local call -- redis.call, which is there only during a call
+-- One call of the library. All functions and tables are made once, when the server loads the library. Variables of a
+-- single call are reset when a call begins, and not when it ends, so that a failed call leaves nothing to the next one.
+local call -- redis.call, which exists only during a call
 local KEYS
 local beginnings, forgettings = {}, {}
 
@@ -8,13 +8,13 @@ local function at_begin(set)
     beginnings[#beginnings + 1] = set
 end
 
--- What was read of the data: it is read anew where something failed half-way, too.
+-- For caches of Redis data, which are also reset after a part of the call failed half-way.
 local function at_begin_and_failure(set)
     at_begin(set)
     forgettings[#forgettings + 1] = set
 end
 
--- A table for this call: most of them stay empty, and an empty one need not be made again.
+-- Returns an empty table for this call; the old one if it is still empty, as most are.
 local function emptied(made)
     if made and next(made) == nil then return made end
     return {}

@@ -1,6 +1,6 @@
--- The best candidate of a lane: the first that is ready, or the first behind the best gate that has room. What was read of
--- the ready set is kept while only its first is taken away.
-local ready_heads -- lane → ids and scores in turn, which is the next, and whether that is all
+-- The best candidate of a lane: the first ready execution, or the first behind the best gate that has room. The part of
+-- the ready set that was read is cached as long as only its first member is removed.
+local ready_heads -- lane → ids and scores in turn; `next`, the next index; `is_all`, whether it is the whole set
 at_begin_and_failure(function() ready_heads = emptied(ready_heads) end)
 
 local function add_ready(lane, score, id)
@@ -14,7 +14,7 @@ local function remove_ready(lane, id)
     call('ZREM', D.ready(lane), id)
 end
 
--- The first that is ready, and its score. `ahead` more are read, for a caller that will want them.
+-- Returns the first ready execution and its score. `ahead` more are read, for a caller that will want them.
 local function first_ready(lane, ahead)
     local head = ready_heads[lane]
     if not head or (not head[head.next] and not head.is_all) then
@@ -25,7 +25,7 @@ local function first_ready(lane, ahead)
     return head[head.next], head[head.next + 1]
 end
 
--- Its id, its score, and the gate it waits behind, if it does.
+-- Returns the candidate's id, its score, and the gate behind which it waits, if it does.
 local function best_candidate(lane, ahead)
     local id, score = first_ready(lane, ahead or 0)
     local open = open_heads[lane] or call('ZRANGE', D.open(lane), 0, 0, 'WITHSCORES')

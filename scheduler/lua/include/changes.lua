@@ -1,15 +1,15 @@
--- Operators: who asked for a call, and what was changed of limits, pauses and settings. The journal has both; the changes are
--- rare and looked for late, so their last also stand by themselves, where no mass of transitions drives them out.
+-- Operators: who asked for a call, and their changes of limits, pauses and settings. The journal has both. Changes are
+-- rare and looked up late, so the latest also have a stream of their own, from which transitions cannot drive them out.
 local KEPT_CHANGES = 1000
-local asked_by -- by whom, if an operator asked for what this call does to an execution
+local asked_by -- the operator who asked for this call's change of an execution, if one did
 at_begin(function() asked_by = nil end)
 
--- The last fields of a journal entry: none where no operator asked.
+-- Returns the last fields of a journal entry: none if no operator asked.
 local function asked()
     if asked_by and asked_by ~= '' then return 'by', asked_by end
 end
 
--- `from` and `to` are '' for none. What is as it was before is no change: so one whose reply was lost is noted once.
+-- `from` and `to` are '' for none. Equal values are no change, so a repeated call (its reply was lost) notes nothing.
 local function note_change(verb, name, from, to, by)
     if from == to then return end
     call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', '', 'at', now,

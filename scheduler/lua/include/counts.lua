@@ -1,8 +1,8 @@
--- The lifetime counters of actions, written once at the end of a call. Which actions have some is noted at the first count: they
--- stay until they are dropped.
+-- The lifetime counters of actions, written once at the end of a call. The first count adds the action to `actions`;
+-- counters stay until an operator drops them.
 local count_action, keep_counts
 do
-    local counted -- action → counter → how many in this call
+    local counted -- action → counter → its increase in this call
     at_begin(function() counted = emptied(counted) end)
 
     function count_action(action, total)

@@ -1,12 +1,12 @@
--- The index of what may have waited too long: PENDING executions whose lane has a stale timeout, or that have a maximum age
--- (`expires_at`), by the last millisecond in which they may still start, as far as is known: time paused meanwhile puts it
--- off, and the sweep enters them anew. A lane without a stale timeout has nobody here but what asked for it.
--- Where a lane's timeout was changed, whoever sweeps goes through what waits there, page by page, from the score that stands
--- in the settings; until then no entry is relied on to be there, or not to be.
+-- The index `deadlines`: PENDING executions whose lane has a stale timeout, or that have a maximum age (`expires_at`),
+-- by the last millisecond in which they may start, as far as known: a pause since then puts it off, and the sweep
+-- enters them anew. Of a lane without a stale timeout, only executions with a maximum age are here. After a lane's
+-- timeout was changed, sweeps re-index its waiting executions page by page, from the score that stands in the settings;
+-- until that is done, nothing relies on the lane's entries.
 
-local PAUSES_A_MOVE = 50 -- looking at so many takes as long as a move: where there were very many, a call ends earlier
+local PAUSES_A_MOVE = 50 -- looking at this many costs as much as a move, so that a call with very many ends earlier
 
--- Milliseconds since a time in which any of this execution's gates, its lane or the whole queue was paused.
+-- Returns for how many milliseconds since a time any of the execution's gates, its lane or the whole queue was paused.
 local function paused_ms(m, since)
     local names, spans, total = {'*', 'lane:' .. m.lane, unpack(gates_of(m))}, {}, 0
     local began = any_paused and call('HMGET', K.paused, unpack(names)) or {}
@@ -25,7 +25,7 @@ local function paused_ms(m, since)
     return total
 end
 
--- How many ms its lane lets it wait still, pauses not counted: nil for any time.
+-- Returns for how many ms the lane still lets the execution wait, without pauses: nil for any time.
 local function wait_left(m)
     local allowed = bound_of(m.lane, 'stale_timeout_seconds')
     local left = allowed and allowed * 1000 - (now - tonumber(m.waiting_since))
@@ -33,7 +33,7 @@ local function wait_left(m)
     return left + paused_ms(m, m.waiting_since)
 end
 
--- Why it has waited too long, if it has.
+-- Returns why the execution has waited too long; nil if it has not.
 local function staleness(m)
     if m.expires_at and now > tonumber(m.expires_at) then return 'max_age' end
     local left = wait_left(m)
@@ -44,7 +44,7 @@ local function reindexing_field(lane)
     return field_of(lane, 'deadlines_from')
 end
 
--- `left` is how many ms its lane's timeout leaves it, nil if the lane has none.
+-- `left`: the ms that its lane's timeout leaves it; nil if the lane has no timeout.
 local function enter_deadline(id, m, left)
     local at = tonumber(m.expires_at)
     if left and (not at or now + left < at) then at = now + left end

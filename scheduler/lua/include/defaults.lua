@@ -1,7 +1,7 @@
--- Limits that hold where a gate has none of its own: those of a kind, `tenant:*` for every gate `tenant:…`, which operators
--- set and lanes declare, and those that lanes declare for single gates. `limits:defaults` keeps all of these apart; put
--- together they are one of the settings, which every call reads anyway: a gate before its kind, an operator before a
--- declaration, of several lanes' the lowest.
+-- Limits of gates for which no operator set one: those of a kind (`tenant:*` for every gate `tenant:…`), which
+-- operators set and lanes declare, and those that lanes declare for single gates. `limits:defaults` keeps each by
+-- itself. Merged, they are a field of the settings, which every call reads anyway. A gate goes before its kind, an
+-- operator's limit before a declared one, and of several lanes' declarations the lowest holds.
 local defaults = {} -- gate or kind → limit
 
 local function put_together()
@@ -18,7 +18,7 @@ end
 
 local forget_defaults
 do
-    local read_from = false -- a text, which most calls find as it was
+    local read_from = false -- the text that `defaults` was read from; most calls find it unchanged
 
     local function read(text)
         defaults, read_from = {}, text
@@ -33,7 +33,7 @@ do
         end
     end)
 
-    -- So that the next call reads them anew.
+    -- Lets the next call read them again.
     function forget_defaults() read_from = false end
 end
 

@@ -1,13 +1,13 @@
--- Places in the set of what is scheduled: what is due earlier comes first, and of one millisecond what came first.
+-- Scores in the set `scheduled`: ordered by due time, and within one millisecond by arrival.
 
--- The last place of a millisecond that is taken, if one is; and whether that is the last it has.
+-- Returns the last score that is taken in a millisecond, if one is, and whether the millisecond is full.
 local function last_place(ms)
     local last = call('ZREVRANGEBYSCORE', K.scheduled, '(' .. exact(ms + 1), exact(ms), 'WITHSCORES', 'LIMIT', 0, 1)[2]
     return tonumber(last), last and tonumber(last) >= ms + 1023 / 1024
 end
 
--- The place behind those that are due in this millisecond. It has 1024: what goes beyond takes those of the next that is
--- not full, which is found in steps that double, and then halve.
+-- Returns the score behind those that are due in this millisecond, which has 1024. If it is full, the next one that is
+-- not full is taken; it is found by steps that first double and then halve.
 local function place_after(due)
     local last, is_full = last_place(due)
     if not is_full then return last and last + 1 / 1024 or due end

@@ -1,5 +1,5 @@
--- The end of an execution: the slot and its gates are given back, the terminal state is written once, the payload is
--- deleted unless it is kept (`keeping`, `outbox`), and so much stays for a while that a late duplicate is recognised.
+-- The end of an execution: the slot and its gates are given back, the terminal state is written once, and the payload
+-- is deleted unless it is kept (`keeping`, `outbox`). A record stays for a while, to recognise late duplicates.
 local function leave_slot(id, m)
     give_slot(id, m.lane)
     call('ZREM', m.state == 'RUNNING' and K.lease or K.pod_lease, lease_of(id, m))
@@ -11,7 +11,7 @@ local function keep_result(id, result)
     if result ~= '' then call('SET', D.result(id), result, 'EX', setting('result_ttl_seconds')) end
 end
 
--- `unseen`: no body is there to end with it, so that nobody else would tell whoever sent it.
+-- `unseen`: the execution ends without a body, so only the outbox can report the end to its sender.
 local function finish(id, m, verb, state, reason, dead, unseen)
     if dead or unseen or m.lane == OWN_LANE then
         call('HSET', D.meta(id), 'state', state, 'reason', reason, 'ended_at', now)
@@ -34,8 +34,8 @@ local function expire(id, m, reason)
     finish(id, m, 'expire', 'EXPIRED', reason, false, true)
 end
 
--- Back to waiting with the grant given up: at its original score, at the end of its band, or, after a delay, where what is
--- accepted when it is due stands.
+-- Gives the grant up. The execution waits again at its original score, at the end of its band or, after a delay, at the
+-- score of its due time.
 local function wait_again(id, m, verb, delay_ms, reason, at_end)
     leave_slot(id, m)
     call('HDEL', D.meta(id), 'pod', 'pod_uid')
@@ -47,7 +47,7 @@ local function wait_again(id, m, verb, delay_ms, reason, at_end)
         m.expires_at = field(id, 'expires_at')
         if at_end then m.score = exact(m.band * BAND_WIDTH_MS + next_time(now)) end
         enter_pending(id, m)
-        touched[m.lane] = true -- what is admitted next looks at it
+        touched[m.lane] = true -- so that the next admission looks at it
     end
     journal(verb, id, m, 'state', m.state, 'reason', reason, 'delay_ms', delay_ms, 'score', m.score)
 end

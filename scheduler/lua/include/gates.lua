@@ -1,10 +1,10 @@
--- Gates: which an execution passes, whether one has room, and the index `open:{lane}` of gates that have room and
--- someone of the lane waiting, by their best waiter's score. Whatever changes a gate or its best waiter re-indexes it.
+-- Gates: those of an execution, whether a gate has room, and the index `open:{lane}` of gates that have room and
+-- waiting executions of the lane, by their best waiter's score. A change of a gate or of its best waiter re-indexes it.
 local touched -- lanes whose best candidate may have changed; include/lanes.lua settles them
-local offered -- lane → the best score among those that entered it here
+local offered -- lane → the best score of the executions that entered it in this call
 local freed -- lanes of which an execution gave its slot back
-local due_soon -- lanes of which something is due sooner than an idle consumer asks again
-local open_heads -- lane → its best open gate and that one's score, once read
+local due_soon -- lanes with an execution that is due sooner than an idle consumer asks again
+local open_heads -- lane → its best open gate and that gate's score, once read
 
 at_begin(function()
     touched, offered, freed = emptied(touched), emptied(offered), emptied(freed)
@@ -12,7 +12,7 @@ at_begin(function()
 end)
 at_begin_and_failure(function() open_heads = emptied(open_heads) end)
 
--- None of them changes while an execution lives.
+-- An execution's gates never change while it lives.
 local function gates_of(m)
     if m.all_gates then return m.all_gates end
     local gates = {'action:' .. m.action}
@@ -30,7 +30,7 @@ local function has_room(gate)
     return not limits[gate] or call('SCARD', D.held(gate)) < limits[gate]
 end
 
--- The first of these gates that has no room; or nil, and how many more each gate with a limit lets through.
+-- Returns the first of these gates that has no room; else nil, and how many more each limited gate lets through.
 local function closed_gate(gates)
     local left = {}
     read_limits(gates)
@@ -44,7 +44,7 @@ local function closed_gate(gates)
     return nil, left
 end
 
--- `room` is whether the gate has some, where the caller knows.
+-- `room`: whether the gate has room, if the caller knows.
 local function reindex(gate, room)
     local lanes = call('SMEMBERS', D.gate_lanes(gate))
     if #lanes == 0 then return end
@@ -66,8 +66,8 @@ local function hold(id, gates)
     for _, gate in ipairs(gates) do call('SADD', D.held(gate), id) end
 end
 
--- `left` is what closed_gate found; `behind` the gate behind which the one that holds them was the best waiter, if it was.
--- Only what closes a gate or takes its best waiter changes the index.
+-- `left`: as closed_gate returned it; `behind`: the gate behind which the new holder was the best waiter, if any. The
+-- index changes only if a gate closes or loses its best waiter.
 local function index_held(gates, left, behind)
     for _, gate in ipairs(gates) do
         local room = not left[gate] or left[gate] > 1
@@ -75,8 +75,8 @@ local function index_held(gates, left, behind)
     end
 end
 
--- Only the holder that leaves a full gate opens it. Of one limited by its kind, any that leaves it with room: that limit
--- may have risen.
+-- A full gate opens when a holder leaves it. A gate limited by its kind is also re-indexed if it had room before: the
+-- kind's limit may have risen.
 local function unhold(id, gates)
     read_limits(gates)
     for _, gate in ipairs(gates) do

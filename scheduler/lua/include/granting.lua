@@ -1,10 +1,10 @@
--- The best eligible executions of one lane take a slot each, under every limit at once. Whatever is found stale, lost or
--- behind a closed gate is put where it belongs and the next is looked at, up to a bound of moves a call.
+-- The best eligible executions of one lane take a slot each, under every limit at once. An execution found stale, lost
+-- or behind a closed gate is moved where it belongs, and the next one is looked at, up to a bound of moves a call.
 local admit_lane
 do
     local function grant(grants, id, m, gates, left, lease_ms)
         m.attempt = tonumber(m.attempt or 0) + 1
-        take_slot(id, m.lane) -- before it leaves its place: where the slots or a gate are damaged, it waits on
+        take_slot(id, m.lane) -- first: if the data of slots or a gate is damaged, it goes on waiting
         hold(id, gates)
         local behind = leave_pending(id, m)
         count_user(m, -1)
@@ -17,7 +17,7 @@ do
         grants[n + 1], grants[n + 2], grants[n + 3], grants[n + 4] = id, m.attempt, m.lane, lease
     end
 
-    -- Looks at one candidate: it is granted, or moved out of the way.
+    -- Grants one candidate, or moves it out of the way.
     local function consider(grants, id, m, lease_ms)
         local why = staleness(m)
         if why then return expire(id, m, why) end
@@ -28,12 +28,12 @@ do
         local gates = gates_of(m)
         local closed, left = closed_gate(gates)
         if closed then return move_behind(id, m, closed) end
-        if grants[1] and has_read_too_much() then return end -- the next call's first
+        if grants[1] and has_read_too_much() then return end -- the next call will grant it first
         return grant(grants, id, m, gates, left, lease_ms)
     end
 
-    -- Adds to `grants`, until there are `count`, what this lane has of a score up to `ceiling`, if that is given. Returns whether
-    -- there may be more for another call: this one is spent, or what is next comes after the ceiling.
+    -- Adds up to `count` grants of this lane to `grants`, only of scores up to `ceiling` if given. Returns whether
+    -- there may be more for another call: this one is spent, or the next candidate's score is above the ceiling.
     function admit_lane(lane, grants, count, lease_ms, max_active, ceiling)
         if is_paused('lane:' .. lane) then return false end
         touched[lane] = true

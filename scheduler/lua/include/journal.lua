@@ -1,5 +1,5 @@
 -- One execution's meta hash, and the journal: every transition appends one entry in the script that makes it.
--- `load` reads all of it; where a script is called for each execution, it reads the fields that it needs, by their names.
+-- `load` reads the whole hash; transitions that happen for every execution read only the fields that they need.
 local function load(id)
     local flat = call('HGETALL', D.meta(id))
     if #flat == 0 then return nil end
@@ -8,7 +8,7 @@ local function load(id)
     return m
 end
 
--- What waits without being scheduled.
+-- Reads a PENDING execution.
 local function load_candidate(id)
     local v = call('HMGET', D.meta(id), 'lane', 'band', 'action', 'user', 'gates', 'attempt', 'score', 'behind',
         'waiting_since', 'timeout_ms', 'expires_at')
@@ -25,7 +25,7 @@ local function load_holder(id)
         state = v[8], ended_at = not LIVING[v[8]], cancel = v[9], nonce = v[10], lasting = v[11]} or nil
 end
 
--- What load_candidate and load_holder leave out, since it is rarely asked for: each field costs a look through all.
+-- Reads a field that load_candidate and load_holder leave out: each field costs a scan of the hash.
 local function field(id, name)
     return call('HGET', D.meta(id), name)
 end

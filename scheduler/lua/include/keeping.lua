@@ -1,14 +1,14 @@
--- What is kept of an execution that has ended, so that a late duplicate or caller is recognised: of the lane of events, whose
--- ends are asked for, meta; of any other a tombstone. Of a dead letter, and of one whose end is to be told still, all there
--- is, for so long and so many at most: the oldest go first, a few a call.
+-- The data kept of an ended execution, so that late duplicates and callers are recognised. In the default lane, whose
+-- ends are asked for, it is meta; in other lanes a tombstone. Dead letters and ends not yet reported keep all data, for
+-- a limited time and in a limited number: the oldest go first, a few a call.
 local DROPPED_A_CALL = 10
 
 local function delete_payload(id)
     call('DEL', D.event(id), D.message(id))
 end
 
--- What is known of one that ended. Who sent it himself, under an id that was made up for it, sends it again within
--- minutes or never; a list, a hint or a hook may bring it back much later.
+-- Reduces an ended execution to its record. A direct message with a made-up id comes again within minutes or never;
+-- others may come back much later, from a list, a hint or a hook.
 local function leave_record(id, m, state)
     if m.lane == OWN_LANE then
         delete_payload(id)
@@ -23,15 +23,15 @@ local function leave_record(id, m, state)
     call('SET', D.ended(id), state .. ' ' .. (m.attempt or 0) .. sending, 'EX', ttl)
 end
 
--- Event, message, meta and result. Returns for how many seconds.
+-- Keeps event, message, meta and result. Returns for how many seconds.
 local function keep_whole(id)
     local ttl = setting('dead_message_ttl_seconds')
     for _, key in ipairs({D.event(id), D.message(id), D.meta(id), D.result(id)}) do call('EXPIRE', key, ttl) end
     return ttl
 end
 
--- The record of an end; of a lane, if one is given. What stands among the dead letters or in an outbox may outlive its
--- record, and its id be another's by then, one that lives or is of another lane: that is none of it.
+-- Returns the record of an ended execution, of this lane if one is given. A dead letter's or outbox's entry may outlive
+-- its record; it must not be taken for a later execution with its id, one that lives or is of another lane.
 local function load_end(id, lane)
     local m = load(id)
     return m and m.ended_at and (not lane or m.lane == lane) and m or nil
@@ -41,7 +41,7 @@ local function is_kept(id, lane)
     return call('ZSCORE', K.dead, id) or call('ZSCORE', D.outbox(lane), id)
 end
 
--- Of the dead letters, or of a lane's outbox. Returns how many.
+-- Drops the oldest entries beyond the maximum, of the dead letters or of a lane's outbox. Returns how many.
 local function drop_excess(kept, lane)
     local excess = call('ZCARD', kept) - setting('max_dead_messages')
     if excess <= 0 then return 0 end
@@ -55,7 +55,7 @@ local function drop_excess(kept, lane)
     return #oldest / 2
 end
 
--- What goes for it is dropped by the caller, once it stands wherever else it is kept: it may be the oldest itself.
+-- The caller drops the excess afterwards, once the execution is in its outbox, too: it may be the oldest itself.
 local function keep_dead(id)
     local ttl = keep_whole(id)
     call('ZREMRANGEBYSCORE', K.dead, '-inf', now - ttl * 1000)

@@ -1,8 +1,8 @@
--- Every key of the engine, derived from the prefix of the one that a call declares: a cluster finds the slot of all by it, and
--- each more would cost every call what two commands cost its arguments. A test holds this file against scheduler/keys.py.
+-- Every key of the engine, derived from the prefix of the one key that a call declares. A cluster finds the slot by it,
+-- and each further declared key would make every call slower. A test compares this file with scheduler/keys.py.
 local K = {}
 local prefix
-local OWN_LANE = 'executions' -- keys and settings that name no lane are this one's
+local OWN_LANE = 'executions' -- the lane to which keys and settings that name no lane belong
 
 do
     local FIXED = {
@@ -11,7 +11,7 @@ do
     }
     local DECLARED = ':settings'
 
-    -- One server may hold several queues; most calls are of the one that the last was of.
+    -- One server may hold several queues; most calls are for the same queue as the call before.
     at_begin(function()
         if KEYS[1] == K.settings then return end
         prefix = string.sub(KEYS[1], 1, -(#DECLARED + 1))

@@ -1,7 +1,7 @@
 -- The gates that the limit of their kind keeps closed: `gate:tenant:*:closed:{lane}` has them by their best waiter's score,
--- `gate:tenant:*:lanes` the lanes. When that limit rises, they are to be looked at again: include/raised.lua.
-local by_kind -- gate → its kind, if that one's limit is the gate's, once that was read
-local raised -- lane → kind → up to which score its closed gates were looked at since its limit rose
+-- `gate:tenant:*:lanes` the lanes. When that limit rises, they have to be checked again: include/raised.lua.
+local by_kind -- gate → its kind, if the kind's limit holds for the gate, once read
+local raised -- lane → kind → the score up to which its closed gates were checked since its limit rose
 
 at_begin(function()
     raised = emptied(raised)
@@ -36,7 +36,7 @@ local function default_of(gate)
     return defaults[kind]
 end
 
--- While its kind keeps a gate closed, by the score of the best that waits behind it in this lane; else `score` is nil.
+-- Indexes a gate while its kind keeps it closed, else removes it. `score`: of its best waiter in the lane; nil if open.
 local function index_closed(gate, lane, score)
     local kind = kind_of(gate)
     if not kind or not (defaults[kind] or raised[lane] and raised[lane][kind]) then return end

@@ -1,8 +1,8 @@
--- The lanes by their best candidate, and the wake tokens: one a free slot, pushed to a lane that has a candidate.
--- A lane whose own bound is reached has none, whoever waits there: it is not among the lanes, gets no token and is nobody's
--- better lane, until a slot of its own comes back or the bound is raised.
--- A lost token costs a second, never more, since consumers wait no longer than that. One that failed in this call gets none,
--- or whoever took it would fail again at once.
+-- The lanes by their best candidate, and the wake tokens: one for each free slot, pushed to a lane that has a
+-- candidate. A lane that has reached its own bound has no candidate, even if executions wait there: it is not in
+-- `lanes`, gets no token and goes before no other lane, until one of its slots is given back or the bound is raised. A
+-- lost token costs a second at most, since consumers wait no longer. A lane that failed in this call gets none, since
+-- the consumer that took it would fail again at once.
 local wake, index_changed, settle_lanes
 do
     local MAX_WAKE_TOKENS = 64
@@ -21,19 +21,19 @@ do
             call('ZADD', K.lanes, score, lane)
         else
             call('ZREM', K.lanes, lane)
-            call('LREM', D.wake(lane), 0, WAKE_TOKEN) -- those that point to its Dramatiq list stay
+            call('LREM', D.wake(lane), 0, WAKE_TOKEN) -- tokens that point to its Dramatiq list stay
         end
         return score ~= nil
     end
 
-    -- What entered a lane that was not touched otherwise changes its best candidate only by being better.
+    -- For a lane that executions entered and nothing else touched: its best candidate changes only to a better one.
     local function index_offered(lane, score)
         if room_of(lane) < 1 then return end
         local best = call('ZSCORE', K.lanes, lane)
         if not best or score < tonumber(best) then call('ZADD', K.lanes, exact(score), lane) end
     end
 
-    -- In the middle of a call, before lanes are compared; the lane `but` is not one of them.
+    -- Indexes changed lanes in the middle of a call, before lanes are compared; the lane `but` is left out.
     function index_changed(but)
         for lane, score in pairs(offered) do
             if not touched[lane] and lane ~= but then apart(index_offered, lane, score) end
@@ -43,7 +43,7 @@ do
         end
     end
 
-    -- At the end of a call, when its slots are given: nobody is woken for one that was taken here.
+    -- Indexes and wakes lanes at the end of a call, so that no consumer is woken for a slot that was taken in it.
     function settle_lanes()
         for lane, score in pairs(offered) do
             if not touched[lane] then
@@ -57,6 +57,6 @@ do
         for lane in pairs(freed) do
             if not touched[lane] and call('ZSCORE', K.lanes, lane) then apart(wake, lane) end
         end
-        for lane in pairs(due_soon) do apart(wake, lane) end -- last, for the tokens of an empty lane are dropped
+        for lane in pairs(due_soon) do apart(wake, lane) end -- last, since index_lane drops the tokens of an empty lane
     end
 end

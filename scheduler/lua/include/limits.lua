@@ -1,5 +1,4 @@
--- What operators set of gates: pauses and limits, read once a call. Neither changes within a call, but in that which
--- changes it.
+-- Pauses and limits of gates, read once a call. They change within a call only if the call itself changes them.
 local any_paused -- whether anything is paused
 local any_limited -- whether any gate has a limit of its own
 local limits -- gate → its limit, false for none, once read
@@ -14,7 +13,8 @@ at_begin(function()
     forget_limits()
 end)
 
--- Where there was no settings' hash, or it was lost: the first call that changes something notes what all others go by.
+-- If the settings' hash did not exist, or was lost, the first call that changes something writes the marks that calls
+-- rely on.
 local function mark_settings()
     if format then return end
     keep_setting('format', FORMAT)
@@ -22,7 +22,7 @@ local function mark_settings()
     if any_limited then keep_setting('limited', 1) end
     if next(defaults) then keep_defaults() end
     for name in pairs(defaults) do
-        if is_kind(name) then raise(name) end -- how far its gates had been looked at is lost, too
+        if is_kind(name) then raise(name) end -- the score up to which its gates were checked is lost, too
     end
 end
 

@@ -1,6 +1,6 @@
--- An execution whose meta is gone: evicted, or deleted by hand. What it is, nobody knows any more; given back is what can be
--- known: its payload, its place in its lane, and the slot and the gates that its lease names. Its user's count, its
--- action's queue and, if it was scheduled, its lane's members keep it.
+-- An execution whose meta is gone: evicted, or deleted by hand. Everything still known is cleared: its payload, its
+-- place in its lane, and the slot and gates that its lease names. It remains in its user's count, its action's queue
+-- and, if it was scheduled, its lane's members.
 local function forget(id, lane, action)
     delete_payload(id)
     call('SREM', D.members(lane), id)
@@ -8,7 +8,7 @@ local function forget(id, lane, action)
     journal('forget', id, {lane = lane, band = '', action = action})
 end
 
--- Of one that waited, and was found at the front of a lane or behind one of its gates.
+-- For an execution that waited, found at the front of a lane or behind one of its gates.
 local function forget_waiting(id, lane, gate)
     call('ZREM', D.pending(lane), id)
     call('ZREM', K.deadlines, id)
@@ -21,8 +21,8 @@ local function forget_waiting(id, lane, gate)
     forget(id, lane, '')
 end
 
--- Of one that holds a slot. `m` is another execution that was accepted under the same id since, if one was: what that
--- holds itself stays.
+-- For an execution that holds a slot. `m`: a later execution accepted under the same id, if there is one; it keeps the
+-- slot and gates that it holds itself.
 local function forget_holding(lease, m)
     local id, lane, gates = held_under(lease)
     call('ZREM', K.lease, lease)

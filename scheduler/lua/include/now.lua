@@ -1,4 +1,4 @@
--- The server's time, in unix milliseconds, as it stood when the call began: it stamps and dates, and all other clocks go by it.
+-- The server's time in unix milliseconds when the call began: it gives all timestamps and is the base of other clocks.
 local now
 
 at_begin(function()

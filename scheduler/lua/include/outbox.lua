@@ -1,9 +1,9 @@
--- The outbox of a lane: executions that ended with no body there to end with them (expired, cancelled while they waited,
--- given up), until a worker of the lane has told whoever sent them. They stand there by the time, on the clock of leases,
--- from which one may be collected. While there are any, a field of the settings says so, which every call reads anyway:
--- where there are none it costs nothing to look. Workers that come empty it, so while a lane has some, nothing is dropped,
--- however many end at once: each costs no more than it did while it waited. Where nobody came for long, the oldest beyond
--- the bound go; how many, the next worker is told.
+-- The outbox of a lane: executions that ended without running their body (expired, cancelled while they waited, given
+-- up), until a worker of the lane has reported the end to the sender. Each is scored by the time, on the clock of
+-- leases, from which it may be collected. While a lane has any, a field of the settings marks it; calls read the
+-- settings anyway, so that looking costs nothing if there are none. While a lane has workers, they empty it and nothing
+-- is dropped, however many executions end at once: each costs no more than while it waited. If no worker came for long,
+-- the oldest beyond the bound are dropped, and the next worker is told how many.
 local function mark_of(lane)
     return 'outbox:' .. lane
 end
@@ -15,7 +15,7 @@ end
 
 local drop_untold
 do
-    local ABANDONED_MS = 3600 * 1000 -- so long nobody asked for the lane: longer than any restart of its workers
+    local ABANDONED_MS = 3600 * 1000 -- since a worker last asked for the lane: longer than any restart of its workers
 
     local function is_abandoned(lane)
         local asked = call('HGET', K.rounds, 'lane:' .. lane)
@@ -28,25 +28,25 @@ do
     end
 end
 
--- An earlier end of this id, whose record is gone: what ends now is none that is to be told, unless it is posted.
+-- Removes the entry of an earlier end of this id, whose record is gone, so that it is not taken for the present end.
 local function unpost(id, lane)
     if overrides[mark_of(lane)] and call('ZREM', D.outbox(lane), id) == 1 then unmark_if_empty(lane) end
 end
 
--- Only what has a message was sent by a sender who may wait for its result: the end of an event is in the journal.
+-- Only a message has a sender that may wait for its result; the end of an event is in the journal.
 local function post(id, lane)
     if call('EXISTS', D.message(id)) == 0 or call('EXISTS', D.event(id)) == 1 then return false end
     local outbox, ttl = D.outbox(lane), keep_whole(id)
     call('ZREMRANGEBYSCORE', outbox, '-inf', lease_now - ttl * 1000)
     call('ZADD', outbox, lease_now, id)
-    call('EXPIRE', outbox, ttl) -- as long as the latest of them
+    call('EXPIRE', outbox, ttl) -- as long as its latest entry
     if not overrides[mark_of(lane)] then keep_setting(mark_of(lane), 1) end
     drop_untold(lane)
-    unmark_if_empty(lane) -- where none may be kept
+    unmark_if_empty(lane) -- if the bound allows no entries
     return true
 end
 
--- Whether something may be collected from one of these lanes now.
+-- Returns whether one of these lanes has an end that may be collected now.
 local has_untold
 do
     local function is_untold(lane)

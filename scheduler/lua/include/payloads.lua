@@ -1,13 +1,13 @@
--- What a grant brings to the client: the execution's event, or its message.
-local GRANT_FIELDS = 4 -- of each of the grants that a call makes, one after the other in a list
+-- The payload that a grant brings to the client: the execution's event, or its message.
+local GRANT_FIELDS = 4 -- the fields of each grant; a call's grants are one flat list
 local has_payload, has_read_too_much, with_payloads, is_spent
 do
-    local MOST_BYTES = 4 * 1024 * 1024 -- of payloads in one reply: more would keep the server from others for too long
+    local MOST_BYTES = 4 * 1024 * 1024 -- of payloads in one reply: more would block the server for too long
     local payloads -- id → its event and message, once read
     local bytes
     at_begin(function() payloads, bytes = emptied(payloads), 0 end)
 
-    -- Whether this call has looked at, or grants, as much as one may.
+    -- Whether this call has reached the bound of moves or of bytes.
     function is_spent()
         return moves >= MAX_MOVES or bytes >= MOST_BYTES
     end
@@ -34,8 +34,8 @@ do
         return m[1] == 'RUNNING' and m[2] == nonce
     end
 
-    -- A reply whose fifth part is grants (id, attempt, lane, lease in ms), with these as the client takes them: id, attempt,
-    -- nonce, lane, lease in ms, event or '', message or ''. A repeated grant that was lost meanwhile is left out.
+    -- Turns the grants in a reply's fifth part (id, attempt, lane, lease in ms) into their form for the client (id,
+    -- attempt, nonce, lane, lease in ms, event or '', message or ''). A repeated reply leaves out grants since lost.
     function with_payloads(reply)
         local given, full, n = reply[5], {}, 0
         for i = 1, #given, GRANT_FIELDS do

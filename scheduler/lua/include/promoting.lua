@@ -1,5 +1,5 @@
--- What is due becomes PENDING, scored by its due time.
-local PUT_OFF_MS = 1000 -- until what failed on damaged data, where a call goes on, is tried again: the others are not held back
+-- Executions that are due become PENDING, scored by their due time.
+local PUT_OFF_MS = 1000 -- until an execution that failed on damaged data is tried again, so that it holds up no others
 
 local function first_at(timed)
     local head = call('ZRANGE', timed, 0, 0, 'WITHSCORES')
@@ -21,7 +21,7 @@ do
         return true
     end
 
-    -- Returns how many, and when the next is due, if one is.
+    -- Returns how many were promoted, and when the next one is due, if there is one.
     function promote_due(bound)
         local at = first_at(K.scheduled)
         if not at or at >= now + 1 then return 0, at end

@@ -1,15 +1,15 @@
--- A kind's limit rose, so each of its closed gates may have room: they are looked at once each, best waiter first. In the
--- lane that is admitted from as many as its best candidate depends on; and a few in every call, so that it has an end
--- soon. One that was not looked at yet counts as a candidate, so no order is lost meanwhile.
+-- When a kind's limit rises, each of its closed gates may have room: each is checked once, best waiter first. Admission
+-- from a lane checks as many as the lane's best candidate depends on, and every call checks a few more, so that the
+-- work ends soon. An unchecked gate's best waiter counts as a candidate, so the order holds meanwhile.
 local MAX_MOVES = 100
-local moves -- so many were made or looked at in this call
+local moves -- how many executions or gates this call has moved or looked at
 at_begin(function() moves = 0 end)
 
 local look_again, best_score, carry_on
 do
     local LOOKED_A_CALL = 20
 
-    -- The best of a lane's that was not looked at yet: gate, its best waiter's score, kind.
+    -- Returns a lane's best gate that was not checked yet: the gate, its best waiter's score, its kind.
     local function first_unseen(lane)
         if not raised[lane] then return end
         local gate, score, kind
@@ -31,7 +31,7 @@ do
         reindex(gate)
     end
 
-    -- Until the lane's best candidate is known, or the bound of moves is reached.
+    -- Checks gates until the lane's best candidate is known, or the bound of moves is reached.
     function look_again(lane)
         while raised[lane] and moves < MAX_MOVES do
             local gate, score, kind = first_unseen(lane)
@@ -41,7 +41,7 @@ do
         end
     end
 
-    -- Of what may be the lane's best candidate.
+    -- Returns the score of the lane's best candidate, waiters behind unchecked gates included.
     function best_score(lane)
         local _, score = best_candidate(lane)
         local _, unseen = first_unseen(lane)
@@ -64,7 +64,7 @@ do
     end
 end
 
--- What `limits:defaults` holds was changed.
+-- To be called when `limits:defaults` was changed.
 local function change_defaults()
     local before = defaults
     defaults = put_together()

@@ -1,14 +1,14 @@
--- Which of several lanes comes first, which lanes have consumers that live, and which are in use at all.
+-- Which of several lanes comes first, which lanes have live consumers, and which are in use at all.
 
 local note_used, note_asked
 do
-    local kept -- field → when it was written, since the clock of leases was noted: most calls need not write them again
+    local kept -- field → when it was written, under the present `noted`: most calls need not write again
     local kept_then
     at_begin(function()
         if not noted or noted ~= kept_then then kept_then, kept = noted, {} end
     end)
 
-    -- Returns whether it was time to.
+    -- Writes the time into a field, at most once a second. Returns whether it did.
     local function note(field)
         if kept[field] and math.abs(now - kept[field]) < NOTED_EACH_MS then return false end
         kept[field] = now
@@ -20,8 +20,8 @@ do
         note('used:' .. lane)
     end
 
-    -- By consumers that live. A full lane stands nowhere, and nothing tells that its bound was lost or raised by hand: so
-    -- whether it has a candidate is looked at as often.
+    -- Notes that live consumers ask for these lanes. A full lane is in no index, and nothing shows that its bound was
+    -- lost or raised by hand; so each time, the lane is also checked for a candidate.
     function note_asked(lanes)
         for _, lane in ipairs(lanes) do
             if note('lane:' .. lane) then touched[lane] = true end
@@ -29,8 +29,8 @@ do
     end
 end
 
--- The lanes that have a candidate, best first: those of `own` (a set) that are not paused, with their scores; and the others,
--- flat, each with its score.
+-- Returns the lanes that have a candidate, best first: those in the set `own` that are not paused, as pairs of lane and
+-- score; and all others, as a flat list of lanes and scores.
 local function ranking(own)
     local ranked, others = {}, {}
     local lanes = call('ZRANGE', K.lanes, 0, -1, 'WITHSCORES')
@@ -47,15 +47,15 @@ end
 
 local best_live
 do
-    local LIVE_CONSUMER_MS = 6000 -- one asks each second, and that is noted when the last note is a second old
-    local MOST_ASKED_FOR = 1000 -- at once: Lua's stack has an end
+    local LIVE_CONSUMER_MS = 6000 -- a consumer asks every second, and that is noted at most once a second
+    local MOST_ASKED_FOR = 1000 -- fields in one command: Lua's stack is limited
 
     local function is_live(asked)
         return asked and math.abs(now - tonumber(asked)) <= LIVE_CONSUMER_MS
     end
 
-    -- The first of these that has live consumers and is not paused, with its score. Mostly it is the first of all; where many
-    -- have candidates and no consumers, more are asked for at once.
+    -- Returns the first of these lanes that has live consumers and is not paused, with its score. Mostly it is the very
+    -- first; if that one has no live consumers, many are read at once.
     function best_live(others)
         local from, count = 1, 1
         while others[from] do

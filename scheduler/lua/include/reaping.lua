@@ -1,5 +1,5 @@
--- Grants whose lease ran out are taken back: their executions wait again at their place; after
--- max_crashes they are dead letters.
+-- Takes back grants whose lease ran out: their executions wait again at their original place, and become dead letters
+-- after more than max_crashes lost leases.
 local reap_expired
 do
     local function take_back(id, m)
@@ -29,7 +29,7 @@ do
         return true
     end
 
-    -- Returns how many were looked at, and when, by the clock of leases, the next one ends, if one does.
+    -- Returns how many leases were looked at, and when, by the clock of leases, the next one ends, if there is one.
     function reap_expired(bound)
         local at = first_at(K.lease)
         if not at or at > lease_now then return 0, at end

@@ -1,17 +1,17 @@
--- What calls that admit or settle do beside their own work, so that an application of workers alone needs no scheduler,
--- saturated or not: promote what is due, reap what was left; a few each, so that a call stays short.
+-- Repairs that admitting and settling calls also make, so that workers alone need no scheduler, saturated or not: each
+-- promotes due executions and reaps lost leases, only a few, so that a call stays short.
 local repair, repair_now_and_then
 do
     local PROMOTED_A_CALL = 50
     local REAPED_A_CALL = 5
-    local REPAIRED_EACH_MS = 20 -- by settlements
-    local repaired_at -- by a settlement of this queue, a second ago at most: nil once another clock of leases was noted
+    local REPAIRED_EACH_MS = 20 -- the least time between repairs by settlements
+    local repaired_at -- the time of the last such repair of this queue; nil once a new clock of leases was noted
     local noted_then
     at_begin(function()
         if noted ~= noted_then then noted_then, repaired_at = noted, nil end
     end)
 
-    -- Returns in how many ms the next is due or to be reaped, if one is; and whether nothing was left for another call.
+    -- Returns in how many ms the next execution is due or lease ends, if any; and whether nothing is left to do now.
     function repair()
         sweep_now_and_then()
         local promoted, due_at = promote_due(PROMOTED_A_CALL)
@@ -21,7 +21,7 @@ do
         return wait_ms < math.huge and math.max(0, wait_ms) or nil, is_done
     end
 
-    -- Under load there are many settlements a millisecond; what each would look for comes a few times a second.
+    -- Under load there are many settlements a millisecond, but only a few repairs to make a second.
     function repair_now_and_then()
         if repaired_at and math.abs(now - repaired_at) < REPAIRED_EACH_MS then return end
         local _, is_done = repair()

@@ -1,9 +1,9 @@
--- Lost replies: a caller (a client thread has one) numbers its calls, rising. Its last answer is kept, so that the same
--- call made again gives the same answer and has no second effect; a call that was overtaken by a later one of its
--- caller (it lay in a dead socket) is refused.
-local nonce -- of what this call grants
+-- Lost replies: a caller (a name that one call at a time uses) numbers its calls, rising. Its last answer is kept, so
+-- that a repeated call gets the same answer and has no second effect. A call that arrives after a later one of its
+-- caller (as from a dead socket) is refused.
+local nonce -- of the grants of this call
 
--- `needs_clock`: it will give times, and so reads the clock of scores in the same command.
+-- `needs_clock`: the call will give scores, so the clock of scores is read in the same command.
 local function said(caller, number, needs_clock)
     nonce = caller .. ':' .. number
     local last
@@ -15,7 +15,7 @@ local function said(caller, number, needs_clock)
         last = call('GET', D.reply(caller))
     end
     if not last then return nil end
-    -- Only the number, unless it is the same: the answer may be long.
+    -- The answer, which may be long, is unpacked only if the number is the same.
     local offset, spoken = cmsgpack.unpack_one(last)
     if spoken == tonumber(number) then return select(2, cmsgpack.unpack_one(last, offset)) end
     return nil, spoken > tonumber(number)

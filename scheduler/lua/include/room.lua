@@ -1,4 +1,4 @@
--- Whether a lane has room for one more, and its user may have one: what a call of many asks for each.
+-- Whether an execution may be accepted: its id is free, and its lane and its user have room for one more.
 local refusal, count_queued
 do
     local swept_in_vain
@@ -13,7 +13,7 @@ do
         return queued[lane] >= most
     end
 
-    -- Expires what is stale, until a sweep of this call found nothing.
+    -- Expires stale executions; once a sweep in this call found none, no further sweeps are made.
     local function make_room(lane)
         if left_to_reindex > 0 and overrides[reindexing_field(lane)] then
             left_to_reindex = reindex_lane(lane, left_to_reindex)
@@ -24,7 +24,7 @@ do
         swept_in_vain, queued = expired == 0, {}
     end
 
-    -- Why it is refused: a code and a detail, or nil.
+    -- Returns why the execution is refused: a code and details; nil if it is not.
     function refusal(id, m, parent)
         local known = state_of(id, parent)
         if known then return 'DUPLICATE', known, known == '' and (m.lasting or '') or lasting_of(id) end

@@ -2,7 +2,7 @@
 -- given, so order is the order of acceptance even when a clock steps back; doubles of this size still resolve 1/1024.
 local BAND_WIDTH_MS = 1000000000000
 
--- Whole numbers, as most are, are written and read in a fraction of the time.
+-- Most numbers are whole; without decimals they are written and read in a fraction of the time.
 local function exact(number)
     return string.format(number % 1 == 0 and '%d' or '%.17g', number)
 end
@@ -13,7 +13,7 @@ do
     local is_kept
     at_begin(function() last_given, is_kept = nil, true end)
 
-    -- Read by a caller that reads something else with it.
+    -- Sets the clock to a value that the caller has read together with other data.
     function clock_is(text) last_given = tonumber(text or '0') end
 
     function next_time(at_least)
@@ -24,14 +24,14 @@ do
         return given
     end
 
-    -- Its key and what it is to be, for a write that takes several keys; nothing if that was written already.
+    -- Returns the clock's key and new value, for a write of several keys; nothing if it was written already.
     function clock_to_keep()
         if is_kept then return end
         is_kept = true
         return K.clock, exact(last_given)
     end
 
-    -- Once, at the end of a call.
+    -- Writes the clock at the end of a call, if it is not written yet.
     function keep_clock()
         if not is_kept then call('SET', clock_to_keep()) end
     end

@@ -1,5 +1,5 @@
--- The runtime settings by name, with their defaults: those of configs/areas.py, and a test holds the two together. Units are in
--- the names. The bounds are each lane's own: any lane but `executions` has none until it is set, in the field `lane:LANE:NAME`.
+-- The runtime settings by name, with their defaults: those of configs/areas.py; a test compares the two. Units are in the
+-- names. Each lane has its own bounds: lanes other than `executions` have none until one is set, in `lane:LANE:NAME`.
 local BOUNDS = {
     max_concurrent_executions = true, max_queue_size = true, max_executions_per_user = true, stale_timeout_seconds = true,
 }

@@ -1,8 +1,8 @@
--- What every call reads first, in one command: the data's format, the state of the clock of leases, and whether anything else
--- of the settings was changed since they were read: whether anything is paused or limited, and the runtime settings, which
--- override these defaults at once, on every process (D14). They grow with the lanes, so they are read anew only under another
--- revision; and once a second, so that what somebody wrote by hand holds, too.
-local FORMAT = '1' -- raised when a later release could not read what this one writes: CONTRIBUTING.md
+-- The settings. Every call first reads, in one command, the data's format, the clock of leases and the settings'
+-- revision. The other fields (marks of pauses and limits, and the runtime settings, which override the defaults at
+-- once in every process, D14) grow with the lanes. So they are read again only when the revision has changed, and once
+-- a second, so that values written by hand take effect, too.
+local FORMAT = '1' -- raised when a later release cannot read data that this one writes: CONTRIBUTING.md
 local overrides
 local format
 local lease_clock
@@ -10,7 +10,7 @@ local keep_setting
 
 do
     local revision
-    local kept_of, kept_revision, kept_at -- of the overrides: a prefix, a revision, and how the clock of leases stood
+    local kept_of, kept_revision, kept_at -- the prefix, revision and clock of leases under which `overrides` was read
 
     local function read_overrides()
         overrides = {}
@@ -27,13 +27,13 @@ do
         end
     end)
 
-    -- nil for none. No revision comes twice, also where the server came back with older data, or with another clock.
+    -- `value`: nil for none. No revision comes twice, even if the server came back with older data or another clock.
     function keep_setting(field, value)
         local text = value and tostring(value)
         if overrides[field] == text then return end
         overrides[field] = text
         revision = string.format('%d %d', 1 + (string.match(revision or '', '^%d+') or 0), now)
-        kept_revision = nil -- the next call reads what is there, also if this one fails
+        kept_revision = nil -- so that the next call reads the settings again, even if this one fails
         if text then
             call('HSET', K.settings, field, text, 'revision', revision)
         else
@@ -51,13 +51,13 @@ local function field_of(lane, name)
     return lane == OWN_LANE and name or 'lane:' .. lane .. ':' .. name
 end
 
--- One of the BOUNDS, nil for none.
+-- Returns a lane's value of one of the BOUNDS; nil for none.
 local function bound_of(lane, name)
     if lane == OWN_LANE then return setting(name) end
     return tonumber(overrides['lane:' .. lane .. ':' .. name])
 end
 
--- An error if another release wrote what this one cannot read, else nil.
+-- Returns an error if another release wrote data that this one cannot read, else nil.
 local function refused_format()
     if format and format ~= FORMAT then
         return {err = 'FORMAT ' .. format .. ' is what the data of this prefix has, and this release knows ' .. FORMAT}

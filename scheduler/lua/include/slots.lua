@@ -1,6 +1,6 @@
--- The slots that a lane has left under its own bound, if it has one, and that all lanes have together, if that is limited.
-local slots_taken -- lane → how many, counted once a call, and kept by what takes a slot or gives one back
-local leases_held -- likewise, of all lanes together, by the leases
+-- The free slots of a lane under its own bound, if it has one, and of all lanes together, if their number is limited.
+local slots_taken -- lane → how many, counted once a call and updated when a slot is taken or given back
+local leases_held -- the same for all lanes together, counted by leases
 at_begin_and_failure(function() slots_taken, leases_held = emptied(slots_taken), nil end)
 
 local function room_over_all()
@@ -11,7 +11,7 @@ local function room_over_all()
     return most - leases_held
 end
 
--- Of the lane's own bound, or of `max_active` in its place.
+-- Returns the room under the lane's own bound, or under `max_active` in its place.
 local function room_of(lane, max_active)
     local most = max_active or bound_of(lane, 'max_concurrent_executions')
     if not most then return math.huge end
@@ -29,7 +29,7 @@ local function take_slot(id, lane)
     if leases_held then leases_held = leases_held + 1 end
 end
 
--- A lane that was full is one to look at.
+-- A lane that was full is marked as touched, since it may now have a candidate.
 local function give_slot(id, lane)
     if room_of(lane) < 1 then touched[lane] = true end
     local given = call('SREM', D.active(lane), id)

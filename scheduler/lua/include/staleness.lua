@@ -1,5 +1,5 @@
--- Expiring what has waited too long, the first of the index of deadlines first; and indexing anew the lanes whose timeout was
--- changed. What the index gives are candidates: time paused is found here, and they are entered anew.
+-- Expires executions that have waited too long, by the index of deadlines, earliest first; and re-indexes lanes whose
+-- timeout was changed. An entry is only a candidate: if a pause put its deadline off, it is entered again.
 
 local function enter_again(id, m)
     call('ZREM', K.deadlines, id)
@@ -13,7 +13,7 @@ local function sweep_one(id)
     return why and 1 or 0
 end
 
--- Returns how many expired, and whether there may be more.
+-- Returns how many executions expired, and whether there may be more.
 local function sweep_due(bound)
     local due, expired = call('ZRANGEBYSCORE', K.deadlines, '-inf', '(' .. now, 'LIMIT', 0, bound), 0
     for _, id in ipairs(due) do
@@ -23,8 +23,8 @@ local function sweep_due(bound)
     return expired, #due == bound
 end
 
--- Up to `left` of a lane that has to be, and the rest in a later call. Returns how many are left to this one: a lane in which
--- nobody waits counts as one, too.
+-- Re-indexes up to `left` executions of a lane; a later call does the rest. Returns how many this call may still do; a
+-- lane without waiting executions counts as one.
 local function reindex_lane(lane, left)
     local field = reindexing_field(lane)
     local page = call('ZRANGEBYSCORE', D.pending(lane), overrides[field], '+inf', 'WITHSCORES', 'LIMIT', 0, left)
@@ -38,7 +38,7 @@ local function reindex_lane(lane, left)
     return left - math.max(1, done / 2)
 end
 
--- Of all lanes together. Returns whether there may be more.
+-- Re-indexes up to `bound` executions of all lanes that need it. Returns whether there may be more.
 local function reindex_deadlines(bound)
     local left = bound
     for field in pairs(overrides) do
@@ -51,13 +51,13 @@ end
 local sweep_now_and_then
 do
     local SWEPT_A_SECOND = 50
-    local swept_at -- by a call of this queue; nil once another clock of leases was noted
+    local swept_at -- when a call of this queue last swept; nil once a new clock of leases was noted
     local swept_then
     at_begin(function()
         if not noted or noted ~= swept_then then swept_then, swept_at = noted, nil end
     end)
 
-    -- Once a second, so that workers alone expire what waits behind closed gates, or in a lane that nobody consumes.
+    -- Once a second, so that workers alone expire executions behind closed gates, or in a lane that nobody consumes.
     function sweep_now_and_then()
         if swept_at and math.abs(now - swept_at) < NOTED_EACH_MS then return end
         swept_at = now

@@ -1,16 +1,16 @@
--- The clock of leases, beside the server's own time: it is `now` plus an offset. It stands still while the time
--- goes back, and in a gap in which nobody called (the server was away, the time leapt), so that no lease ends in it. Only
--- one gap in the length of two leases stands still, and of the others half a lease counts: where calls are always rare,
--- each would look like an outage, and no lease would ever end.
+-- The clock of leases: `now` plus an offset. It stands still while the server's time goes back, and in a gap without
+-- any call (the server was down, or its time leapt forward), so that no lease ends then. Within the length of two
+-- leases it stands still in one gap only, and half a lease counts of any other gap: where calls are always rare, each
+-- gap would look like an outage, and no lease would ever end.
 local NOTED_EACH_MS = 1000
 local lease_now
-local noted -- as the clock of leases was read: it changes once a second, and most calls read what the last one read
+local noted -- the text of the clock of leases: it changes once a second, so most calls read the same as the last one
 local keep_lease_clock
 
 do
     local lease_offset
-    local runs_until -- by the clock of leases: it does not stand still in another gap before
-    local noted_at -- what was noted
+    local runs_until -- on the clock of leases: it does not stand still in another gap before this time
+    local noted_at -- this and the next two: the values in `noted`
     local noted_offset = 0
     local noted_runs_until = 0
 
@@ -22,7 +22,7 @@ do
         end
     end
 
-    -- Where what was noted is lost: so that no holder's lease is over before its time. A dead one's may last as long again.
+    -- If the noted clock is lost: an offset by which no lease ends too early; a dead holder's may last as long again.
     local function offset_of_leases()
         local offset = 0
         for leases, ttl in pairs({[K.lease] = 'lease_ttl_ms', [K.pod_lease] = 'pod_lease_ttl_ms'}) do
@@ -47,7 +47,7 @@ do
         lease_now = now + lease_offset
     end)
 
-    -- Of each call that changes something: at most one write a second.
+    -- Every call that changes something comes here; it writes at most once a second.
     function keep_lease_clock()
         if noted_at and now >= noted_at and now - noted_at < NOTED_EACH_MS then return end
         call('HSET', K.settings, 'lease_clock', string.format('%d %d %d', now, lease_offset, runs_until))

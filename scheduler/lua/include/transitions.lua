@@ -1,6 +1,6 @@
--- The kinds of functions that callers find in the library. Each ends by settling the lanes that it touched, and the
--- clocks. At maxmemory a server refuses what is not allowed to need memory: that is right for what accepts; what
--- admits, renews or ends must pass, for it keeps leases alive and gives memory back, or a full server could not drain.
+-- The kinds of functions in the library. Those that write end by settling the lanes they touched, and the clocks. At
+-- maxmemory a server refuses functions without the flag allow-oom. That is right for those that accept executions;
+-- those that admit, renew or end must run: they keep leases alive and free memory, or a full server could not drain.
 local function register(name, flags, run)
     redis.register_function({
         function_name = name .. '_' .. DIGEST,
@@ -23,13 +23,13 @@ local function settled(reply)
     return reply
 end
 
--- Repeating it does no harm.
+-- For functions that may be repeated without harm.
 local function transition(name, run)
     register(name, {'allow-oom'}, function(...) return settled(run(...)) end)
 end
 
--- With a request token: made again, it answers what it answered, and has no second effect. `complete` adds to an answer,
--- fresh or repeated, what is not kept with it.
+-- For functions with a request token: a repeated call gets the same answer, and has no second effect. `complete` adds
+-- data to an answer, fresh or repeated, that is not kept with it.
 local function once(name, run, complete, accepts)
     register(name, accepts and {} or {'allow-oom'}, function(caller, number, ...)
         local reply, is_stale_call = said(caller, number, accepts)
@@ -43,7 +43,7 @@ local function once_if_memory(name, run)
     once(name, run, nil, true)
 end
 
--- Only for the leader of this epoch, or, with '', in a worker's own round. Repeating it does no harm.
+-- For functions that only the leader of this epoch may call, or, with '', anyone; they may be repeated without harm.
 local function led(name, run)
     transition(name, function(epoch, ...)
         if is_fenced(epoch) then return 'STALE_EPOCH' end

@@ -1,13 +1,13 @@
--- Entering and leaving the pending set with all that goes with it: the lane's ready set or the gate it waits
--- behind, the action's queue, the user's count, and its deadline.
+-- Enters and removes waiting executions: in the pending set, the lane's ready set or the set of the gate it waits
+-- behind, the action's queue, the user's count, and the index of deadlines.
 local function count_user(m, change)
     if not m.user then return end
     local users = D.users(m.lane)
     if call('HINCRBY', users, m.user, change) <= 0 then call('HDEL', users, m.user) end
 end
 
--- What else is to be noted of an execution is given last, here and below: one write for all.
--- Not before `due`, and behind those that are due in the same millisecond.
+-- Further fields of an execution are given last, here and below, so that one write is enough for all.
+-- The execution is scheduled behind those that are due in the same millisecond.
 local function enter_scheduled(id, m, due, ...)
     call('ZADD', K.scheduled, exact(place_after(due)), id)
     call('HSET', D.meta(id), 'state', 'SCHEDULED', 'due', due, ...)
@@ -25,7 +25,7 @@ local function enter_pending(id, m, ...)
     m.state, offered[m.lane] = 'PENDING', math.min(score, offered[m.lane] or math.huge)
 end
 
--- Returns the gate behind which it waited, if it did, which is to be indexed anew.
+-- Returns the gate behind which it waited, if it did; the caller has to reindex it.
 local function leave_pending(id, m)
     local behind = m.behind
     call('ZREM', D.pending(m.lane), id)
@@ -45,7 +45,7 @@ end
 local function leave_waiting(id, m)
     if m.state == 'SCHEDULED' then
         call('ZREM', K.scheduled, id)
-        touched[m.lane] = true -- a token that said that it is due soon goes with it
+        touched[m.lane] = true -- so that index_lane drops a token that was pushed because this was due soon
     else
         local behind = leave_pending(id, m)
         if behind then reindex(behind) end
@@ -53,7 +53,7 @@ local function leave_waiting(id, m)
     count_user(m, -1)
 end
 
--- Behind a gate that it found closed, at its original score.
+-- Moves an execution behind a gate that it found closed, at its original score.
 local function move_behind(id, m, gate)
     if m.behind then
         call('ZREM', D.waiting(m.behind, m.lane), id)

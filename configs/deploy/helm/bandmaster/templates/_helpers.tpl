@@ -92,7 +92,7 @@ env:
         key: url
 {{- end -}}
 
-{{/* What Pod Security's `restricted` profile asks for, and a read-only root file system. */}}
+{{/* The security context that Pod Security's `restricted` profile requires, and a read-only root file system. */}}
 {{- define "bandmaster.podSecurity" -}}
 securityContext:
   runAsNonRoot: true
@@ -120,7 +120,7 @@ securityContext:
     drop: [ALL]
 {{- end -}}
 
-{{/* probe.py says what these ask. A start takes as long as the wait for the server, and the imports. */}}
+{{/* The probes, which probe.py explains. A start takes as long as the imports and the wait for the server. */}}
 {{- define "bandmaster.probes" -}}
 startupProbe:
   exec:
@@ -142,7 +142,7 @@ readinessProbe:
   failureThreshold: 3
 {{- end -}}
 
-{{/* Where a component's pods go. Called with the component's values, and its selector for an even spread. */}}
+{{/* The placement of a component's pods. Called with the component's values, and its selector for an even spread. */}}
 {{- define "bandmaster.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector:
@@ -172,7 +172,7 @@ topologySpreadConstraints:
         app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{/* Egress that worker and scheduler share: names, and the server. */}}
+{{/* Egress that worker and scheduler share: DNS and the Redis server. */}}
 {{- define "bandmaster.egress" -}}
 {{- with .Values.networkPolicy.dns }}
 - to:
