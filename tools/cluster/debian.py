@@ -17,12 +17,10 @@ from pathlib import Path
 
 from .binaries import Binaries
 from .images import Images
-from .processes import run, say, start, stop, succeeds, wait_for
+from .network import DNS_ADDRESS, NODE_ADDRESS, POD_RANGE, SERVICE_RANGE, clear, take_node_address
+from .processes import ClusterError, run, say, start, stop, succeeds, wait_for
 
 NODE = "node-1"
-# The node's own address, on the loopback interface: pods reach it, and no other network is touched.
-NODE_ADDRESS = "10.246.255.1"
-POD_RANGE, SERVICE_RANGE = "10.246.0.0/17", "10.96.0.0/16"
 # In the order in which they end.
 PARTS = ("kubelet", "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd", "containerd")
 _NAMESPACE = "k8s.io"  # containerd's, of all that the kubelet makes
@@ -74,12 +72,12 @@ class Node:
                 succeeds(*self._ctr("tasks", "kill", "--signal", "KILL", task))
         for part in PARTS:
             stop(self.folder, part)
-        if not self._control_plane:  # which has none, and may run beside a node
-            succeeds("ip", "address", "delete", f"{NODE_ADDRESS}/32", "dev", "lo")
         mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
         for mount in sorted(mounted, reverse=True):
             if Path(mount).is_relative_to(self.folder):
                 succeeds("umount", "--lazy", mount)
+        if not self._control_plane:  # which has no network, and may run beside a node
+            clear()
         shutil.rmtree(self.folder)
         say("down")
 
@@ -127,7 +125,9 @@ class Node:
         wait_for(partial(succeeds, *self._ctr("version")), 60, "containerd", self.folder)
         for archive in images:
             run(*self._ctr("images", "import", archive), log=self.folder / "images.log")
-        run("ip", "address", "replace", f"{NODE_ADDRESS}/32", "dev", "lo", log=self.folder / "address.log")
+        clear()  # of a node whose folder somebody deleted
+        if not take_node_address():
+            raise ClusterError(f"the loopback interface could not be given the address {NODE_ADDRESS}: are you root?")
         kubelet = (
             "kubelet",
             *(f"--config={self.folder / 'kubelet.json'}", f"--kubeconfig={self.kubeconfig}"),
@@ -155,6 +155,7 @@ state = "{self.folder}/containerd/state"
 [grpc]
   address = "{self._containerd}"
 [plugins."io.containerd.grpc.v1.cri"]
+  netns_mounts_under_state_dir = true
   sandbox_image = "localhost/pause:test"
   disable_apparmor = true
   restrict_oom_score_adj = true
@@ -178,7 +179,7 @@ state = "{self.folder}/containerd/state"
             "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
             "syncFrequency": "5s",
             "nodeStatusUpdateFrequency": "5s",
-            "clusterDNS": ["10.96.0.10"],
+            "clusterDNS": [DNS_ADDRESS],
             "registryPullQPS": 0,
             "eventRecordQPS": 0,
         }
