@@ -18,6 +18,10 @@ from urllib3.exceptions import HTTPError
 
 from waiting import wait_until
 
+RESET_BEFORE_HANDSHAKE = r"unclosed <ssl.SSLSocket fd=\d+, family=2, type=1, proto=\d+, laddr=\('[\d.]+', \d+\)>"
+"""What a Python without the mend of https://github.com/python/cpython/issues/113280 warns of if a server dies between
+`connect` and the TLS handshake: a socket without a peer. One that has its peer is our own fault."""
+
 
 class Components:
     """The processes of a cluster."""

@@ -16,6 +16,7 @@ import pytest
 import redis
 from admin import Admin
 from api_proxy import ApiProxy
+from components import RESET_BEFORE_HANDSHAKE
 from installation import Installation
 from making import PYTHON, Connect, MakeSpec, pod_settings
 from sharing import cluster_of_ones_own
@@ -39,6 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.cluster)
         # A test cluster's certificate may be one that nobody knows.
         item.add_marker(pytest.mark.filterwarnings("ignore:Unverified HTTPS request"))
+        item.add_marker(pytest.mark.filterwarnings(f"ignore:{RESET_BEFORE_HANDSHAKE}:ResourceWarning"))
     # Last, so that the fewest wait for those that want the cluster for themselves.
     items.sort(key=lambda item: item.get_closest_marker("disturbs") is not None)
 
