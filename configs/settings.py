@@ -25,6 +25,7 @@ from .areas import (
     SchedulerSettings,
 )
 from .errors import SettingsError
+from .ledger import LedgerSettings
 from .local import LocalSettings
 from .placement import Profile
 from .sources import Sections, configured_file, from_environment, from_file, variable_of
@@ -59,6 +60,7 @@ class Settings(BaseSettings):
     k8s: KubernetesSettings = KubernetesSettings()
     local: LocalSettings = LocalSettings()
     paths: PathSettings = PathSettings()
+    ledger: LedgerSettings = LedgerSettings()
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="after")
@@ -127,7 +129,7 @@ def _explained(detail: ErrorDetails) -> str:
         return f"{where}: unknown; allowed: {', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    if path == ["redis", "url"] or isinstance(detail["input"], dict):
+    if path[1:] == ["url"] or isinstance(detail["input"], dict):
         # The value may hold a password.
         return f"{where}: {message}"
     return f"{where}: {detail['input']!r} is not allowed: {message}"

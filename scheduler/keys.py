@@ -30,6 +30,7 @@ FIXED: Final = (
     "changes",
     "actions",
     "deadlines",
+    "incarnation",
 )
 """The keys that exist once under each prefix."""
 

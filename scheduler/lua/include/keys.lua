@@ -7,7 +7,7 @@ local OWN_LANE = 'executions' -- the lane to which keys and settings that name n
 do
     local FIXED = {
         'pending', 'active', 'lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
-        'dead', 'journal', 'leader', 'epoch', 'rounds', 'changes', 'actions', 'deadlines',
+        'dead', 'journal', 'leader', 'epoch', 'rounds', 'changes', 'actions', 'deadlines', 'incarnation',
     }
     local DECLARED = ':settings'
 

@@ -1,0 +1,39 @@
+"""The settings of the ledger, the history in SQL."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_serializer, field_validator
+
+from .area import Area
+from .redaction import redacted_url
+
+_SCHEMES: Final = ("sqlite", "postgresql", "postgres")
+
+
+class LedgerSettings(Area, frozen=True):
+    """The SQL database that keeps what happened."""
+
+    url: str | None = None
+    """sqlite:///path/to/file or postgresql://user:password@host/database; none: `ledger.sqlite3` under
+    `paths.var_dir`."""
+    lease_ms: int = Field(default=10_000, ge=1_000)
+    """How long a process stays the consumer of the journal without committing anything."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_url(cls, value: str | None) -> str | None:
+        if value is not None and (urlsplit(value).scheme not in _SCHEMES or "://" not in value):
+            raise ValueError(
+                "it must be a URL like sqlite:///var/ledger.sqlite3 or postgresql://user:password@host/database"
+            )
+        return value
+
+    @field_serializer("url")
+    def _without_password(self, value: str | None) -> str | None:
+        return None if value is None else redacted_url(value)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, redacted_url(value) if name == "url" and isinstance(value, str) else value

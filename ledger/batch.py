@@ -1,0 +1,174 @@
+"""``Batch``: the rows that a number of the journal's entries make, in order, before anything is written.
+
+In the flow: the consumer makes one batch of each page of the journal, from the rows of the executions that it names.
+Figures of queues are differences, so a batch needs no look at any other row. Nothing here does I/O.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..scheduler.engine.journal import JournalEntry, Verb
+from ..scheduler.model.states import TERMINAL
+from .executions import Execution, Place
+
+_CHANGES: Final = frozenset({Verb.LIMIT, Verb.PAUSE, Verb.RESUME, Verb.SET, Verb.DROP_ACTION})
+_COLUMNS: Final = frozenset({"lane", "action", "user", "band", "attempt", "state", "reason"})
+"""Fields of an entry that stand in columns; the others go into `details`."""
+_OF_ACTION: Final = "action:"
+
+
+@dataclass(slots=True)
+class Figures:
+    """How the figures of one action's queue change."""
+
+    waiting: int = 0
+    active: int = 0
+    enqueued: int = 0
+    completed: int = 0
+    at_ms: int = 0
+    limit: str | None = None
+    """The new limit of the action's own gate; empty: lifted; None: as before."""
+    is_dropped: bool = False
+    """Whether the lifetime totals begin anew."""
+
+    def move(self, place: Place, by: int) -> None:
+        """Count an execution in or out."""
+        if place is Place.WAITING:
+            self.waiting += by
+        elif place is Place.ACTIVE:
+            self.active += by
+
+
+@dataclass(slots=True)
+class Hold:
+    """An attempt's hold on its gates, which begin and end together."""
+
+    execution_id: str
+    attempt: int
+    since_ms: int
+    gates: list[str]
+    until_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """What is to be written."""
+
+    journal_id: int
+    executions: dict[str, Execution]
+    """By id: the rows as they were, then as they are to be."""
+    changed: set[str] = field(default_factory=set[str])
+    """The executions whose rows are to be written."""
+    transitions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    changes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    begun: dict[str, Hold] = field(default_factory=dict[str, Hold])
+    """Holds that begin in this batch and go on, by execution."""
+    holds: list[Hold] = field(default_factory=list[Hold])
+    """Holds that begin in this batch."""
+    ended: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """Holds that began before it and end in it."""
+    figures: dict[str, Figures] = field(default_factory=dict[str, Figures])
+    """By action."""
+
+    def add(self, entries: Iterable[JournalEntry]) -> None:
+        """Take over entries, in their order."""
+        for entry in entries:
+            if entry.verb in _CHANGES:
+                self._change(entry)
+            elif entry.execution_id:
+                self._transition(entry)
+
+    def _transition(self, entry: JournalEntry) -> None:
+        fields = entry.fields
+        self.transitions.append(
+            self._key(entry)
+            | {
+                "execution_id": entry.execution_id,
+                "verb": entry.verb,
+                "state": fields.get("state"),
+                "attempt": int(fields.get("attempt") or 0),
+                "reason": fields.get("reason") or None,
+                "details": _details(fields),
+            }
+        )
+        execution = self.executions.get(entry.execution_id)
+        if execution is None:
+            execution = Execution(entry.execution_id)
+        before, action, attempt, granted_ms = execution.place, execution.action, execution.attempt, execution.granted_ms
+        if not execution.apply(entry):
+            return
+        self.executions[entry.execution_id] = execution
+        self.changed.add(entry.execution_id)
+        self._figure(entry, execution, before, action)
+        if before is Place.ACTIVE and (execution.place is not Place.ACTIVE or entry.verb == Verb.ADMIT):
+            self._end_hold(entry, attempt, granted_ms)
+        if entry.verb == Verb.ADMIT:
+            hold = Hold(execution.execution_id, execution.attempt, entry.at_ms, execution.all_gates)
+            self.begun[execution.execution_id] = hold
+            self.holds.append(hold)
+
+    def _figure(self, entry: JournalEntry, execution: Execution, before: Place, action: str) -> None:
+        if before is not Place.NOWHERE:
+            self._of(action, entry).move(before, -1)
+        figures = self._of(execution.action, entry)
+        figures.move(execution.place, 1)
+        if entry.verb == Verb.PARK:
+            figures.enqueued += 1
+        elif execution.state in TERMINAL and entry.verb not in (Verb.BURY, Verb.DROP, Verb.FORGET):
+            figures.completed += 1
+
+    def _of(self, action: str, entry: JournalEntry) -> Figures:
+        figures = self.figures.setdefault(action, Figures())
+        figures.at_ms = max(figures.at_ms, entry.at_ms)
+        return figures
+
+    def _end_hold(self, entry: JournalEntry, attempt: int, granted_ms: int | None) -> None:
+        hold = self.begun.pop(entry.execution_id, None)
+        if hold is not None:
+            hold.until_ms = entry.at_ms
+        elif granted_ms is not None:
+            # If the row, taken over from Redis, is ahead of this entry, the entry of its grant opens the hold again.
+            self.ended.append(
+                {
+                    "of_execution": entry.execution_id,
+                    "of_attempt": attempt,
+                    "from_ms": granted_ms,
+                    "ended_ms": entry.at_ms,
+                }
+            )
+
+    def _change(self, entry: JournalEntry) -> None:
+        fields = entry.fields
+        name, after = fields["name"], fields["to"]
+        self.changes.append(
+            self._key(entry)
+            | {
+                "verb": entry.verb,
+                "name": name,
+                "value_before": fields["from"] or None,
+                "value_after": after or None,
+                "changed_by": fields.get("by"),
+            }
+        )
+        if name.startswith(_OF_ACTION) and entry.verb in (Verb.LIMIT, Verb.DROP_ACTION):
+            figures = self._of(name.removeprefix(_OF_ACTION), entry)
+            if entry.verb == Verb.LIMIT:
+                figures.limit = after
+            else:
+                figures.is_dropped, figures.enqueued, figures.completed = True, 0, 0
+
+    def _key(self, entry: JournalEntry) -> dict[str, Any]:
+        entry_ms, _, number = entry.entry_id.partition("-")
+        return {
+            "journal_id": self.journal_id,
+            "entry_ms": int(entry_ms),
+            "entry_number": int(number),
+            "at_ms": entry.at_ms,
+        }
+
+
+def _details(fields: dict[str, str]) -> str | None:
+    more = {name: value for name, value in fields.items() if name not in _COLUMNS}
+    return json.dumps(more, ensure_ascii=False, separators=(",", ":")) if more else None

@@ -1,0 +1,178 @@
+"""``Book``: who consumes the journal, how far it was read, and each page with its position in one transaction.
+
+In the flow: the consumer reads a page of the journal, and gives it here. The position is in the database, beside what
+it brought: if the process dies or the commit's reply is lost, the page is either written as a whole or read again. Each
+commit renews the consumer's lease and fails if another process has taken it, so no page is written twice.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy import Connection, select, update
+
+from ..scheduler.engine.journal import JournalEntry
+from ..scheduler.engine.journal_following import START, Page, Position
+from .batch import Batch
+from .database import Database, now_ms
+from .errors import NotConsumer
+from .reconciling import Living, Reconciled, reconcile
+from .schema.tables import consumer, gaps, journals
+from .statements import insert_or
+from .writing import count_written, known, write
+
+_FIRST: Final = {
+    "consumer_id": 1,
+    "epoch": 0,
+    "holder": "",
+    "renewed_ms": 0,
+    "entry_id": "",
+    "entry_count": 0,
+    "is_unsure": True,
+}
+
+
+class Book:
+    """The ledger's tables as the consumer writes them. Not safe to share between threads."""
+
+    def __init__(self, database: Database, *, holder: str, ttl_ms: int = 10_000) -> None:
+        """Makes no connection.
+
+        Args:
+            database: The database.
+            holder: The name of this process, which no other has.
+            ttl_ms: After this time without a commit another process may become the consumer.
+        """
+        self._database = database
+        self._holder = holder
+        self._ttl_ms = ttl_ms
+        self._epoch = 0
+        self._journal_id = 0
+
+    def take(self) -> bool:
+        """Become the consumer, unless another process is.
+
+        Returns:
+            Whether this process is the consumer now.
+        """
+        with self._database.writing() as connection:
+            self._make_row(connection)
+            is_free = (consumer.c.renewed_ms < now_ms() - self._ttl_ms) | (consumer.c.holder == self._holder)
+            taken = update(consumer).where(is_free)
+            taken = taken.values(epoch=consumer.c.epoch + 1, holder=self._holder, renewed_ms=now_ms())
+            if connection.execute(taken).rowcount == 0:
+                return False
+            self._epoch = connection.execute(select(consumer.c.epoch)).scalar_one()
+        return True
+
+    def position(self) -> Position | None:
+        """How far the journal was read; None if none was ever read."""
+        found = select(journals.c.incarnation, consumer.c.entry_id, consumer.c.entry_count, journals.c.journal_id)
+        with self._database.reading() as connection:
+            row = connection.execute(found.join_from(consumer, journals)).one_or_none()
+        if row is None:
+            return None
+        self._journal_id = row.journal_id
+        return Position(row.incarnation, row.entry_id, row.entry_count)
+
+    def count_known(self, entries: Sequence[JournalEntry]) -> int:
+        """How many of the first of some entries were written before, under whatever journal."""
+        with self._database.reading() as connection:
+            return count_written(connection, entries)
+
+    def begin(self, position: Position, at_ms: int) -> None:
+        """Follow another journal from now on; what is known of living executions is unsure until it is reconciled.
+
+        Args:
+            position: Where it begins.
+            at_ms: The Redis server's time.
+
+        Raises:
+            NotConsumer: If another process has become the consumer.
+        """
+        with self._writing() as connection:
+            named = insert_or(connection, journals).values(incarnation=position.incarnation, begun_ms=at_ms)
+            connection.execute(named.on_conflict_do_nothing())
+            found = select(journals.c.journal_id).where(journals.c.incarnation == position.incarnation)
+            self._journal_id = connection.execute(found).scalar_one()
+            if position.entry_id == START and position.count:
+                self._note_gap(connection, 0, position.count, at_ms)
+            self._move(connection, position, is_unsure=True)
+
+    def write(self, page: Page, at_ms: int) -> None:
+        """Write a page of the journal.
+
+        Args:
+            page: The entries that follow the position.
+            at_ms: The Redis server's time.
+
+        Raises:
+            NotConsumer: If another process has become the consumer. Nothing was written.
+            LedgerUnavailable: If the database does not answer. The page is written as a whole or not at all.
+        """
+        with self._writing() as connection:
+            batch = Batch(self._journal_id, known(connection, page.entries))
+            batch.add(page.entries)
+            write(connection, batch)
+            if page.missed:
+                before = page.position.count - len(page.entries) - page.missed
+                self._note_gap(connection, before, page.missed, at_ms)
+            self._move(connection, page.position, is_unsure=True if page.missed else None)
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether living executions have to be compared with Redis, because entries are missing."""
+        with self._database.reading() as connection:
+            return connection.execute(select(consumer.c.is_unsure)).scalar_one()
+
+    def reconcile(self, redis: Living, at_ms: int) -> Reconciled:
+        """Take over what Redis knows of living executions, whatever the ledger knew of them.
+
+        Args:
+            redis: What Redis knows.
+            at_ms: The Redis server's time.
+
+        Raises:
+            NotConsumer: If another process has become the consumer. Nothing was written.
+        """
+        with self._writing() as connection:
+            done = reconcile(connection, redis, at_ms)
+            connection.execute(update(consumer).values(is_unsure=False))
+        return done
+
+    def renew(self) -> None:
+        """Stay the consumer without writing anything.
+
+        Raises:
+            NotConsumer: If another process has become the consumer.
+        """
+        with self._writing():
+            pass
+
+    def resign(self) -> None:
+        """Let another process become the consumer at once."""
+        gone = update(consumer).where(consumer.c.epoch == self._epoch).values(renewed_ms=0)
+        with self._database.writing() as connection:
+            connection.execute(gone)
+
+    def _make_row(self, connection: Connection) -> None:
+        connection.execute(insert_or(connection, consumer).values(**_FIRST).on_conflict_do_nothing())
+
+    @contextmanager
+    def _writing(self) -> Generator[Connection]:
+        """Write as the consumer: its row stays locked until the commit, so who takes it waits, and comes afterwards."""
+        with self._database.writing() as connection:
+            renewed = update(consumer).where(consumer.c.epoch == self._epoch).values(renewed_ms=now_ms())
+            if connection.execute(renewed).rowcount != 1:
+                raise NotConsumer
+            yield connection
+
+    def _move(self, connection: Connection, position: Position, *, is_unsure: bool | None) -> None:
+        moved = update(consumer).values(
+            journal_id=self._journal_id, entry_id=position.entry_id, entry_count=position.count
+        )
+        connection.execute(moved if is_unsure is None else moved.values(is_unsure=is_unsure))
+
+    def _note_gap(self, connection: Connection, count: int, missed: int, at_ms: int) -> None:
+        gap = {"journal_id": self._journal_id, "entry_count": count, "missed": missed, "noticed_ms": at_ms}
+        connection.execute(insert_or(connection, gaps).values(**gap).on_conflict_do_nothing())

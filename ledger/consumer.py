@@ -1,0 +1,154 @@
+"""``Consumer``: reads the journal and writes it into the ledger, until it is told to stop.
+
+In the flow: the process ``ledger`` runs one. Any number of such processes may run; one consumes, the others wait for
+its lease to run out. If Redis or the database does not answer, it tries again after a pause that grows; nothing else
+waits for it. Killed at any instant, the next one goes on at the position that was committed last.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from ..configs.logger import Logger
+from ..scheduler.engine.engine import Engine
+from ..scheduler.engine.journal_following import Follower, Position
+from ..scheduler.model.errors import QueueUnavailable
+from .book import Book
+from .errors import LedgerUnavailable, NotConsumer
+from .reconciling import Living
+
+_log: Final = Logger("bandmaster.ledger")
+ENTRIES_A_PAGE: Final = 1_000
+WAIT_MS: Final = 1_000
+FIRST_PAUSE_SECONDS: Final = 0.25
+LAST_PAUSE_SECONDS: Final = 10.0
+
+
+class Consumer:
+    """One process's candidacy and work as the consumer. Its methods are called by one thread."""
+
+    def __init__(self, engine: Engine, book: Book, *, take_seconds: float = 3.0) -> None:
+        """Makes no call.
+
+        Args:
+            engine: The queue whose journal is read.
+            book: The ledger that is written.
+            take_seconds: How long to wait between two tries to become the consumer.
+        """
+        self._engine = engine
+        self._book = book
+        self._follower = Follower(engine.scripts)
+        self._living = Living(engine)
+        self._take_seconds = take_seconds
+        self._consumes = False
+        self._position: Position | None = None
+        self._is_unsure = True
+
+    def run(self, stop: threading.Event, after_step: Callable[[], None] = lambda: None) -> None:
+        """Consume until `stop` is set.
+
+        Args:
+            stop: Ends the work; what is being written is finished.
+            after_step: Called after each step, whether it succeeded or not.
+        """
+        pause_seconds = FIRST_PAUSE_SECONDS
+        while not stop.is_set():
+            try:
+                if self._consumes or self.begin():
+                    if self.step() == 0:
+                        self._wait()
+                else:
+                    stop.wait(self._take_seconds)
+                pause_seconds = FIRST_PAUSE_SECONDS
+            except NotConsumer:
+                _log.warning("consumer_lost")
+                self._consumes = False
+            except (LedgerUnavailable, QueueUnavailable) as error:
+                _log.warning("consumer_waits", error=str(error), pause_seconds=pause_seconds)
+                # The commit's reply may be lost: only the database knows the position.
+                self._consumes = False
+                stop.wait(pause_seconds)
+                pause_seconds = min(2 * pause_seconds, LAST_PAUSE_SECONDS)
+            after_step()
+        if self._consumes:
+            try:
+                self._book.resign()
+            except LedgerUnavailable as error:
+                _log.warning("resign_failed", error=str(error))
+
+    def step(self) -> int:
+        """Write one page of the journal, if there is anything to write.
+
+        Returns:
+            How many entries were written.
+
+        Raises:
+            NotConsumer: If another process has become the consumer.
+            LedgerUnavailable: If the database does not answer.
+            QueueUnavailable: If Redis does not answer.
+        """
+        assert self._position is not None
+        page = self._follower.read(self._position, ENTRIES_A_PAGE)
+        now_ms = self._engine.views.server_time_ms()
+        if page is None:
+            self._follow_another(now_ms)
+            return 0
+        if page.entries:
+            self._book.write(page, now_ms)
+            self._position = page.position
+            if page.missed:
+                self._is_unsure = True
+                _log.warning("journal_gap", missed=page.missed, before=page.entries[0].entry_id)
+        else:
+            self._book.renew()
+        if page.ahead == 0 and self._is_unsure:
+            self._reconcile(now_ms)
+        return len(page.entries)
+
+    def begin(self) -> bool:
+        """Become the consumer, and find out how far the journal was read.
+
+        Returns:
+            Whether this process consumes now; False: another one does.
+
+        Raises:
+            LedgerUnavailable: If the database does not answer.
+            QueueUnavailable: If Redis does not answer.
+        """
+        if not self._book.take():
+            return False
+        self._position = self._book.position()
+        if self._position is None:
+            self._follow_another(self._engine.views.server_time_ms())
+        self._is_unsure = self._book.is_unsure
+        self._consumes = True
+        _log.info("consumer_begins", position=self._position and self._position.entry_id)
+        return True
+
+    def _wait(self) -> None:
+        """Wait for an entry, at most a second: the lease has to be renewed, and the process may be told to end."""
+        assert self._position is not None
+        self._follower.wait(self._position, WAIT_MS)
+
+    def _follow_another(self, now_ms: int) -> None:
+        before = self._position
+        self._position = self._first_unread(self._follower.begin(before and before.incarnation))
+        self._book.begin(self._position, now_ms)
+        self._is_unsure = True
+        if before is not None:
+            _log.warning("journal_replaced", read_up_to=before.entry_id)
+
+    def _first_unread(self, position: Position) -> Position:
+        """The position before the first entry that is not in the ledger: a restored server has some that are."""
+        while (page := self._follower.read(position, ENTRIES_A_PAGE)) and page.entries:
+            known = self._book.count_known(page.entries)
+            if known < len(page.entries):
+                part = self._follower.read(position, known) if known else None
+                return part.position if part else position
+            position = page.position
+        return position
+
+    def _reconcile(self, now_ms: int) -> None:
+        done = self._book.reconcile(self._living, now_ms)
+        self._is_unsure = False
+        _log.info("reconciled", taken_over=done.taken_over, lost=done.lost)

@@ -1,0 +1,152 @@
+"""``Database``: one SQL database, SQLite or PostgreSQL, and its errors as those of the ledger.
+
+In the flow: every part of the ledger goes through `writing()` or `reading()`, one transaction each. Work never waits
+for it: if the database is away, the consumer stands still and everything else goes on. A transaction that was not
+committed when the process died is rolled back by the database.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    make_url,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from ..configs.errors import ExtraMissing, SettingsError
+from .errors import LedgerUnavailable
+
+_BUSY_SECONDS: Final = 10
+_WRITES: Final = "bandmaster_writes"
+_DRIVERS: Final = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+
+class now_ms(FunctionElement[int]):
+    """The database's clock in Unix milliseconds."""
+
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(now_ms, "postgresql")
+def _on_postgresql(*_: Any, **__: Any) -> str:
+    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+
+
+@compiles(now_ms, "sqlite")
+def _on_sqlite(*_: Any, **__: Any) -> str:
+    return "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+
+
+class Database:
+    """Opens connections as they are needed. Safe to share between threads."""
+
+    def __init__(self, url: str) -> None:
+        """Makes no connection.
+
+        Args:
+            url: ``sqlite:///path/to/file``, or ``postgresql://user:password@host/database``.
+
+        Raises:
+            SettingsError: If it is not such a URL.
+            ExtraMissing: If it is PostgreSQL's, and its driver is not installed.
+        """
+        self._url = _checked(url)
+        self.is_sqlite = self._url.get_backend_name() == "sqlite"
+        try:
+            self._engine = create_engine(self._url, **_options(self._url))
+        except ModuleNotFoundError as error:
+            raise ExtraMissing("psycopg", "postgres") from error
+        if self.is_sqlite:
+            _let_us_begin(self._engine)
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without its password."""
+        return self._url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def writing(self) -> Generator[Connection]:
+        """One transaction that writes: committed at the end, rolled back if an exception leaves it.
+
+        Raises:
+            LedgerUnavailable: If the database does not answer, or refuses.
+        """
+        with self._translated(), self._engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITES: True})
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """One transaction that reads.
+
+        Raises:
+            LedgerUnavailable: If the database does not answer, or refuses.
+        """
+        with self._translated(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+            raise LedgerUnavailable(reason, url=self.shown_url) from error
+
+
+def _checked(text: str) -> URL:
+    try:
+        url = make_url(text)
+        driver = _DRIVERS[url.get_backend_name()]
+    except (ArgumentError, KeyError, NoSuchModuleError):
+        raise SettingsError(
+            "ledger.url: it must be a URL like sqlite:///var/ledger.sqlite3 or postgresql://user:password@host/database"
+        ) from None
+    return url.set(drivername=driver)
+
+
+def _options(url: URL) -> dict[str, Any]:
+    if url.get_backend_name() == "sqlite":
+        if url.database and url.database != ":memory:":
+            Path(url.database).expanduser().parent.mkdir(parents=True, exist_ok=True)
+        return {"connect_args": {"timeout": _BUSY_SECONDS}}
+    return {
+        "pool_pre_ping": True,
+        "pool_size": 2,
+        "connect_args": {"connect_timeout": _BUSY_SECONDS, "application_name": "bandmaster-ledger"},
+    }
+
+
+def _let_us_begin(engine: Engine) -> None:
+    """Begin SQLite's transactions ourselves: its driver begins too late, and a read that turns into a write fails."""
+
+    def connected(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    def begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES, False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)

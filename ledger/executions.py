@@ -1,0 +1,145 @@
+"""One execution's row, and what an entry of the journal makes of it.
+
+In the flow: the consumer reads the rows that a batch of entries is about, applies the entries in order, and writes the
+rows back. Nothing here does I/O. A row that was made from a snapshot may already be ahead of the entries that follow:
+applying them brings it through the same states again, to the same end.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from ..scheduler.engine.journal import JournalEntry, Verb
+from ..scheduler.engine.record import Record
+from ..scheduler.model.priority import Priority
+from ..scheduler.model.states import HOLDING, TERMINAL, State
+
+_NO_CHANGE: Final = frozenset({Verb.REJECT, Verb.TELL})
+_WAITS_AGAIN: Final = frozenset({State.PENDING, State.SCHEDULED})
+
+
+class Place(Enum):
+    """Where an execution counts in the figures of its action's queue."""
+
+    WAITING = "waiting"
+    ACTIVE = "active"
+    NOWHERE = "nowhere"
+
+
+@dataclass(slots=True)
+class Execution:
+    """A row of `executions`. Times are Unix milliseconds of the Redis server's clock."""
+
+    execution_id: str
+    lane: str = ""
+    action: str = ""
+    user_id: str | None = None
+    band: int | None = None
+    gates: str = ""
+    """The gates that its sender named, separated by newlines; those of its action and its user are not among them."""
+    state: str = ""
+    attempt: int = 0
+    reason: str | None = None
+    pod: str | None = None
+    dead: bool = False
+    accepted_ms: int | None = None
+    due_ms: int | None = None
+    waiting_ms: int | None = None
+    """Since when it waits, or waited last."""
+    granted_ms: int | None = None
+    started_ms: int | None = None
+    """When a pod took it over."""
+    ended_ms: int | None = None
+    lost_ms: int | None = None
+    """When Redis was found not to know it any more, though it had not ended."""
+
+    @classmethod
+    def from_record(cls, record: Record) -> "Execution":
+        """Make a row from what Redis keeps of an execution."""
+        return cls(
+            execution_id=record.execution_id,
+            lane=record.lane,
+            action=record.action,
+            user_id=record.user_id,
+            band=Priority[record.priority] if record.priority else None,
+            gates="\n".join(record.gates),
+            state=record.state,
+            attempt=record.attempt,
+            reason=record.reason,
+            pod=record.pod,
+            accepted_ms=record.accepted_ms,
+            due_ms=record.due_ms,
+            waiting_ms=record.accepted_ms,
+            granted_ms=record.granted_ms,
+            ended_ms=record.ended_ms,
+        )
+
+    @property
+    def place(self) -> Place:
+        """Where it counts."""
+        if self.lost_ms is not None:
+            return Place.NOWHERE
+        if self.state == State.PENDING:
+            return Place.WAITING
+        return Place.ACTIVE if self.state in HOLDING else Place.NOWHERE
+
+    @property
+    def all_gates(self) -> list[str]:
+        """The gates that it holds together with its slot."""
+        of_user = [f"user:{self.user_id}"] if self.user_id else []
+        return list(dict.fromkeys([f"action:{self.action}", *of_user, *self.gates.splitlines()]))
+
+    def apply(self, entry: JournalEntry) -> bool:
+        """Take over what an entry tells of this execution.
+
+        Returns:
+            Whether the entry changes an execution at all: a refusal, for one, says nothing of the one it names.
+        """
+        if entry.verb in _NO_CHANGE:
+            return False
+        fields, at_ms = entry.fields, entry.at_ms
+        if entry.verb in (Verb.PARK, Verb.BURY):
+            self._begin_anew(fields, at_ms)
+        if fields.get("band"):
+            self.band = int(fields["band"])
+        self.attempt = int(fields.get("attempt") or self.attempt)
+        if entry.verb == Verb.FORGET:
+            self.lost_ms = at_ms
+            return True
+        if entry.verb == Verb.DROP:
+            self.dead = False
+            return True
+        self._enter(fields.get("state", self.state), entry)
+        return True
+
+    def _begin_anew(self, fields: dict[str, str], at_ms: int) -> None:
+        """A name may be used again when the execution that had it has ended."""
+        fresh = Execution(self.execution_id)
+        for name in self.__slots__:
+            setattr(self, name, getattr(fresh, name))
+        self.lane, self.action = fields.get("lane", ""), fields.get("action", "")
+        self.user_id, self.gates = fields.get("user") or None, fields.get("gates", "")
+        self.accepted_ms = at_ms
+        self.due_ms = int(float(fields["due"])) if fields.get("due") else None
+
+    def _enter(self, state: str, entry: JournalEntry) -> None:
+        fields, at_ms = entry.fields, entry.at_ms
+        if not self.lane:
+            # Its beginning was not read.
+            self.lane, self.action = fields.get("lane", ""), fields.get("action", "")
+            self.user_id = fields.get("user") or None
+        self.state, self.lost_ms = state, None
+        if "reason" in fields:
+            self.reason = fields["reason"] or None
+        match entry.verb:
+            case Verb.ADMIT:
+                self.granted_ms, self.started_ms, self.pod = at_ms, None, None
+            case Verb.HAND_OVER:
+                self.started_ms, self.pod = at_ms, fields.get("pod")
+            case Verb.REPRIORITISE:
+                pass
+            case _:
+                if state in _WAITS_AGAIN:
+                    self.waiting_ms = at_ms
+        if state in TERMINAL:
+            self.ended_ms, self.dead = at_ms, fields.get("dead") == "1"

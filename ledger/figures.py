@@ -1,0 +1,60 @@
+"""Writes `queue_stats`: the figures of each action's queue that a batch changes.
+
+In the flow: `writing.py` calls it when the rows of executions are written, since the oldest that waits is looked up
+among them. Counts are added to what is there, in the transaction of the transitions that they count.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from ..scheduler.model.states import State
+from .batch import Figures
+from .schema.tables import action, executions, queue_stats
+from .statements import insert_or
+
+
+def write_figures(connection: Connection, figures: Mapping[str, Figures]) -> None:
+    """Add to the figures of some actions."""
+    refs = sorted(ref for ref in figures if ref)
+    if not refs:
+        return
+    connection.execute(insert_or(connection, action).on_conflict_do_nothing(), [{"ref": ref} for ref in refs])
+    stored = select(action.c.ref, action.c.id, *queue_stats.c).join_from(action, queue_stats, isouter=True)
+    rows = {row["ref"]: row for row in connection.execute(stored.where(action.c.ref.in_(refs))).mappings()}
+    statement = insert_or(connection, queue_stats)
+    columns = [column.name for column in queue_stats.c if column.name != "action_id"]
+    statement = statement.on_conflict_do_update(
+        index_elements=["action_id"], set_={name: statement.excluded[name] for name in columns}
+    )
+    connection.execute(statement, [_added(connection, ref, rows[ref], figures[ref]) for ref in refs])
+
+
+def _added(connection: Connection, ref: str, row: Mapping[Any, Any], figures: Figures) -> dict[str, Any]:
+    kept = 0 if figures.is_dropped else 1
+    limit = row["max_concurrent"] if figures.limit is None else int(figures.limit) if figures.limit else None
+    return {
+        "action_id": row["id"],
+        "queue_length": (row["queue_length"] or 0) + figures.waiting,
+        "active_count": (row["active_count"] or 0) + figures.active,
+        "max_concurrent": limit,
+        "oldest_enqueued_at": _oldest(connection, ref),
+        "total_enqueued": kept * (row["total_enqueued"] or 0) + figures.enqueued,
+        "total_completed": kept * (row["total_completed"] or 0) + figures.completed,
+        "last_updated": moment(figures.at_ms),
+    }
+
+
+def _oldest(connection: Connection, ref: str) -> datetime | None:
+    waiting = select(executions.c.accepted_ms).where(
+        executions.c.action == ref, executions.c.state == State.PENDING, executions.c.lost_ms.is_(None)
+    )
+    found = connection.execute(waiting.order_by(executions.c.accepted_ms).limit(1)).scalar_one_or_none()
+    return None if found is None else moment(found)
+
+
+def moment(unix_ms: int) -> datetime:
+    """Return Unix milliseconds as a time with its zone, UTC."""
+    return datetime.fromtimestamp(unix_ms / 1000, UTC)

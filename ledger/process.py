@@ -1,0 +1,56 @@
+"""The process that consumes the journal: what it opens, and how a signal ends it.
+
+In the flow: ``python -m bandmaster.ledger`` runs it. The page that is being written when a signal comes is finished,
+and the next process may consume at once.
+"""
+
+import os
+import signal
+import socket
+import threading
+from typing import Final
+
+from ..configs.logger import Logger
+from ..configs.settings import Settings
+from ..scheduler.engine.engine import Engine
+from ..scheduler.keys import Keys
+from ..scheduler.process.health_file import HealthFile
+from ..scheduler.server.connection import connect
+from ..scheduler.transport.scripts import Scripts
+from .book import Book
+from .consumer import Consumer
+from .opening import open_ledger
+
+_log: Final = Logger("bandmaster.ledger")
+_ENDS: Final = {signal.SIGTERM, signal.SIGINT}
+
+
+def consume(settings: Settings) -> None:
+    """Consume until SIGTERM or SIGINT.
+
+    Raises:
+        SettingsError: If the ledger's URL is none.
+        ExtraMissing: If the database's driver is not installed.
+        LedgerError: If the database does not answer at the start, or its tables are of another release.
+        QueueUnavailable: If Redis does not answer at the start.
+        OSError: If the folder of the health file cannot be written.
+    """
+    database = open_ledger(settings)
+    client = connect(settings, name="bandmaster-ledger")
+    pulse = HealthFile(settings.paths.pulse_dir)
+    engine = Engine(Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds))
+    holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
+    consumer = Consumer(engine, Book(database, holder=holder, ttl_ms=settings.ledger.lease_ms))
+    stop = threading.Event()
+    # The signals are blocked before the thread starts, and awaited here.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    thread = threading.Thread(target=consumer.run, args=(stop, lambda: pulse.beat(answered=True)), name="consumer")
+    thread.start()
+    _log.info("ledger_started", database=database.shown_url)
+    signal.sigwait(_ENDS)
+    # A second signal ends the process at once, in case the database hangs now.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
+    stop.set()
+    thread.join()
+    database.close()
+    _log.info("ledger_stopped")

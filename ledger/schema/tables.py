@@ -1,0 +1,157 @@
+"""The ledger's tables, for SQLite and PostgreSQL alike.
+
+In the flow: the consumer writes them, the history reads them. Times are Unix milliseconds of the Redis server's clock,
+as in the journal, except in `queue_stats`, whose columns and types are part of the contract with monitoring queries.
+`migrations/` makes the tables; a test compares what it makes with this module.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+)
+
+metadata: Final = MetaData(
+    naming_convention={
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+journals: Final = Table(
+    "journals",
+    metadata,
+    Column("journal_id", Integer, primary_key=True, autoincrement=True),
+    Column("incarnation", Text, nullable=False, unique=True),
+    Column("begun_ms", BigInteger, nullable=False),
+    comment="Each journal that was followed: a server that lost its data begins another one.",
+)
+
+consumer: Final = Table(
+    "consumer",
+    metadata,
+    Column("consumer_id", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("renewed_ms", BigInteger, nullable=False),
+    Column("journal_id", Integer, ForeignKey("journals.journal_id")),
+    Column("entry_id", Text, nullable=False),
+    Column("entry_count", BigInteger, nullable=False),
+    Column("is_unsure", Boolean, nullable=False),
+    comment="One row: which process consumes the journal, and how far it has come. Times are the database's.",
+)
+
+executions: Final = Table(
+    "executions",
+    metadata,
+    Column("execution_id", Text, primary_key=True),
+    Column("lane", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("user_id", Text),
+    Column("band", Integer),
+    Column("gates", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("reason", Text),
+    Column("pod", Text),
+    Column("dead", Boolean, nullable=False),
+    Column("accepted_ms", BigInteger),
+    Column("due_ms", BigInteger),
+    Column("waiting_ms", BigInteger),
+    Column("granted_ms", BigInteger),
+    Column("started_ms", BigInteger),
+    Column("ended_ms", BigInteger),
+    Column("lost_ms", BigInteger),
+    Index("ix_executions_accepted", "accepted_ms", "execution_id"),
+    Index("ix_executions_state", "state", "accepted_ms"),
+    Index("ix_executions_action", "action", "state", "accepted_ms"),
+    Index("ix_executions_user", "user_id", "accepted_ms"),
+    comment="The current state of every execution that was heard of.",
+)
+
+transitions: Final = Table(
+    "transitions",
+    metadata,
+    Column("journal_id", Integer, ForeignKey("journals.journal_id"), primary_key=True),
+    Column("entry_ms", BigInteger, primary_key=True),
+    Column("entry_number", BigInteger, primary_key=True),
+    Column("execution_id", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("verb", Text, nullable=False),
+    Column("state", Text),
+    Column("attempt", Integer),
+    Column("reason", Text),
+    Column("details", Text),
+    Index("ix_transitions_execution", "execution_id", "journal_id", "entry_ms", "entry_number"),
+    comment="The journal's entries about executions. entry_ms and entry_number are the two parts of an entry's id.",
+)
+
+changes: Final = Table(
+    "changes",
+    metadata,
+    Column("journal_id", Integer, ForeignKey("journals.journal_id"), primary_key=True),
+    Column("entry_ms", BigInteger, primary_key=True),
+    Column("entry_number", BigInteger, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("verb", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("value_before", Text),
+    Column("value_after", Text),
+    Column("changed_by", Text),
+    Index("ix_changes_name", "name", "at_ms"),
+    comment="The journal's entries about limits, pauses and settings. No value: there was none, or is none now.",
+)
+
+holds: Final = Table(
+    "holds",
+    metadata,
+    Column("execution_id", Text, primary_key=True),
+    Column("attempt", Integer, primary_key=True),
+    Column("since_ms", BigInteger, primary_key=True),
+    Column("gate", Text, primary_key=True),
+    Column("until_ms", BigInteger),
+    Index("ix_holds_gate", "gate", "since_ms"),
+    comment="From when to when an attempt held a gate. No until_ms: it still does.",
+)
+
+gaps: Final = Table(
+    "gaps",
+    metadata,
+    Column("journal_id", Integer, ForeignKey("journals.journal_id"), primary_key=True),
+    Column("entry_count", BigInteger, primary_key=True),
+    Column("missed", BigInteger, nullable=False),
+    Column("noticed_ms", BigInteger, nullable=False),
+    comment="Entries that Redis dropped before they were read: how many, after how many.",
+)
+
+action: Final = Table(
+    "action",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("ref", Text, nullable=False, unique=True),
+    comment="The actions whose executions were heard of.",
+)
+
+queue_stats: Final = Table(
+    "queue_stats",
+    metadata,
+    Column("action_id", BigInteger().with_variant(Integer, "sqlite"), ForeignKey("action.id"), primary_key=True),
+    Column("queue_length", Integer, nullable=False),
+    Column("active_count", Integer, nullable=False),
+    Column("max_concurrent", Integer),
+    Column("oldest_enqueued_at", DateTime(timezone=True)),
+    Column("total_enqueued", BigInteger, nullable=False),
+    Column("total_completed", BigInteger, nullable=False),
+    Column("last_updated", DateTime(timezone=True), nullable=False),
+    comment="Figures of each action's queue, written with the transitions that they count.",
+)

@@ -1,0 +1,64 @@
+"""How the ledger stands: its schema, who writes it, how far it has come, and what it could not read.
+
+In the flow: ``bandmaster ledger`` shows it. Reads only.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import func, select
+
+from ..scheduler.engine.journal_following import Position
+from .database import Database, now_ms
+from .schema.tables import consumer, executions, gaps, journals, transitions
+from .schema.upgrading import check, revision_of
+
+_NOBODY: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The ledger at one moment."""
+
+    revision: str
+    """Of its tables."""
+    holder: str | None
+    """The process that consumes the journal, or did last; None: none ever did."""
+    renewed_ms_ago: int
+    """How long ago it last committed, by the database's clock."""
+    position: Position | None
+    """How far the journal was read."""
+    executions: int
+    transitions: int
+    lost: int
+    """Executions that had not ended and that Redis does not know any more."""
+    missed: int
+    """Entries of the journal that Redis dropped before they were read."""
+
+
+def standing(database: Database) -> Standing:
+    """Read how a ledger stands.
+
+    Raises:
+        SchemaMismatch: If its tables are of another release.
+        LedgerUnavailable: If the database does not answer.
+    """
+    with database.reading() as connection:
+        check(connection)
+        row = connection.execute(
+            select(consumer, journals.c.incarnation, now_ms().label("now_ms")).join_from(
+                consumer, journals, isouter=True
+            )
+        ).one_or_none()
+        lost = select(func.count()).where(executions.c.lost_ms.is_not(None))
+        return Standing(
+            revision=revision_of(connection) or "",
+            holder=row.holder if row and row.holder != _NOBODY else None,
+            renewed_ms_ago=row.now_ms - row.renewed_ms if row else 0,
+            position=Position(row.incarnation, row.entry_id, row.entry_count) if row and row.incarnation else None,
+            executions=connection.execute(select(func.count()).select_from(executions)).scalar_one(),
+            transitions=connection.execute(select(func.count()).select_from(transitions)).scalar_one(),
+            lost=connection.execute(lost).scalar_one(),
+            # PostgreSQL sums whole numbers to a decimal one.
+            missed=int(connection.execute(select(func.coalesce(func.sum(gaps.c.missed), 0))).scalar_one()),
+        )

@@ -1,0 +1,112 @@
+"""Follows the journal from a position, and notices entries that Redis dropped unread and a journal that is another one.
+
+In the flow: the ledger's consumer reads here. A plain XREAD would go on silently after a FLUSHALL or on a server that
+was restored from older data. Redis counts the entries that it ever added to a stream, so a position that holds this
+count tells how many entries are missing. A random name, the incarnation, stands beside the journal and is lost with it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+from redis.exceptions import ResponseError
+
+from ..transport.reading import Reader, repeated
+from .journal import JournalEntry, entry_of
+
+START: Final = "0-0"
+"""The id before all entries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a journal was read."""
+
+    incarnation: str
+    """The name of the journal."""
+    entry_id: str
+    """The last entry that was read; `0-0`: none."""
+    count: int
+    """How many entries the journal had ever got, up to this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The entries after a position."""
+
+    entries: list[JournalEntry]
+    position: Position
+    """After the last of them."""
+    missed: int
+    """How many entries before the first of them Redis dropped before they were read."""
+    ahead: int
+    """How many entries follow."""
+
+
+class Follower(Reader):
+    """Reads the journal of one queue. Each method raises QueueUnavailable if the server does not answer."""
+
+    @repeated
+    def begin(self, followed: str | None = None) -> Position:
+        """Name the journal, and return the position before its oldest entry.
+
+        Args:
+            followed: The name of the journal that was followed until now. If this one has the same name, though it is
+                another one, it gets a new name, as it does if it has none.
+        """
+        keys = self._scripts.keys
+        name = keys.named("incarnation")
+        if followed is not None and self._client.get(name) == followed.encode():
+            self._client.set(name, uuid4().hex)
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.set(name, uuid4().hex, nx=True)
+        pipeline.get(name)
+        pipeline.xinfo_stream(keys.named("journal"))
+        _, incarnation, info = pipeline.execute(raise_on_error=False)
+        added, length = _counts(info)
+        return Position(incarnation.decode(), START, added - length)
+
+    @repeated
+    def read(self, position: Position, limit: int) -> Page | None:
+        """Return the entries after a position, at most `limit`; None if the journal is not the one of the position.
+
+        It is another one if its name is gone or changed, if it has got fewer entries than were read, or if the entry at
+        the position is not in it though no later one was dropped.
+        """
+        keys = self._scripts.keys
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.get(keys.named("incarnation"))
+        pipeline.xinfo_stream(keys.named("journal"))
+        pipeline.xrange(keys.named("journal"), min=position.entry_id, count=limit + 1)
+        incarnation, info, found = pipeline.execute(raise_on_error=False)
+        if isinstance(found, ResponseError):
+            raise found
+        added, length = _counts(info)
+        if incarnation is None or incarnation.decode() != position.incarnation or added < position.count:
+            return None
+        dropped = added - length
+        entries = [entry_of(entry_id, raw) for entry_id, raw in found]
+        is_kept = position.entry_id != START and position.count > dropped
+        if is_kept:
+            if not entries or entries[0].entry_id != position.entry_id:
+                return None
+            del entries[0]
+        del entries[limit:]
+        missed = max(0, dropped - position.count)
+        count = position.count + missed + len(entries)
+        last = entries[-1].entry_id if entries else position.entry_id
+        return Page(entries, Position(position.incarnation, last, count), missed, added - count)
+
+    @repeated
+    def wait(self, position: Position, timeout_ms: int) -> None:
+        """Return when an entry follows the position, or after that time, which has to be below the socket's timeout."""
+        self._client.xread({self._scripts.keys.named("journal"): position.entry_id}, count=1, block=timeout_ms)
+
+
+def _counts(info: Any) -> tuple[int, int]:
+    """How many entries a stream ever got, and how many it has; both 0 if there is none."""
+    if isinstance(info, ResponseError):
+        if "no such key" in str(info):
+            return 0, 0
+        raise info
+    return info["entries-added"], info["length"]

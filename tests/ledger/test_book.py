@@ -1,0 +1,118 @@
+"""One process consumes; a page is written as a whole or not at all, and never twice."""
+
+import threading
+
+import pytest
+from ledger_reading import Reading, catch_up
+
+from bandmaster.ledger import book as book_module
+from bandmaster.ledger.book import Book
+from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.errors import LedgerUnavailable, NotConsumer
+from bandmaster.scheduler.engine.journal_following import Page
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
+
+
+def send(queue: ExecutionQueueService, name: str) -> None:
+    queue.enqueue(ExecutionRequestedEvent(execution_id=name, action="resize", command=("true",)))
+
+
+def test_another_process_consumes_only_when_the_lease_has_run_out(database: Database) -> None:
+    first, second = Book(database, holder="first"), Book(database, holder="second")
+    assert first.take()
+    assert not second.take()
+    assert first.take(), "the same process may take it again, as after a lost reply"
+    impatient = Book(database, holder="third", ttl_ms=-1)
+    assert impatient.take()
+    with pytest.raises(NotConsumer):
+        first.renew()
+    impatient.renew()
+    impatient.resign()
+    assert second.take()
+
+
+def test_a_consumer_that_slept_past_its_lease_writes_nothing(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading
+) -> None:
+    send(queue, "a")
+    catch_up(consumer)
+    other = Consumer(queue, Book(database, holder="another", ttl_ms=-1))
+    assert other.begin()
+    send(queue, "b")
+    catch_up(other)
+    send(queue, "c")
+    with pytest.raises(NotConsumer):
+        consumer.step()
+    assert reading.one("SELECT count(*) FROM transitions") == 2
+    catch_up(other)
+    assert reading.one("SELECT count(*) FROM transitions") == 3
+    assert reading.one("SELECT total_enqueued FROM queue_stats") == 3
+
+
+def test_a_page_whose_writing_fails_is_written_later_as_a_whole(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catch_up(consumer)
+    send(queue, "a")
+    write = book_module.write
+
+    def fail(*_: object) -> None:
+        write(*_)  # type: ignore[arg-type]
+        raise LedgerUnavailable("the disk is full", url="sqlite://")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(book_module, "write", fail)
+        with pytest.raises(LedgerUnavailable):
+            consumer.step()
+    assert reading.one("SELECT count(*) FROM transitions") == 0
+    assert reading.one("SELECT count(*) FROM executions") == 0
+    assert consumer.begin()
+    assert catch_up(consumer) == 1
+    assert reading.one("SELECT total_enqueued FROM queue_stats") == 1
+
+
+def test_a_commit_whose_reply_is_lost_is_not_written_again(
+    queue: ExecutionQueueService, database: Database, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, lost = threading.Event(), threading.Event()
+    write = Book.write
+
+    def lose_one_reply(book: Book, page: Page, at_ms: int) -> None:
+        write(book, page, at_ms)
+        if not lost.is_set():
+            lost.set()
+            raise LedgerUnavailable("server closed the connection unexpectedly", url="postgresql://")
+
+    monkeypatch.setattr(Book, "write", lose_one_reply)
+    send(queue, "a")
+    thread = threading.Thread(target=Consumer(queue, Book(database, holder="unlucky")).run, args=(stop,))
+    thread.start()
+    try:
+        assert lost.wait(30)
+        send(queue, "b")
+        wait_until(lambda: reading.one("SELECT count(*) FROM transitions") == 2, what="the second entry")
+    finally:
+        stop.set()
+        thread.join()
+    assert reading.one("SELECT total_enqueued FROM queue_stats") == 2
+
+
+def test_it_runs_until_it_is_told_to_stop_and_lets_the_next_one_begin(
+    queue: ExecutionQueueService, database: Database, reading: Reading
+) -> None:
+    stop = threading.Event()
+    running = Consumer(queue, Book(database, holder="running"))
+    thread = threading.Thread(target=running.run, args=(stop,))
+    thread.start()
+    try:
+        send(queue, "a")
+        wait_until(lambda: reading.one("SELECT count(*) FROM transitions") == 1, what="the first entry")
+        send(queue, "b")
+        wait_until(lambda: reading.one("SELECT count(*) FROM transitions") == 2, what="the second entry")
+    finally:
+        stop.set()
+        thread.join()
+    assert Book(database, holder="next").take()

@@ -1,0 +1,79 @@
+"""The three queries that operators of `queue_stats` have, as they have them but for the schema's name."""
+
+import pytest
+from ledger_reading import Reading, catch_up
+
+from bandmaster.ledger.consumer import Consumer
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+ACTIVE = """
+    SELECT action_id, queue_length, active_count, max_concurrent, oldest_enqueued_at, last_updated
+    FROM queue_stats
+    WHERE queue_length > 0 OR active_count > 0
+    ORDER BY queue_length DESC
+"""
+STUCK = """
+    SELECT a.ref, qs.queue_length, qs.active_count, qs.oldest_enqueued_at, NOW() - qs.last_updated AS stale_duration
+    FROM queue_stats qs
+    JOIN action a ON a.id = qs.action_id
+    WHERE (queue_length > 0 OR active_count > 0)
+    AND last_updated < NOW() - INTERVAL '10 minutes'
+"""
+THROUGHPUT = """
+    SELECT a.ref, qs.total_completed, qs.total_enqueued,
+           qs.total_completed::float / NULLIF(qs.total_enqueued, 0) * 100 AS completion_rate
+    FROM queue_stats qs
+    JOIN action a ON a.id = qs.action_id
+    WHERE total_enqueued > 0
+    ORDER BY total_enqueued DESC
+"""
+
+
+@pytest.fixture
+def filled(queue: ExecutionQueueService, consumer: Consumer) -> None:
+    """Three executions of one action, of which one runs and one has ended, and one of another."""
+    queue.controls.set_limit("action:core.http.get", 2)
+    for number in range(3):
+        queue.enqueue(ExecutionRequestedEvent(execution_id=f"exec-{number}", action="core.http.get", command=("true",)))
+    queue.enqueue(ExecutionRequestedEvent(execution_id="mail", action="mail", command=("true",)))
+    for _ in range(2):
+        assert queue.try_schedule() is not None
+    queue.release("exec-0")
+    catch_up(consumer)
+
+
+@pytest.mark.usefixtures("filled")
+def test_active_queues(reading: Reading) -> None:
+    busy, idle = reading.rows(ACTIVE)
+    assert (busy["queue_length"], busy["active_count"], busy["max_concurrent"]) == (1, 1, 2)
+    assert busy["oldest_enqueued_at"] is not None
+    assert (idle["queue_length"], idle["active_count"], idle["max_concurrent"]) == (1, 0, None)
+
+
+@pytest.mark.usefixtures("filled")
+def test_stuck_queues_and_throughput_on_postgresql(reading: Reading, database_url: str) -> None:
+    if database_url.startswith("sqlite"):
+        # It has no INTERVAL and no ::float; its own words for the same.
+        assert reading.rows(THROUGHPUT.replace("::float", " * 1.0"))[0]["completion_rate"] == pytest.approx(100 / 3)
+        return
+    assert reading.rows(STUCK) == []
+    reading.change("UPDATE queue_stats SET last_updated = last_updated - INTERVAL '11 minutes'")
+    assert {row["ref"] for row in reading.rows(STUCK)} == {"core.http.get", "mail"}
+    first, second = reading.rows(THROUGHPUT)
+    assert (first["ref"], first["total_completed"], first["total_enqueued"]) == ("core.http.get", 1, 3)
+    assert first["completion_rate"] == pytest.approx(100 / 3)
+    assert (second["ref"], second["completion_rate"]) == ("mail", 0)
+
+
+def test_last_updated_moves_with_transitions_only(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading
+) -> None:
+    queue.enqueue(ExecutionRequestedEvent(execution_id="a", action="mail", command=("true",)))
+    catch_up(consumer)
+    before = reading.one("SELECT last_updated FROM queue_stats")
+    queue.enqueue(ExecutionRequestedEvent(execution_id="b", action="other", command=("true",)))
+    catch_up(consumer)
+    assert (
+        reading.one("SELECT last_updated FROM queue_stats JOIN action ON id = action_id WHERE ref = 'mail'") == before
+    )

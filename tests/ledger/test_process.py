@@ -1,0 +1,153 @@
+"""The process as an operator runs it: killed at any time, twice at once, on tables that it makes by itself."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
+
+Start = Callable[[], "subprocess.Popen[str]"]
+Attempt = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def environment(redis_url: str, database_url: str) -> dict[str, str]:
+    return os.environ | {
+        "BANDMASTER_REDIS__URL": redis_url,
+        "BANDMASTER_LEDGER__URL": database_url,
+        "BANDMASTER_LEDGER__LEASE_MS": "1000",
+        "BANDMASTER_LOGGING__FORMAT": "json",
+    }
+
+
+@pytest.fixture
+def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> "subprocess.Popen[str]":
+        with (tmp_path / "log").open("a") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "bandmaster.ledger"], env=environment, stdout=log, stderr=log, text=True
+            )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def attempt(environment: dict[str, str]) -> Attempt:
+    """``bandmaster ledger … --json``, which may fail."""
+
+    def attempt(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        asked = [sys.executable, "-m", "bandmaster", "ledger", *arguments, "--json"]
+        return subprocess.run(asked, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+    return attempt
+
+
+@pytest.fixture
+def command(attempt: Attempt) -> Callable[..., Any]:
+    """The same, which has to succeed; the document that it printed."""
+
+    def command(*arguments: str) -> Any:
+        done = attempt(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)["ledger"]
+
+    return command
+
+
+def send(queue: ExecutionQueueService, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        queue.enqueue(ExecutionRequestedEvent(execution_id=f"exec-{number}", action="resize", command=("true",)))
+
+
+def test_killed_again_and_again_it_writes_each_entry_once(
+    queue: ExecutionQueueService, start: Start, command: Callable[..., Any]
+) -> None:
+    command("upgrade")
+    for round_number in range(5):
+        process = start()
+        send(queue, 40 * round_number, 40)
+        while granted := queue.try_schedule():
+            queue.release(granted[0])
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    start()
+    start()
+    told = wait_until(lambda: _caught_up(command), what="the end of the journal", timeout_seconds=60)
+    entries = list(queue.journal.entries())
+    assert told["transitions"] == sum(bool(entry.execution_id) for entry in entries)
+    assert (told["executions"], told["lost_executions"], told["missed_entries"]) == (200, 0, 0)
+
+
+def _caught_up(command: Callable[..., Any]) -> Any:
+    told = command()
+    return told if told["entries_behind"] == 0 and told["transitions"] else None
+
+
+def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
+    queue: ExecutionQueueService, start: Start, command: Callable[..., Any]
+) -> None:
+    command("upgrade")
+    process = start()
+    send(queue, 0, 1)
+    wait_until(lambda: _caught_up(command), what="the first entry")
+    first = command()["consumer"]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+    start()
+    send(queue, 1, 1)
+    wait_until(lambda: command()["transitions"] == 2, what="the second entry")
+    assert command()["consumer"] != first
+
+
+def test_the_tables_are_made_by_hand_as_well(
+    queue: ExecutionQueueService, attempt: Attempt, command: Callable[..., Any]
+) -> None:
+    refused = attempt()
+    assert refused.returncode == 2
+    assert "has no tables yet, and this release needs revision" in refused.stderr
+    made = command("upgrade")
+    told = command()
+    assert told["revision"] == made["revision"]
+    assert (told["consumer"], told["read_up_to"], told["entries_behind"]) == (None, None, None)
+
+
+def test_only_sqlites_tables_are_made_by_the_process_itself(
+    start: Start, database_url: str, attempt: Attempt, command: Callable[..., Any]
+) -> None:
+    process = start()
+    if database_url.startswith("sqlite"):
+        wait_until(lambda: attempt().returncode == 0 and command()["consumer"], what="its tables")
+        process.terminate()
+        assert process.wait(timeout=60) == 0
+    else:
+        assert process.wait(timeout=60) == 1
+        assert "has no tables yet" in attempt().stderr
+
+
+def test_a_wrong_url_is_told_in_one_line(environment: dict[str, str]) -> None:
+    wrong = environment | {"BANDMASTER_LEDGER__URL": "mysql://root:secret@host/database"}
+    done = subprocess.run(
+        [sys.executable, "-m", "bandmaster.ledger"], env=wrong, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    variable = "(environment variable BANDMASTER_LEDGER__URL)"
+    assert done.stderr.startswith(f"bandmaster: ledger: setting ledger.url {variable}")
+    assert "sqlite:///var/ledger.sqlite3 or postgresql://" in done.stderr
+    assert "secret" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1

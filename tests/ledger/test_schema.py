@@ -1,0 +1,62 @@
+"""The steps of the schema lead to the tables that the code knows, forth and back, with data in them."""
+
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from ledger_reading import Reading, catch_up
+from sqlalchemy import text
+
+from bandmaster.configs.errors import SettingsError
+from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.errors import SchemaMismatch
+from bandmaster.ledger.schema.tables import metadata
+from bandmaster.ledger.schema.upgrading import check, downgrade, newest, revision_of, upgrade
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+
+def test_the_steps_make_the_tables_that_the_code_knows(database: Database) -> None:
+    with database.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        assert revision_of(connection) == newest()
+
+
+def test_a_filled_ledger_goes_back_and_forth(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading
+) -> None:
+    queue.enqueue(ExecutionRequestedEvent(execution_id="a", command=("true",)))
+    catch_up(consumer)
+    downgrade(database, "base")
+    with database.reading() as connection:
+        assert revision_of(connection) is None
+        with pytest.raises(SchemaMismatch, match="has no tables yet, and this release needs revision"):
+            check(connection)
+    assert upgrade(database) == newest()
+    assert upgrade(database) == newest(), "an upgrade of what is new changes nothing"
+    assert reading.one("SELECT count(*) FROM executions") == 0
+
+
+def test_tables_of_a_newer_release_are_refused_and_left_alone(database: Database, reading: Reading) -> None:
+    with database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(SchemaMismatch, match="is at revision 9999"):
+        upgrade(database)
+    with database.reading() as connection, pytest.raises(SchemaMismatch):
+        check(connection)
+    assert reading.one("SELECT version_num FROM alembic_version") == "9999"
+
+
+@pytest.mark.parametrize("url", ["", "ledger.sqlite3", "mysql://host/database", "redis://localhost"])
+def test_a_url_of_another_kind_is_refused(url: str) -> None:
+    with pytest.raises(SettingsError, match=r"ledger\.url: it must be a URL like sqlite:///"):
+        Database(url)
+
+
+def test_a_password_is_not_shown(tmp_path: Path) -> None:
+    shown = Database("postgresql://bm:secret@nowhere.invalid/ledger").shown_url
+    assert "secret" not in shown
+    assert "bm:***@nowhere.invalid" in shown

