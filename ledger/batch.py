@@ -6,7 +6,7 @@ Figures of queues are differences, so a batch needs no look at any other row. No
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..scheduler.engine.journal import JournalEntry, Verb
@@ -75,6 +75,10 @@ class Batch:
     def add(self, entries: Iterable[JournalEntry]) -> None:
         """Take over entries, in their order."""
         for entry in entries:
+            if any("\0" in value for value in entry.fields.values()):
+                # PostgreSQL has no such text, and a program's last words may be anything.
+                clean = {name: value.replace("\0", "\ufffd") for name, value in entry.fields.items()}
+                entry = replace(entry, fields=clean)
             if entry.verb in _CHANGES:
                 self._change(entry)
             elif entry.execution_id:

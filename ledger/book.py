@@ -15,7 +15,7 @@ from ..scheduler.engine.journal import JournalEntry
 from ..scheduler.engine.journal_following import START, Page, Position
 from .batch import Batch
 from .database import Database, now_ms
-from .errors import NotConsumer
+from .errors import AnotherQueue, NotConsumer
 from .reconciling import Living, Reconciled, reconcile
 from .schema.tables import consumer, gaps, journals
 from .statements import insert_or
@@ -35,15 +35,17 @@ _FIRST: Final = {
 class Book:
     """The ledger's tables as the consumer writes them. Not safe to share between threads."""
 
-    def __init__(self, database: Database, *, holder: str, ttl_ms: int = 10_000) -> None:
+    def __init__(self, database: Database, *, queue: str, holder: str, ttl_ms: int = 10_000) -> None:
         """Makes no connection.
 
         Args:
             database: The database.
+            queue: The prefix of the queue's keys.
             holder: The name of this process, which no other has.
             ttl_ms: After this time without a commit another process may become the consumer.
         """
         self._database = database
+        self._queue = queue
         self._holder = holder
         self._ttl_ms = ttl_ms
         self._epoch = 0
@@ -54,9 +56,16 @@ class Book:
 
         Returns:
             Whether this process is the consumer now.
+
+        Raises:
+            AnotherQueue: If the ledger is that of another queue.
         """
         with self._database.writing() as connection:
-            self._make_row(connection)
+            first = insert_or(connection, consumer).values(**_FIRST, queue=self._queue)
+            connection.execute(first.on_conflict_do_nothing())
+            of_queue = connection.execute(select(consumer.c.queue)).scalar_one()
+            if of_queue != self._queue:
+                raise AnotherQueue(of_queue, self._queue)
             is_free = (consumer.c.renewed_ms < now_ms() - self._ttl_ms) | (consumer.c.holder == self._holder)
             taken = update(consumer).where(is_free)
             taken = taken.values(epoch=consumer.c.epoch + 1, holder=self._holder, renewed_ms=now_ms())
@@ -154,9 +163,6 @@ class Book:
         gone = update(consumer).where(consumer.c.epoch == self._epoch).values(renewed_ms=0)
         with self._database.writing() as connection:
             connection.execute(gone)
-
-    def _make_row(self, connection: Connection) -> None:
-        connection.execute(insert_or(connection, consumer).values(**_FIRST).on_conflict_do_nothing())
 
     @contextmanager
     def _writing(self) -> Generator[Connection]:

@@ -19,12 +19,19 @@ from sqlalchemy import (
     event,
     make_url,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    ProgrammingError,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from ..configs.errors import ExtraMissing, SettingsError
-from .errors import LedgerUnavailable
+from .errors import LedgerRefused, LedgerUnavailable
 
 _BUSY_SECONDS: Final = 10
 _WRITES: Final = "bandmaster_writes"
@@ -80,7 +87,8 @@ class Database:
         """One transaction that writes: committed at the end, rolled back if an exception leaves it.
 
         Raises:
-            LedgerUnavailable: If the database does not answer, or refuses.
+            LedgerUnavailable: If the database does not answer.
+            LedgerRefused: If it will not do it.
         """
         with self._translated(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})
@@ -92,7 +100,8 @@ class Database:
         """One transaction that reads.
 
         Raises:
-            LedgerUnavailable: If the database does not answer, or refuses.
+            LedgerUnavailable: If the database does not answer.
+            LedgerRefused: If it will not do it.
         """
         with self._translated(), self._engine.connect() as connection, connection.begin():
             yield connection
@@ -105,9 +114,16 @@ class Database:
     def _translated(self) -> Generator[None]:
         try:
             yield
+        except (DataError, IntegrityError, ProgrammingError) as error:
+            raise LedgerRefused(_reason(error), url=self.shown_url) from error
         except DBAPIError as error:
-            reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-            raise LedgerUnavailable(reason, url=self.shown_url) from error
+            # Also a standby that only reads, and a full disk: another server may take over, or somebody makes room.
+            raise LedgerUnavailable(_reason(error), url=self.shown_url) from error
+
+
+def _reason(error: DBAPIError) -> str:
+    said = str(error.orig).strip().splitlines()
+    return said[0] if said else type(error.orig).__name__
 
 
 def _checked(text: str) -> URL:

@@ -4,7 +4,9 @@
 
     BandmasterError
     └── LedgerError
-        ├── LedgerUnavailable   the database did not answer
+        ├── LedgerUnavailable   the database did not answer, or could not do it now
+        ├── LedgerRefused       the database will not do it, however often it is asked
+        ├── AnotherQueue        the ledger is that of another queue
         ├── SchemaMismatch      its tables are of another release
         └── NotConsumer         another process consumes the journal
 """
@@ -22,6 +24,25 @@ class LedgerUnavailable(LedgerError):
     def __init__(self, reason: str, *, url: str) -> None:
         """Args: `reason`, what the driver said; `url`, the database, without its password."""
         super().__init__(f"the ledger's database does not answer: {reason}; is it running? (ledger.url: {url})")
+
+
+class LedgerRefused(LedgerError):
+    """The database will not do what it was asked to do: a right is missing, or the rows are not what they should be."""
+
+    def __init__(self, reason: str, *, url: str) -> None:
+        """Args: `reason`, what the driver said; `url`, the database, without its password."""
+        super().__init__(f"the ledger's database refuses: {reason} (ledger.url: {url})")
+
+
+class AnotherQueue(LedgerError):
+    """A ledger keeps the history of one queue."""
+
+    def __init__(self, found: str, wanted: str) -> None:
+        """Args: `found`, the prefix of the ledger's queue; `wanted`, that of this process's queue."""
+        super().__init__(
+            f"the ledger is that of the queue with the prefix {found!r}, not {wanted!r}: give each queue a database of "
+            "its own (ledger.url)"
+        )
 
 
 class SchemaMismatch(LedgerError):

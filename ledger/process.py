@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from ..configs.logger import Logger
@@ -23,6 +24,7 @@ from .opening import open_ledger
 
 _log: Final = Logger("bandmaster.ledger")
 _ENDS: Final = {signal.SIGTERM, signal.SIGINT}
+_LOOK_SECONDS: Final = 1.0
 
 
 def consume(settings: Settings) -> None:
@@ -31,7 +33,8 @@ def consume(settings: Settings) -> None:
     Raises:
         SettingsError: If the ledger's URL is none.
         ExtraMissing: If the database's driver is not installed.
-        LedgerError: If the database does not answer at the start, or its tables are of another release.
+        LedgerError: If the database does not answer at the start, its tables are of another release, it is the ledger
+            of another queue, or it refuses.
         QueueUnavailable: If Redis does not answer at the start.
         OSError: If the folder of the health file cannot be written.
     """
@@ -40,17 +43,21 @@ def consume(settings: Settings) -> None:
     pulse = HealthFile(settings.paths.pulse_dir)
     engine = Engine(Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds))
     holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
-    consumer = Consumer(engine, Book(database, holder=holder, ttl_ms=settings.ledger.lease_ms))
+    consumer = Consumer(
+        engine, Book(database, queue=settings.redis.prefix, holder=holder, ttl_ms=settings.ledger.lease_ms)
+    )
     stop = threading.Event()
     # The signals are blocked before the thread starts, and awaited here.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
-    thread = threading.Thread(target=consumer.run, args=(stop, lambda: pulse.beat(answered=True)), name="consumer")
-    thread.start()
-    _log.info("ledger_started", database=database.shown_url)
-    signal.sigwait(_ENDS)
-    # A second signal ends the process at once, in case the database hangs now.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
-    stop.set()
-    thread.join()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor:
+        work = executor.submit(consumer.run, stop, lambda: pulse.beat(answered=True))
+        _log.info("ledger_started", database=database.shown_url)
+        # A consumer that failed must not leave a process that consumes nothing.
+        while not work.done() and signal.sigtimedwait(_ENDS, _LOOK_SECONDS) is None:
+            pass
+        # A second signal ends the process at once, in case the database hangs now.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
+        stop.set()
     database.close()
+    work.result()
     _log.info("ledger_stopped")

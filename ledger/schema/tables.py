@@ -41,6 +41,7 @@ consumer: Final = Table(
     "consumer",
     metadata,
     Column("consumer_id", Integer, primary_key=True, autoincrement=False),
+    Column("queue", Text, nullable=False),
     Column("epoch", BigInteger, nullable=False),
     Column("holder", Text, nullable=False),
     Column("renewed_ms", BigInteger, nullable=False),
@@ -48,7 +49,7 @@ consumer: Final = Table(
     Column("entry_id", Text, nullable=False),
     Column("entry_count", BigInteger, nullable=False),
     Column("is_unsure", Boolean, nullable=False),
-    comment="One row: which process consumes the journal, and how far it has come. Times are the database's.",
+    comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
 )
 
 executions: Final = Table(

@@ -146,4 +146,4 @@ def entry_of(entry_id: bytes, raw: dict[bytes, bytes]) -> JournalEntry:
 
 
 def _read(raw: dict[bytes, bytes]) -> dict[str, str]:
-    return {name.decode(): value.decode() for name, value in raw.items()}
+    return {name.decode(): value.decode(errors="replace") for name, value in raw.items()}

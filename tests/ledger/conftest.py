@@ -56,6 +56,6 @@ def reading(database: Database) -> Reading:
 
 @pytest.fixture
 def consumer(queue: ExecutionQueueService, database: Database) -> Consumer:
-    consumer = Consumer(queue, Book(database, holder="this test"))
+    consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test"))
     assert consumer.begin()
     return consumer

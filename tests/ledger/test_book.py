@@ -3,13 +3,14 @@
 import threading
 
 import pytest
+import redis
 from ledger_reading import Reading, catch_up
 
 from bandmaster.ledger import book as book_module
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.errors import LedgerUnavailable, NotConsumer
+from bandmaster.ledger.errors import AnotherQueue, LedgerRefused, LedgerUnavailable, NotConsumer
 from bandmaster.scheduler.engine.journal_following import Page
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -20,12 +21,19 @@ def send(queue: ExecutionQueueService, name: str) -> None:
     queue.enqueue(ExecutionRequestedEvent(execution_id=name, action="resize", command=("true",)))
 
 
+def book_of(database: Database, *, holder: str, queue: str = "exec_queue", ttl_ms: int = 10_000) -> Book:
+    return Book(database, queue=queue, holder=holder, ttl_ms=ttl_ms)
+
+
 def test_another_process_consumes_only_when_the_lease_has_run_out(database: Database) -> None:
-    first, second = Book(database, holder="first"), Book(database, holder="second")
+    first, second = (
+        book_of(database, holder="first"),
+        book_of(database, holder="second"),
+    )
     assert first.take()
     assert not second.take()
     assert first.take(), "the same process may take it again, as after a lost reply"
-    impatient = Book(database, holder="third", ttl_ms=-1)
+    impatient = book_of(database, holder="third", ttl_ms=-1)
     assert impatient.take()
     with pytest.raises(NotConsumer):
         first.renew()
@@ -39,7 +47,7 @@ def test_a_consumer_that_slept_past_its_lease_writes_nothing(
 ) -> None:
     send(queue, "a")
     catch_up(consumer)
-    other = Consumer(queue, Book(database, holder="another", ttl_ms=-1))
+    other = Consumer(queue, book_of(database, holder="another", ttl_ms=-1))
     assert other.begin()
     send(queue, "b")
     catch_up(other)
@@ -88,7 +96,7 @@ def test_a_commit_whose_reply_is_lost_is_not_written_again(
 
     monkeypatch.setattr(Book, "write", lose_one_reply)
     send(queue, "a")
-    thread = threading.Thread(target=Consumer(queue, Book(database, holder="unlucky")).run, args=(stop,))
+    thread = threading.Thread(target=Consumer(queue, book_of(database, holder="unlucky")).run, args=(stop,))
     thread.start()
     try:
         assert lost.wait(30)
@@ -100,11 +108,34 @@ def test_a_commit_whose_reply_is_lost_is_not_written_again(
     assert reading.one("SELECT total_enqueued FROM queue_stats") == 2
 
 
+def test_a_ledger_is_that_of_one_queue(database: Database) -> None:
+    assert book_of(database, holder="first", ttl_ms=-1).take()
+    with pytest.raises(AnotherQueue, match="prefix 'exec_queue', not 'staging:exec_queue': give each queue a database"):
+        book_of(database, queue="staging:exec_queue", holder="second", ttl_ms=-1).take()
+
+
+def test_a_text_that_postgresql_does_not_take_is_stored_without_what_it_refuses(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading, redis_client: redis.Redis
+) -> None:
+    send(queue, "a")
+    catch_up(consumer)
+    entry = {"verb": "release", "id": "a", "at": "1", "attempt": "1", "state": "FAILED"}
+    redis_client.xadd("exec_queue:journal", {**entry, "reason": b"core\0dump \xff"})
+    catch_up(consumer)
+    assert reading.one("SELECT reason FROM executions") == "core\ufffddump \ufffd"
+
+
+def test_what_the_database_will_never_do_is_told_as_such(database: Database, reading: Reading) -> None:
+    reading.change("DROP TABLE consumer")
+    with pytest.raises(LedgerRefused if not database.is_sqlite else LedgerUnavailable, match="consumer"):
+        book_of(database, holder="first").take()
+
+
 def test_it_runs_until_it_is_told_to_stop_and_lets_the_next_one_begin(
     queue: ExecutionQueueService, database: Database, reading: Reading
 ) -> None:
     stop = threading.Event()
-    running = Consumer(queue, Book(database, holder="running"))
+    running = Consumer(queue, book_of(database, holder="running"))
     thread = threading.Thread(target=running.run, args=(stop,))
     thread.start()
     try:
@@ -115,4 +146,4 @@ def test_it_runs_until_it_is_told_to_stop_and_lets_the_next_one_begin(
     finally:
         stop.set()
         thread.join()
-    assert Book(database, holder="next").take()
+    assert book_of(database, holder="next").take()

@@ -140,6 +140,20 @@ def test_only_sqlites_tables_are_made_by_the_process_itself(
         assert "has no tables yet" in attempt().stderr
 
 
+def test_a_process_of_another_queue_ends_and_says_why(
+    start: Start, environment: dict[str, str], command: Callable[..., Any]
+) -> None:
+    command("upgrade")
+    start()
+    wait_until(lambda: command()["consumer"], what="the first consumer")
+    other = environment | {"BANDMASTER_REDIS__PREFIX": "another"}
+    done = subprocess.run(
+        [sys.executable, "-m", "bandmaster.ledger"], env=other, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in done.stderr
+
+
 def test_a_wrong_url_is_told_in_one_line(environment: dict[str, str]) -> None:
     wrong = environment | {"BANDMASTER_LEDGER__URL": "mysql://root:secret@host/database"}
     done = subprocess.run(

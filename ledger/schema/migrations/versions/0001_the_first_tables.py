@@ -93,6 +93,7 @@ def upgrade() -> None:
     op.create_table(
         "consumer",
         sa.Column("consumer_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("queue", sa.Text(), nullable=False),
         sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.Column("holder", sa.Text(), nullable=False),
         sa.Column("renewed_ms", sa.BigInteger(), nullable=False),
@@ -102,7 +103,7 @@ def upgrade() -> None:
         sa.Column("is_unsure", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["journal_id"], ["journals.journal_id"], name=op.f("fk_consumer_journal_id")),
         sa.PrimaryKeyConstraint("consumer_id", name=op.f("pk_consumer")),
-        comment="One row: which process consumes the journal, and how far it has come. Times are the database's.",
+        comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
     )
     op.create_table(
         "gaps",
