@@ -95,9 +95,10 @@ class Execution:
         Returns:
             Whether the entry changes an execution at all: a refusal, for one, says nothing of the one it names.
         """
-        if entry.verb in _NO_CHANGE:
-            return False
         fields, at_ms = entry.fields, entry.at_ms
+        # A forgotten grant with a band is an earlier one's: the execution that has its name now lives on.
+        if entry.verb in _NO_CHANGE or (entry.verb == Verb.FORGET and fields.get("band")):
+            return False
         if entry.verb in (Verb.PARK, Verb.BURY):
             self._begin_anew(fields, at_ms)
         if fields.get("band"):

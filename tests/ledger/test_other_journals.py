@@ -172,3 +172,11 @@ def test_an_execution_that_was_lost_is_found_again_by_an_entry_that_names_it() -
     assert lost.place is Place.NOWHERE
     assert lost.apply(JournalEntry("2-0", Verb.ADMIT, "a", 2, {"attempt": "1", "state": "RUNNING"}))
     assert lost.place is Place.ACTIVE
+
+
+def test_the_forgotten_grant_of_an_earlier_execution_changes_nothing_of_the_one_that_has_its_name() -> None:
+    living = Execution("a", lane="executions", action="mail", state="PENDING")
+    assert not living.apply(JournalEntry("2-0", Verb.FORGET, "a", 2, {"band": "2", "lane": "executions"}))
+    assert living.place is Place.WAITING
+    assert living.apply(JournalEntry("3-0", Verb.FORGET, "a", 3, {"band": "", "lane": "executions"}))
+    assert living.place is Place.NOWHERE

@@ -129,6 +129,7 @@ def test_the_ledger_tells_what_redis_knows(
     assert {one: row["attempt"] for one, row in rows.items()} == {
         one: int(meta.get("attempt", 0)) for one, meta in metas.items()
     }
+    assert {one: str(row["band"]) for one, row in rows.items()} == {one: meta["band"] for one, meta in metas.items()}
     for one, row in rows.items():
         assert str(row["accepted_ms"]) == metas[one]["accepted_at"]
         assert row["granted_ms"] is None or str(row["granted_ms"]) == metas[one]["granted_at"]
