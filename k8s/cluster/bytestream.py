@@ -18,6 +18,11 @@ _CHUNK_BYTES: Final = 1 << 16
 _RUNTIME_ERROR: Final = re.compile(
     rb'rpc error: code = NotFound desc = an error occurred when try to find container "[0-9a-f]+": not found\n?\Z'
 )
+_LOG_GONE: Final = re.compile(
+    rb"(?:unable to retrieve container logs for [a-z]+://"
+    rb'|failed to try resolving symlinks in path "/'
+    rb'|failed to open log file "/)[^\n]*\n?'
+)
 
 
 class ByteStream:
@@ -67,6 +72,11 @@ class ByteStream:
 def without_runtime_error(end: bytes) -> bytes:
     """The end of a log without the error that a kubelet appends if the container is removed during the reading."""
     return _RUNTIME_ERROR.sub(b"", end)
+
+
+def is_log_gone(answer: bytes) -> bool:
+    """Whether an answer is no log, but a kubelet's sentence, sent with status 200, that the log's file is gone."""
+    return _LOG_GONE.fullmatch(answer) is not None
 
 
 def lost(error: Exception) -> ApiError:

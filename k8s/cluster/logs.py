@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..errors import PodNotFound
-from .bytestream import without_runtime_error
+from .bytestream import is_log_gone, without_runtime_error
 from .client import ClusterApi
 from .faults import ApiError, Fault
 from .objects import Pod
@@ -95,6 +95,7 @@ def _open(api: ClusterApi, name: str, *, follow: bool) -> Iterator[bytes]:
         raise
     try:
         for chunk in stream:
-            yield without_runtime_error(chunk) if follow else chunk
+            if not is_log_gone(chunk):
+                yield without_runtime_error(chunk) if follow else chunk
     finally:
         stream.close()

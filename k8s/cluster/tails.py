@@ -15,7 +15,7 @@ from typing import Final
 
 from ...configs.logger import Logger
 from ..pods import PodStatus
-from .bytestream import without_runtime_error
+from .bytestream import is_log_gone, without_runtime_error
 from .client import ClusterApi
 from .faults import ApiError, Fault
 from .news import is_pulling, read_news
@@ -45,8 +45,6 @@ _REMEMBERED: Final = 512
 _COMPANIONS: Final = 16
 #: How long to wait for a followed log to end: it ends a moment after its program.
 _FOLLOWED_SECONDS: Final = 3.0
-#: The kubelet's answer, with status 200, when the log file is gone.
-_GONE: Final = b"unable to retrieve container logs for "
 _NOTHING: Final = (b"", 0, 0)
 
 
@@ -231,7 +229,7 @@ def _last_bytes(
                 raise ApiError(Fault.SILENT, f"pod {name} still writes")
     finally:
         stream.close()
-    if kept.startswith(_GONE) and lines <= 1:
+    if is_log_gone(kept):
         return _NOTHING
     words = len(kept)
     kept = without_runtime_error(kept)
