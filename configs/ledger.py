@@ -20,6 +20,10 @@ class LedgerSettings(Area, frozen=True):
     `paths.var_dir`."""
     lease_ms: int = Field(default=10_000, ge=1_000)
     """How long a process stays the consumer of the journal without committing anything."""
+    keep_payloads: bool = True
+    """Whether what executions need to run (scripts, commands, environments) is kept, too: Redis is rebuilt from it."""
+    keep_messages: bool = False
+    """Whether also the messages of gated actors."""
 
     @field_validator("url")
     @classmethod

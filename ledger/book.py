@@ -16,6 +16,8 @@ from ..scheduler.engine.journal_following import START, Page, Position
 from .batch import Batch
 from .database import Database, now_ms
 from .errors import AnotherQueue, NotConsumer
+from .fetching import Fetched
+from .kept import note_exit_codes, write_kept
 from .reconciling import Living, Reconciled, reconcile
 from .schema.tables import consumer, gaps, journals
 from .statements import insert_or
@@ -108,11 +110,12 @@ class Book:
                 self._note_gap(connection, 0, position.count, at_ms)
             self._move(connection, position, is_unsure=True)
 
-    def write(self, page: Page, at_ms: int) -> None:
+    def write(self, page: Page, fetched: Fetched, at_ms: int) -> None:
         """Write a page of the journal.
 
         Args:
             page: The entries that follow the position.
+            fetched: The payloads and results that belong to them.
             at_ms: The Redis server's time.
 
         Raises:
@@ -122,7 +125,9 @@ class Book:
         with self._writing() as connection:
             batch = Batch(self._journal_id, known(connection, page.entries))
             batch.add(page.entries)
+            note_exit_codes(batch.executions, fetched.results)
             write(connection, batch)
+            write_kept(connection, fetched)
             if page.missed:
                 before = page.position.count - len(page.entries) - page.missed
                 self._note_gap(connection, before, page.missed, at_ms)

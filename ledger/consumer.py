@@ -15,6 +15,7 @@ from ..scheduler.engine.journal_following import Follower, Position
 from ..scheduler.model.errors import QueueUnavailable
 from .book import Book
 from .errors import LedgerUnavailable, NotConsumer
+from .fetching import Fetching
 from .reconciling import Living
 
 _log: Final = Logger("bandmaster.ledger")
@@ -27,18 +28,29 @@ LAST_PAUSE_SECONDS: Final = 10.0
 class Consumer:
     """One process's candidacy and work as the consumer. Its methods are called by one thread."""
 
-    def __init__(self, engine: Engine, book: Book, *, take_seconds: float = 3.0) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        book: Book,
+        *,
+        keep_payloads: bool = True,
+        keep_messages: bool = False,
+        take_seconds: float = 3.0,
+    ) -> None:
         """Makes no call.
 
         Args:
             engine: The queue whose journal is read.
             book: The ledger that is written.
+            keep_payloads: Whether the ledger keeps what executions need to run.
+            keep_messages: Whether also the messages of gated actors.
             take_seconds: How long to wait between two tries to become the consumer.
         """
         self._engine = engine
         self._book = book
         self._follower = Follower(engine.scripts)
-        self._living = Living(engine)
+        self._fetching = Fetching(engine, keep_payloads=keep_payloads, keep_messages=keep_messages)
+        self._living = Living(engine, self._fetching)
         self._take_seconds = take_seconds
         self._consumes = False
         self._position: Position | None = None
@@ -89,12 +101,15 @@ class Consumer:
         """
         assert self._position is not None
         page = self._follower.read(self._position, ENTRIES_A_PAGE)
+        fetched = self._fetching.of(page.entries) if page else None
+        if page and fetched and fetched.entries < len(page.entries):
+            page = self._follower.read(self._position, fetched.entries)
         now_ms = self._engine.views.server_time_ms()
-        if page is None:
+        if page is None or fetched is None:
             self._follow_another(now_ms)
             return 0
         if page.entries:
-            self._book.write(page, now_ms)
+            self._book.write(page, fetched, now_ms)
             self._position = page.position
             if page.missed:
                 self._is_unsure = True

@@ -11,7 +11,7 @@ from typing import Final
 
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.engine.record import Record
-from ..scheduler.model.priority import Priority
+from ..scheduler.model.priority import BAND_WIDTH_MS, Priority
 from ..scheduler.model.states import HOLDING, TERMINAL, State
 
 _NO_CHANGE: Final = frozenset({Verb.REJECT, Verb.TELL})
@@ -40,7 +40,9 @@ class Execution:
     state: str = ""
     attempt: int = 0
     reason: str | None = None
+    exit_code: int | None = None
     pod: str | None = None
+    pod_uid: str | None = None
     dead: bool = False
     accepted_ms: int | None = None
     due_ms: int | None = None
@@ -52,10 +54,13 @@ class Execution:
     ended_ms: int | None = None
     lost_ms: int | None = None
     """When Redis was found not to know it any more, though it had not ended."""
+    score: float | None = None
+    """Its place among those that wait, by band and time; that of its last wait, if it does not."""
 
     @classmethod
-    def from_record(cls, record: Record) -> "Execution":
+    def from_meta(cls, execution_id: str, meta: dict[str, str]) -> "Execution":
         """Make a row from what Redis keeps of an execution."""
+        record = Record.from_meta(execution_id, meta)
         return cls(
             execution_id=record.execution_id,
             lane=record.lane,
@@ -67,11 +72,13 @@ class Execution:
             attempt=record.attempt,
             reason=record.reason,
             pod=record.pod,
+            pod_uid=meta.get("pod_uid"),
             accepted_ms=record.accepted_ms,
             due_ms=record.due_ms,
             waiting_ms=record.accepted_ms,
             granted_ms=record.granted_ms,
             ended_ms=record.ended_ms,
+            score=float(meta["score"]) if meta.get("score") else None,
         )
 
     @property
@@ -132,15 +139,20 @@ class Execution:
         self.state, self.lost_ms = state, None
         if "reason" in fields:
             self.reason = fields["reason"] or None
+        if fields.get("score"):
+            self.score = float(fields["score"])
         match entry.verb:
             case Verb.ADMIT:
-                self.granted_ms, self.started_ms, self.pod = at_ms, None, None
+                self.granted_ms, self.started_ms, self.pod, self.pod_uid = at_ms, None, None, None
             case Verb.HAND_OVER:
-                self.started_ms, self.pod = at_ms, fields.get("pod")
+                self.started_ms, self.pod, self.pod_uid = at_ms, fields.get("pod"), fields.get("pod_uid")
             case Verb.REPRIORITISE:
-                pass
+                if self.score is not None:
+                    self.score += (int(fields["band"]) - int(fields["from"])) * BAND_WIDTH_MS
             case _:
                 if state in _WAITS_AGAIN:
                     self.waiting_ms = at_ms
+                if state == State.SCHEDULED and fields.get("delay_ms"):
+                    self.due_ms = at_ms + int(float(fields["delay_ms"]))
         if state in TERMINAL:
             self.ended_ms, self.dead = at_ms, fields.get("dead") == "1"

@@ -44,7 +44,10 @@ def consume(settings: Settings) -> None:
     engine = Engine(Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds))
     holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
     consumer = Consumer(
-        engine, Book(database, queue=settings.redis.prefix, holder=holder, ttl_ms=settings.ledger.lease_ms)
+        engine,
+        Book(database, queue=settings.redis.prefix, holder=holder, ttl_ms=settings.ledger.lease_ms),
+        keep_payloads=settings.ledger.keep_payloads,
+        keep_messages=settings.ledger.keep_messages,
     )
     stop = threading.Event()
     # The signals are blocked before the thread starts, and awaited here.

@@ -12,12 +12,14 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from ..scheduler.engine.engine import Engine
-from ..scheduler.engine.record import Record, read_records
+from ..scheduler.engine.record import Record
 from ..scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 from ..scheduler.overview import Overview
 from .batch import Figures, Hold
 from .executions import Execution, Place
+from .fetching import Fetching
 from .figures import write_figures
+from .kept import write_payloads
 from .schema.tables import action, executions, holds, queue_stats
 from .writing import known_by_id, write_executions, write_holds
 
@@ -47,17 +49,19 @@ class Reconciled:
 class Living:
     """What Redis knows of executions that have not ended."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, fetching: Fetching) -> None:
         self._engine = engine
+        self.fetching = fetching
 
     def ids(self) -> set[str]:
         """Those of all lanes."""
         views, lanes = self._engine.views, Overview(self._engine.scripts, self._engine.controls).lanes()
         return {one for lane in lanes for one in views.members(lane.lane)}
 
-    def records(self, execution_ids: list[str]) -> dict[str, Record]:
-        """The records of those that Redis knows."""
-        return read_records(self._engine.views, execution_ids)
+    def metas(self, execution_ids: list[str]) -> dict[str, dict[str, str]]:
+        """The records of those that Redis knows, by id."""
+        found = zip(execution_ids, self._engine.views.metas(execution_ids), strict=True)
+        return {one: meta for one, meta in found if "state" in meta}
 
 
 def reconcile(connection: Connection, redis: Living, at_ms: int) -> Reconciled:
@@ -68,34 +72,37 @@ def reconcile(connection: Connection, redis: Living, at_ms: int) -> Reconciled:
     ids = sorted(here | redis.ids())
     for start in range(0, len(ids), _A_TRIP):
         some = ids[start : start + _A_TRIP]
-        rows, records = known_by_id(connection, some), redis.records(some)
-        changed = list(_changed(rows, records, at_ms))
+        rows, metas = known_by_id(connection, some), redis.metas(some)
+        changed = list(_changed(rows, metas, at_ms))
         if changed:
             write_executions(connection, changed)
             connection.execute(_ENDED, [_other_holds(row, at_ms) for row in changed])
             write_holds(connection, [_hold(row) for row in changed if row.place is Place.ACTIVE])
+            write_payloads(connection, redis.fetching.of_living(changed))
         lost += sum(row.lost_ms is not None for row in changed)
         taken_over += sum(row.lost_ms is None for row in changed)
     _count_again(connection, at_ms)
     return Reconciled(taken_over, lost)
 
 
-def _changed(rows: dict[str, Execution], records: dict[str, Record], at_ms: int) -> Iterator[Execution]:
-    for execution_id in rows.keys() | records.keys():
-        row, record = rows.get(execution_id), records.get(execution_id)
-        if record is None:
+def _changed(rows: dict[str, Execution], metas: dict[str, dict[str, str]], at_ms: int) -> Iterator[Execution]:
+    for execution_id in rows.keys() | metas.keys():
+        row, meta = rows.get(execution_id), metas.get(execution_id)
+        if meta is None:
             assert row is not None
             yield replace(row, lost_ms=at_ms)
-        elif row is None:
+            continue
+        record = Record.from_meta(execution_id, meta)
+        if row is None:
             if record.state not in TERMINAL:
-                yield Execution.from_record(record)
+                yield Execution.from_meta(execution_id, meta)
         elif (row.state, row.attempt, row.lost_ms) != (record.state, record.attempt, None):
             if record.state in TERMINAL:
                 # The end may be all that Redis keeps of it.
                 ended_ms = record.ended_ms or at_ms
                 yield replace(row, state=record.state, reason=record.reason, ended_ms=ended_ms, lost_ms=None)
             else:
-                yield replace(Execution.from_record(record), started_ms=row.started_ms)
+                yield replace(Execution.from_meta(execution_id, meta), started_ms=row.started_ms)
 
 
 def _other_holds(row: Execution, at_ms: int) -> dict[str, object]:

@@ -12,9 +12,11 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Double,
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -64,8 +66,11 @@ executions: Final = Table(
     Column("state", Text, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("reason", Text),
+    Column("exit_code", Integer),
     Column("pod", Text),
+    Column("pod_uid", Text),
     Column("dead", Boolean, nullable=False),
+    Column("score", Double),
     Column("accepted_ms", BigInteger),
     Column("due_ms", BigInteger),
     Column("waiting_ms", BigInteger),
@@ -78,6 +83,26 @@ executions: Final = Table(
     Index("ix_executions_action", "action", "state", "accepted_ms"),
     Index("ix_executions_user", "user_id", "accepted_ms"),
     comment="The current state of every execution that was heard of.",
+)
+
+payloads: Final = Table(
+    "payloads",
+    metadata,
+    Column("execution_id", Text, primary_key=True),
+    Column("event", LargeBinary),
+    Column("message", LargeBinary),
+    Column("timeout_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("lasting", Text, nullable=False),
+    comment="What an execution needs to run: an event, a message or both. Apart, since it may be secret.",
+)
+
+results: Final = Table(
+    "results",
+    metadata,
+    Column("execution_id", Text, primary_key=True),
+    Column("result", LargeBinary, nullable=False),
+    comment="What an execution left: exit code, duration and the end of its output, or the exception, as JSON.",
 )
 
 transitions: Final = Table(

@@ -28,6 +28,6 @@ once('hand_over', function(id, attempt, holder, pod, pod_uid)
     call('HSET', D.meta(id), 'state', m.state, 'pod', pod, 'pod_uid', pod_uid, 'handed_over_at', now)
     call('ZREM', K.lease, lease_of(id, m))
     call('ZADD', K.pod_lease, lease_now + setting('pod_lease_ttl_ms'), lease_of(id, m))
-    journal('hand_over', id, m, 'state', m.state, 'pod', pod)
+    journal('hand_over', id, m, 'state', m.state, 'pod', pod, 'pod_uid', pod_uid)
     return {'OK', m.state, m.cancel and 0 or 1}
 end)

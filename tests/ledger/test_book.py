@@ -11,6 +11,7 @@ from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import AnotherQueue, LedgerRefused, LedgerUnavailable, NotConsumer
+from bandmaster.ledger.fetching import Fetched
 from bandmaster.scheduler.engine.journal_following import Page
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -88,8 +89,8 @@ def test_a_commit_whose_reply_is_lost_is_not_written_again(
     stop, lost = threading.Event(), threading.Event()
     write = Book.write
 
-    def lose_one_reply(book: Book, page: Page, at_ms: int) -> None:
-        write(book, page, at_ms)
+    def lose_one_reply(book: Book, page: Page, fetched: Fetched, at_ms: int) -> None:
+        write(book, page, fetched, at_ms)
         if not lost.is_set():
             lost.set()
             raise LedgerUnavailable("server closed the connection unexpectedly", url="postgresql://")

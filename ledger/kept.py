@@ -1,0 +1,64 @@
+"""Writes payloads and results: what an execution needs to run, and what it left.
+
+In the flow: `book.py` calls it in the transaction of the entries that they belong to. An id may be used again once its
+execution has ended; then nothing of the earlier execution stays.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from itertools import islice
+from typing import Final
+
+from pydantic import ValidationError
+from sqlalchemy import Connection, delete
+
+from ..scheduler.engine.record import Result
+from .executions import Execution
+from .fetching import Fetched, Payload
+from .schema.tables import payloads, results
+from .statements import insert_or
+
+_IDS_A_STATEMENT: Final = 500
+
+
+def write_kept(connection: Connection, fetched: Fetched) -> None:
+    """Write all that was fetched, in place of what is there."""
+    _forget(connection, fetched.begun)
+    write_payloads(connection, fetched.payloads.values())
+    if fetched.results:
+        statement = insert_or(connection, results)
+        statement = statement.on_conflict_do_update(
+            index_elements=["execution_id"], set_={"result": statement.excluded.result}
+        )
+        rows = [{"execution_id": one, "result": result} for one, result in sorted(fetched.results.items())]
+        connection.execute(statement, rows)
+
+
+def write_payloads(connection: Connection, fetched: Iterable[Payload]) -> None:
+    """Write payloads, in place of those that are there."""
+    rows = [asdict(each) for each in fetched]
+    if rows:
+        statement = insert_or(connection, payloads)
+        replaced = {name: statement.excluded[name] for name in rows[0] if name != "execution_id"}
+        connection.execute(statement.on_conflict_do_update(index_elements=["execution_id"], set_=replaced), rows)
+
+
+def note_exit_codes(rows: Mapping[str, Execution], fetched: Mapping[str, bytes]) -> None:
+    """Take over the exit codes that results tell into the rows of their executions."""
+    for one, result in fetched.items():
+        if row := rows.get(one):
+            row.exit_code = _exit_code(result)
+
+
+def _exit_code(result: bytes) -> int | None:
+    try:
+        return Result.model_validate_json(result).exit_code
+    except ValidationError:  # of another release: it is kept as it is
+        return None
+
+
+def _forget(connection: Connection, execution_ids: Iterable[str]) -> None:
+    ids = iter(sorted(execution_ids))
+    while some := list(islice(ids, _IDS_A_STATEMENT)):
+        for table in (payloads, results):
+            connection.execute(delete(table).where(table.c.execution_id.in_(some)))
