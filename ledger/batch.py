@@ -14,6 +14,9 @@ from ..scheduler.model.states import TERMINAL
 from .executions import Execution, Place
 
 _CHANGES: Final = frozenset({Verb.LIMIT, Verb.PAUSE, Verb.RESUME, Verb.SET, Verb.DROP_ACTION})
+_GRANTS: Final = frozenset({Verb.ADMIT, Verb.RESTORE})
+_COUNTED_BEFORE: Final = frozenset({Verb.BURY, Verb.DROP, Verb.FORGET, Verb.RESTORE})
+"""Entries of ended executions that do not say that one ended."""
 _COLUMNS: Final = frozenset({"lane", "action", "user", "band", "attempt", "state", "reason"})
 """Fields of an entry that stand in columns; the others go into `details`."""
 _OF_ACTION: Final = "action:"
@@ -106,9 +109,10 @@ class Batch:
         self.executions[entry.execution_id] = execution
         self.changed.add(entry.execution_id)
         self._figure(entry, execution, before, action)
-        if before is Place.ACTIVE and (execution.place is not Place.ACTIVE or entry.verb == Verb.ADMIT):
+        begins_to_hold = entry.verb in _GRANTS and execution.place is Place.ACTIVE
+        if before is Place.ACTIVE and (begins_to_hold or execution.place is not Place.ACTIVE):
             self._end_hold(entry, attempt, granted_ms)
-        if entry.verb == Verb.ADMIT:
+        if begins_to_hold:
             hold = Hold(execution.execution_id, execution.attempt, entry.at_ms, execution.all_gates)
             self.begun[execution.execution_id] = hold
             self.holds.append(hold)
@@ -120,7 +124,7 @@ class Batch:
         figures.move(execution.place, 1)
         if entry.verb == Verb.PARK:
             figures.enqueued += 1
-        elif execution.state in TERMINAL and entry.verb not in (Verb.BURY, Verb.DROP, Verb.FORGET):
+        elif execution.state in TERMINAL and entry.verb not in _COUNTED_BEFORE:
             figures.completed += 1
 
     def _of(self, action: str, entry: JournalEntry) -> Figures:

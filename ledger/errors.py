@@ -7,6 +7,8 @@
         ├── LedgerUnavailable   the database did not answer, or could not do it now
         ├── LedgerRefused       the database will not do it, however often it is asked
         ├── AnotherQueue        the ledger is that of another queue
+        ├── LedgerEmpty         nothing was ever written into it
+        ├── QueueNotEmpty       Redis has work, and was to be rebuilt
         ├── SchemaMismatch      its tables are of another release
         └── NotConsumer         another process consumes the journal
 """
@@ -42,6 +44,25 @@ class AnotherQueue(LedgerError):
         super().__init__(
             f"the ledger is that of the queue with the prefix {found!r}, not {wanted!r}: give each queue a database of "
             "its own (ledger.url)"
+        )
+
+
+class LedgerEmpty(LedgerError):
+    """Redis was to be rebuilt from a ledger into which nothing was ever written."""
+
+    def __init__(self, url: str) -> None:
+        """Args: `url`, the database, without its password."""
+        super().__init__(f"the ledger is empty: is this the right one? (ledger.url: {url})")
+
+
+class QueueNotEmpty(LedgerError):
+    """Redis has work: whoever rebuilds it has to say that both are to be merged."""
+
+    def __init__(self, executions: int) -> None:
+        """Args: `executions`, how many live in Redis."""
+        super().__init__(
+            f"Redis has {executions:,} executions that have not ended; with --merge, they stay unless the ledger knows "
+            "that they have ended"
         )
 
 

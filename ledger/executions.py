@@ -137,11 +137,13 @@ class Execution:
             self.lane, self.action = fields.get("lane", ""), fields.get("action", "")
             self.user_id = fields.get("user") or None
         self.state, self.lost_ms = state, None
-        if "reason" in fields:
+        if "reason" in fields and entry.verb != Verb.RESTORE:
             self.reason = fields["reason"] or None
         if fields.get("score"):
             self.score = float(fields["score"])
         match entry.verb:
+            case Verb.RESTORE:
+                self.granted_ms = at_ms if state in HOLDING else self.granted_ms
             case Verb.ADMIT:
                 self.granted_ms, self.started_ms, self.pod, self.pod_uid = at_ms, None, None, None
             case Verb.HAND_OVER:
@@ -155,4 +157,6 @@ class Execution:
                 if state == State.SCHEDULED and fields.get("delay_ms"):
                     self.due_ms = at_ms + int(float(fields["delay_ms"]))
         if state in TERMINAL:
-            self.ended_ms, self.dead = at_ms, fields.get("dead") == "1"
+            # What is restored ended earlier.
+            self.ended_ms = self.ended_ms if self.ended_ms and entry.verb == Verb.RESTORE else at_ms
+            self.dead = fields.get("dead") == "1"

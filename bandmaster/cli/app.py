@@ -19,7 +19,7 @@ from bandmaster.cli.controls import pause, resume, setting
 from bandmaster.cli.dead import drop_dead, list_dead, retry_dead
 from bandmaster.cli.demo import demo
 from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of, sentence_of
-from bandmaster.cli.ledger import show_ledger, upgrade_ledger
+from bandmaster.cli.ledger import rebuild_queue, show_ledger, upgrade_ledger
 from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
 from bandmaster.cli.logs import logs
@@ -94,6 +94,7 @@ def build() -> typer.Typer:
     app.add_typer(dead, name="dead")
     ledger = typer.Typer(callback=show_ledger, invoke_without_command=True, rich_markup_mode=None)
     ledger.command("upgrade")(upgrade_ledger)
+    ledger.command("rebuild")(rebuild_queue)
     app.add_typer(ledger, name="ledger")
     return app
 

@@ -10,7 +10,7 @@ import redis
 
 from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
-from bandmaster.ledger.errors import LedgerUnavailable, SchemaMismatch
+from bandmaster.ledger.errors import AnotherQueue, LedgerEmpty, LedgerUnavailable, QueueNotEmpty, SchemaMismatch
 from bandmaster.scheduler.model.errors import (
     AmbiguousExecution,
     BandmasterError,
@@ -63,6 +63,9 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (PodsUnavailable, Exit.UNAVAILABLE),
     (LedgerUnavailable, Exit.UNAVAILABLE),
     (SchemaMismatch, Exit.USAGE),
+    (AnotherQueue, Exit.USAGE),
+    (QueueNotEmpty, Exit.USAGE),
+    (LedgerEmpty, Exit.USAGE),
     (redis.RedisError, Exit.UNAVAILABLE),
 )
 

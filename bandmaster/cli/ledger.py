@@ -1,24 +1,29 @@
-"""``bandmaster ledger``: shows how the history in SQL stands, and brings its tables to this release's schema.
+"""``bandmaster ledger``: shows how the history in SQL stands, changes its tables, and rebuilds Redis from it.
 
 In the flow: the process ``python -m bandmaster.ledger`` writes the ledger; these commands only look at it, or change
-its tables. An upgrade is one transaction: if it is interrupted, nothing has changed.
+its tables. An upgrade is one transaction: if it is interrupted, nothing has changed. A rebuild that is interrupted
+leaves everything paused, and is run again.
 """
 
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated, Any, Final
 
 import typer
 
+from bandmaster.cli.exits import CommandFailed
 from bandmaster.cli.opening import opened, settings_of_command
-from bandmaster.cli.screen import say, say_json
+from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.times import show_duration
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.engine.journal_following import Follower
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+LISTED: Final = 20
+"""How many of the executions that could not be restored are shown."""
 
 
 def show_ledger(context: typer.Context, as_json: Json = False) -> None:
-    """Show how the history in SQL stands, or upgrade its tables.
+    """Show how the history in SQL stands, upgrade its tables, or rebuild Redis from it.
 
     The history is written by `python -m bandmaster.ledger`.
 
@@ -26,6 +31,7 @@ def show_ledger(context: typer.Context, as_json: Json = False) -> None:
     Examples:
       bandmaster ledger
       bandmaster ledger upgrade
+      bandmaster ledger rebuild
     """
     if context.invoked_subcommand is not None:
         return
@@ -80,6 +86,45 @@ def upgrade_ledger(as_json: Json = False) -> None:
         say_json({"ledger": {"database": database.shown_url, "revision": revision}})
     else:
         say(f"{database.shown_url} is at revision {revision}")
+
+
+def rebuild_queue(
+    merge: Annotated[
+        bool,
+        typer.Option(
+            "--merge", help="Redis has work (older data, or new work), which stays unless the ledger knows its end."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Rebuild a lost Redis from the history: all that waited, ran or is dead; limits, pauses, settings.
+
+    Nothing is admitted until it is done. If it is interrupted, run it again with --merge.
+
+    \b
+    Examples:
+      bandmaster ledger rebuild
+      bandmaster ledger rebuild --merge
+    """
+    rebuild = import_extra("bandmaster.ledger.rebuild.rebuilding", "ledger").rebuild
+    with opened() as bandmaster:
+        done = rebuild(bandmaster.queue, _database(bandmaster.settings), merge=merge, say=note)
+    lost = done.not_restored
+    if as_json:
+        say_json({"rebuilt": asdict(done)})
+    else:
+        for state, count in sorted(done.restored.items()):
+            say(f"{state.lower():<12}{count:,}")
+        say(f"{'known':<12}{done.known:,} that Redis knew already")
+        say(f"{'changes':<12}{done.changes:,} limits, pauses and settings")
+        for one, why in list(lost.items())[:LISTED]:
+            say(f"not restored: {one}: {why}")
+        if len(lost) > LISTED:
+            say(f"not restored: {len(lost) - LISTED:,} more; --json lists them")
+        if done.stays_paused:
+            say("everything is paused, as it was before: `bandmaster resume '*'`")
+    if lost:
+        raise CommandFailed(f"{len(lost):,} executions could not be restored")
 
 
 def _database(settings: Any) -> Any:

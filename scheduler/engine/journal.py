@@ -44,6 +44,8 @@ class Verb(StrEnum):
     """It was cancelled, or asked to end."""
     REMOVE = "remove"
     """An operator removed it by force."""
+    RESTORE = "restore"
+    """The server had lost it, or had an older state of it: it is again as the ledger knows it."""
     REPRIORITISE = "reprioritise"
     """An operator moved it to another band."""
     BURY = "bury"

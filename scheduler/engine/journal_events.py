@@ -58,7 +58,7 @@ def event_of(entry: JournalEntry) -> LifecycleEvent | None:
             return ExecutionScheduledEvent.from_any(told | {"attempt": attempt})
         case Verb.HAND_OVER:
             return ExecutionStartedEvent.from_any(told | {"attempt": attempt, "pod": fields["pod"]})
-        case Verb.TELL | Verb.DROP:  # it had ended before
+        case Verb.TELL | Verb.DROP | Verb.RESTORE:  # it had ended before, or goes on
             return None
         case _:
             end = _ENDS.get(fields.get("state", ""))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
@@ -65,7 +66,8 @@ def command(attempt: Attempt) -> Callable[..., Any]:
     def command(*arguments: str) -> Any:
         done = attempt(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)["ledger"]
+        (document,) = json.loads(done.stdout).values()
+        return document
 
     return command
 
@@ -165,3 +167,33 @@ def test_a_wrong_url_is_told_in_one_line(environment: dict[str, str]) -> None:
     assert "sqlite:///var/ledger.sqlite3 or postgresql://" in done.stderr
     assert "secret" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_lost_redis_is_rebuilt_by_a_command(
+    queue: ExecutionQueueService, start: Start, attempt: Attempt, command: Callable[..., Any]
+) -> None:
+    assert "has no tables yet" in attempt("rebuild").stderr
+    command("upgrade")
+    refused = attempt("rebuild")
+    assert (refused.returncode, "the ledger is empty: is this the right one?" in refused.stderr) == (2, True)
+    send(queue, 0, 3)
+    queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
+    process = start()
+    wait_until(lambda: _caught_up(command), what="the entries")
+    process.kill()
+    order = queue.views.pending()
+    refused = attempt("rebuild")
+    assert refused.returncode == 2
+    assert "Redis has 4 executions that have not ended; with --merge, they stay" in refused.stderr
+    queue.scripts.client.flushdb()
+    done = attempt("rebuild")
+    assert done.returncode == 1, done.stderr
+    assert "1 executions could not be restored" in done.stderr
+    assert json.loads(done.stdout)["rebuilt"] == {
+        "restored": {"PENDING": 3},
+        "known": 0,
+        "not_restored": {"mail": "it was PENDING on lane mails, and its payload is not in the ledger"},
+        "changes": 0,
+        "stays_paused": False,
+    }
+    assert queue.views.pending() == order

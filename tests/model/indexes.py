@@ -15,6 +15,7 @@ OWNED = (
     "epoch",
     "leader",
     "journal",
+    "incarnation",
     "limits",
     "limits:defaults",
     "paused",

@@ -16,6 +16,7 @@ from lua_text import TOP_LEVEL_LOCAL, body, defined_in, header, kind_of, without
 from bandmaster.scheduler.engine.controls import Controls
 from bandmaster.scheduler.engine.maintenance import Maintenance
 from bandmaster.scheduler.engine.outbox import Outbox
+from bandmaster.scheduler.engine.restoring import Restoring
 from bandmaster.scheduler.engine.settlements import Release, Retry
 from bandmaster.scheduler.engine.transitions import Transitions
 from bandmaster.scheduler.model.states import State
@@ -27,7 +28,7 @@ from bandmaster.scheduler.views import Views
 
 MAX_LINES = 90
 KEYS_LINE = "-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)"
-GROUPS = {"declare", "exchange", "park", "renew"}
+GROUPS = {"declare", "exchange", "park", "renew", "restore"}
 """Scripts that take a group of arguments many times, and step through them."""
 LANES_LAST = {"status"}
 """Scripts whose last arguments are lanes, any number of them."""
@@ -35,6 +36,7 @@ KINDS = {"once", "once_if_memory", "transition", "led", "view"}
 OF_LUA = {
     *(
         "redis",
+        "cjson",
         "cmsgpack",
         "tonumber",
         "tostring",
@@ -98,6 +100,15 @@ def test_park_steps_through_groups_of_its_arguments_in_order() -> None:
     (each,) = re.findall(r"^local ARGUMENTS_EACH = (\d+)$", text, re.MULTILINE)
     assert int(each) == len(arguments)
     (parameters,) = re.findall(r"^local function park\((.*)\)$", text, re.MULTILINE)
+    assert tuple(parameters.split(", ")) == arguments
+    assert "for i = 1, #given, ARGUMENTS_EACH do" in text
+
+
+def test_restore_steps_through_groups_of_its_arguments_in_order() -> None:
+    text, arguments = body("restore"), assemble().scripts["restore"].arguments
+    (each,) = re.findall(r"^local ARGUMENTS_EACH = (\d+)$", text, re.MULTILINE)
+    assert int(each) == len(arguments)
+    (parameters,) = re.findall(r"^local function restore\((.*)\)$", text, re.MULTILINE)
     assert tuple(parameters.split(", ")) == arguments
     assert "for i = 1, #given, ARGUMENTS_EACH do" in text
 
@@ -196,7 +207,7 @@ def test_every_script_has_a_wrapper_that_gives_its_arguments(
 
     monkeypatch.setattr(Scripts, "script", noting)
     scripts = Scripts(redis_client)
-    for wrapper in (Transitions, Maintenance, Controls, Leadership, Views, Outbox):
+    for wrapper in (Transitions, Maintenance, Controls, Leadership, Views, Outbox, Restoring):
         wrapper(scripts)
     ExecutionQueueService(redis_client)
     assert asked == set(script_names())

@@ -1,0 +1,68 @@
+"""Sets limits, pauses and settings again as operators changed them last; what processes declare, they declare again.
+
+In the flow: `rebuilding.py` calls it while everything is paused. A change that Redis has and that is later than the
+ledger's stays.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...scheduler.engine.engine import Engine
+from ...scheduler.engine.journal import Verb
+from ...scheduler.model.limits import EVERYTHING
+from .history import BY, LastChange
+
+_CHANGES_OF_REDIS: Final = 1_000
+_LANE: Final = "lane:"
+
+
+def is_paused_by_operator(changes: Sequence[LastChange], engine: Engine) -> bool:
+    """Whether an operator paused everything, and did not resume it; a rebuild that died does not count."""
+    in_redis = [each for each in engine.journal.changes(_CHANGES_OF_REDIS) if each.name == EVERYTHING and each.by != BY]
+    if in_redis:
+        return in_redis[0].verb == Verb.PAUSE
+    return any(each.name == EVERYTHING and each.verb == Verb.PAUSE for each in changes)
+
+
+def set_again(changes: Sequence[LastChange], engine: Engine) -> int:
+    """Make these changes again, unless Redis has a later one of the same name.
+
+    Returns:
+        How many were made.
+
+    Raises:
+        QueueUnavailable: If Redis does not answer.
+    """
+    later = {(_kind(each.verb), each.name): each.at_ms for each in engine.journal.changes(_CHANGES_OF_REDIS)}
+    made = 0
+    for change in changes:
+        if change.name != EVERYTHING and later.get((_kind(change.verb), change.name), 0) <= change.at_ms:
+            made += _make(change, engine)
+    return made
+
+
+def _kind(verb: str) -> str:
+    return Verb.PAUSE if verb == Verb.RESUME else verb
+
+
+def _make(change: LastChange, engine: Engine) -> bool:
+    controls = engine.controls
+    match change.verb:
+        case Verb.LIMIT:
+            controls.set_limit(change.name, _whole(change.value), by=BY)
+        case Verb.PAUSE:
+            controls.pause(change.name, by=BY)
+        case Verb.RESUME:
+            controls.resume(change.name, by=BY)
+        case Verb.SET if change.name.startswith(_LANE):
+            lane, _, name = change.name.removeprefix(_LANE).rpartition(":")
+            controls.change_setting(name, _whole(change.value), lane=lane, by=BY)
+        case Verb.SET:
+            controls.change_setting(change.name, _whole(change.value), by=BY)
+        case _:
+            return False
+    return True
+
+
+def _whole(value: str | None) -> int | None:
+    return None if value is None else int(float(value))

@@ -1,0 +1,89 @@
+-- restore: bring executions to the states in which the ledger knows them, if Redis lost its data or came back with older
+-- ones. Atomic for each; a repeated call finds all as it should be. What Redis knows to have ended stays so, as does what it
+-- knows of the same or a later attempt, or of a later execution; but what has ended in the ledger ends here, too.
+-- What was granted holds its slot again, whatever the limits say: its body, or its pod, may still run.
+-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
+-- ARGV: caller, number, (id, meta, due, dead, event, message, result), …
+--   caller number   the request token
+--   meta            its record as a JSON object of strings: state, lane, band, action, timeout_ms, accepted_at and, if it
+--                   has them, score, attempt, user, gates, lasting, expires_at, pod, pod_uid, reason and ended_at
+--   due             SCHEDULED: when it is due; '' otherwise
+--   dead            1: it is a dead letter
+--   event message result   as in park and exchange; '' for none
+-- Returns: one each: RESTORED | ENDED | NEWER | NO_PAYLOAD | ERROR; NEWER: Redis knows more of it; NO_PAYLOAD: nobody has it
+-- Uses: call, apart, keys, now, settings, time, scores, journal, tombstones, gates, leases, slots, ranking, waiting,
+--   keeping, ending, transitions
+local ARGUMENTS_EACH = 7
+local HOLDS = {RUNNING = true, POD = true, CANCELLING = true}
+
+-- Returns why Redis's own data stay, if they do.
+local function reason_to_stay(found, m)
+    local age = tonumber(found.accepted_at or m.accepted_at) - tonumber(m.accepted_at)
+    if age > 0 then return 'NEWER' end
+    if age < 0 then return nil end -- that of an execution which had this id before
+    if found.ended_at then return 'ENDED' end
+    if not LIVING[m.state] then return nil end
+    local ahead = tonumber(found.attempt or 0) - m.attempt
+    return (ahead > 0 or (ahead == 0 and (HOLDS[found.state] or not HOLDS[m.state]))) and 'NEWER' or nil
+end
+
+local function leave(id, found)
+    call('ZREM', K.dead, id)
+    if not found.ended_at then
+        if HOLDS[found.state] then leave_slot(id, found) else leave_waiting(id, found) end
+        call('SREM', D.members(found.lane), id)
+    end
+    call('DEL', D.meta(id), D.ended(id))
+end
+
+local function hold_again(id, m)
+    take_slot(id, m.lane)
+    hold(id, gates_of(m))
+    for _, gate in ipairs(gates_of(m)) do reindex(gate) end
+    local leases, ttl_ms = K.pod_lease, setting('pod_lease_ttl_ms')
+    if m.state == 'RUNNING' then leases, ttl_ms = K.lease, setting('lease_ttl_ms') end
+    call('ZADD', leases, lease_now + ttl_ms, lease_of(id, m))
+    call('HSET', D.meta(id), 'granted_at', now)
+    if m.state == 'CANCELLING' then call('HSET', D.meta(id), 'cancel', 'CANCELLED', 'cancel_reason', m.reason or '') end
+end
+
+local function enter(id, m, due)
+    call('SADD', D.members(m.lane), id)
+    note_used(m.lane)
+    touched[m.lane] = true
+    if HOLDS[m.state] then return hold_again(id, m) end
+    count_user(m, 1)
+    if m.state == 'SCHEDULED' then return enter_scheduled(id, m, tonumber(due)) end
+    next_time(tonumber(m.score) - m.band * BAND_WIDTH_MS + 1) -- so that what is accepted from now on comes later
+    enter_pending(id, m)
+end
+
+local function restore(id, meta, due, dead, event, message, result)
+    local m, fields = cjson.decode(meta), {}
+    for name, value in pairs(m) do fields[#fields + 1], fields[#fields + 2] = name, value end
+    m.band, m.attempt = tonumber(m.band), tonumber(m.attempt or 0)
+    local found, lives = load(id) or load_tombstone(id), LIVING[m.state]
+    local stays = found and reason_to_stay(found, m)
+    if stays then return stays end
+    if lives or dead == '1' then
+        if event ~= '' then call('SET', D.event(id), event) end
+        if message ~= '' then call('SET', D.message(id), message) end
+        if call('EXISTS', D.event(id), D.message(id)) == 0 then return 'NO_PAYLOAD' end
+    end
+    if found then leave(id, found) end
+    call('HSET', D.meta(id), unpack(fields))
+    if lives then enter(id, m, due) else keep_result(id, result) end
+    if dead == '1' then keep_dead(id) elseif not lives then leave_record(id, m, m.state) end
+    -- A mere record of an end changes nothing for anybody.
+    if lives or dead == '1' or found then journal('restore', id, m, 'state', m.state, 'reason', m.reason or '', 'dead', dead) end
+    return 'RESTORED'
+end
+
+once_if_memory('restore', function(...)
+    local given, outcomes = {...}, {}
+    keep_apart()
+    for i = 1, #given, ARGUMENTS_EACH do
+        outcomes[#outcomes + 1] = apart(restore, unpack(given, i, i + ARGUMENTS_EACH - 1)) or 'ERROR'
+    end
+    return outcomes
+end)
