@@ -24,6 +24,12 @@ class LedgerSettings(Area, frozen=True):
     """Whether what executions need to run (scripts, commands, environments) is kept, too: Redis is rebuilt from it."""
     keep_messages: bool = False
     """Whether also the messages of gated actors."""
+    keep_days: int = Field(default=90, ge=0)
+    """How long an execution that has ended stays in the ledger; 0: for ever."""
+    keep_payloads_days: int = Field(default=30, ge=0)
+    """How long its payload and its result do; 0: as long as the execution."""
+    keep_executions: int | None = Field(default=None, ge=1)
+    """How many executions stay at most, ended ones; None: any number."""
 
     @field_validator("url")
     @classmethod

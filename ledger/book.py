@@ -101,7 +101,7 @@ class Book:
         Raises:
             NotConsumer: If another process has become the consumer.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             named = insert_or(connection, journals).values(incarnation=position.incarnation, begun_ms=at_ms)
             connection.execute(named.on_conflict_do_nothing())
             found = select(journals.c.journal_id).where(journals.c.incarnation == position.incarnation)
@@ -122,7 +122,7 @@ class Book:
             NotConsumer: If another process has become the consumer. Nothing was written.
             LedgerUnavailable: If the database does not answer. The page is written as a whole or not at all.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             batch = Batch(self._journal_id, known(connection, page.entries))
             batch.add(page.entries)
             note_exit_codes(batch.executions, fetched.results)
@@ -149,7 +149,7 @@ class Book:
         Raises:
             NotConsumer: If another process has become the consumer. Nothing was written.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             done = reconcile(connection, redis, at_ms)
             connection.execute(update(consumer).values(is_unsure=False))
         return done
@@ -160,7 +160,7 @@ class Book:
         Raises:
             NotConsumer: If another process has become the consumer.
         """
-        with self._writing():
+        with self.writing():
             pass
 
     def resign(self) -> None:
@@ -170,8 +170,13 @@ class Book:
             connection.execute(gone)
 
     @contextmanager
-    def _writing(self) -> Generator[Connection]:
-        """Write as the consumer: its row stays locked until the commit, so who takes it waits, and comes afterwards."""
+    def writing(self) -> Generator[Connection]:
+        """Write as the consumer: its row stays locked until the commit, so who takes it waits, and comes afterwards.
+
+        Raises:
+            NotConsumer: If another process has become the consumer. Nothing was written.
+            LedgerUnavailable: If the database does not answer. All is written, or nothing.
+        """
         with self._database.writing() as connection:
             renewed = update(consumer).where(consumer.c.epoch == self._epoch).values(renewed_ms=now_ms())
             if connection.execute(renewed).rowcount != 1:

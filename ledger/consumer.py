@@ -17,6 +17,7 @@ from .book import Book
 from .errors import LedgerUnavailable, NotConsumer
 from .fetching import Fetching
 from .reconciling import Living
+from .retention import ALL, Kept, Retention
 
 _log: Final = Logger("bandmaster.ledger")
 ENTRIES_A_PAGE: Final = 1_000
@@ -35,6 +36,7 @@ class Consumer:
         *,
         keep_payloads: bool = True,
         keep_messages: bool = False,
+        kept: Kept = ALL,
         take_seconds: float = 3.0,
     ) -> None:
         """Makes no call.
@@ -44,6 +46,7 @@ class Consumer:
             book: The ledger that is written.
             keep_payloads: Whether the ledger keeps what executions need to run.
             keep_messages: Whether also the messages of gated actors.
+            kept: How much stays in the ledger.
             take_seconds: How long to wait between two tries to become the consumer.
         """
         self._engine = engine
@@ -51,6 +54,7 @@ class Consumer:
         self._follower = Follower(engine.scripts)
         self._fetching = Fetching(engine, keep_payloads=keep_payloads, keep_messages=keep_messages)
         self._living = Living(engine, self._fetching)
+        self._retention = Retention(book, kept)
         self._take_seconds = take_seconds
         self._consumes = False
         self._position: Position | None = None
@@ -118,6 +122,7 @@ class Consumer:
             self._book.renew()
         if page.ahead == 0 and self._is_unsure:
             self._reconcile(now_ms)
+        self._retention.step(now_ms)
         return len(page.entries)
 
     def begin(self) -> bool:

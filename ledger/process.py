@@ -21,6 +21,7 @@ from ..scheduler.transport.scripts import Scripts
 from .book import Book
 from .consumer import Consumer
 from .opening import open_ledger
+from .retention import Kept
 
 _log: Final = Logger("bandmaster.ledger")
 _ENDS: Final = {signal.SIGTERM, signal.SIGINT}
@@ -48,6 +49,7 @@ def consume(settings: Settings) -> None:
         Book(database, queue=settings.redis.prefix, holder=holder, ttl_ms=settings.ledger.lease_ms),
         keep_payloads=settings.ledger.keep_payloads,
         keep_messages=settings.ledger.keep_messages,
+        kept=Kept.by(settings.ledger),
     )
     stop = threading.Event()
     # The signals are blocked before the thread starts, and awaited here.

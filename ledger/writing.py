@@ -15,7 +15,7 @@ from ..scheduler.engine.journal import JournalEntry
 from .batch import Batch, Hold
 from .executions import Execution
 from .figures import write_figures
-from .schema.tables import changes, executions, holds, transitions
+from .schema.tables import changes, consumer, executions, holds, transitions
 from .statements import insert_or
 
 _COLUMNS: Final = tuple(one.name for one in fields(Execution))
@@ -48,9 +48,10 @@ def known_by_id(connection: Connection, execution_ids: Iterable[str]) -> dict[st
 
 
 def count_written(connection: Connection, entries: Sequence[JournalEntry]) -> int:
-    """How many of the first of some entries are in the ledger, under whatever journal."""
+    """How many of the first of some entries are in the ledger, under whatever journal, or were and are forgotten."""
     if not entries:
         return 0
+    forgotten_ms = connection.execute(select(consumer.c.forgotten_ms)).scalar_one_or_none() or 0
     first_ms, last_ms = (int(entry.entry_id.partition("-")[0]) for entry in (entries[0], entries[-1]))
     written = set[tuple[str, str, str]]()
     for table, of in ((transitions, transitions.c.execution_id), (changes, literal(""))):
@@ -59,8 +60,11 @@ def count_written(connection: Connection, entries: Sequence[JournalEntry]) -> in
             found.where(table.c.entry_ms.between(first_ms, last_ms))
         ):
             written.add((f"{entry_ms}-{number}", verb, execution_id))
-    theirs = ((entry.entry_id, entry.verb, entry.execution_id) for entry in entries)
-    return sum(1 for _ in takewhile(written.__contains__, theirs))
+
+    def is_written(entry: JournalEntry) -> bool:
+        return entry.at_ms <= forgotten_ms or (entry.entry_id, entry.verb, entry.execution_id) in written
+
+    return sum(1 for _ in takewhile(is_written, entries))
 
 
 def write(connection: Connection, batch: Batch) -> None:

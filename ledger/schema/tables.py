@@ -51,6 +51,7 @@ consumer: Final = Table(
     Column("entry_id", Text, nullable=False),
     Column("entry_count", BigInteger, nullable=False),
     Column("is_unsure", Boolean, nullable=False),
+    Column("forgotten_ms", BigInteger, nullable=False, server_default="0"),
     comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
 )
 
@@ -82,6 +83,7 @@ executions: Final = Table(
     Index("ix_executions_state", "state", "accepted_ms"),
     Index("ix_executions_action", "action", "state", "accepted_ms"),
     Index("ix_executions_user", "user_id", "accepted_ms"),
+    Index("ix_executions_ended", "ended_ms"),
     comment="The current state of every execution that was heard of.",
 )
 

@@ -64,6 +64,7 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     defaults = json.loads(Settings().model_dump_json())
     assert defaults["redis"].pop("url") is None
     assert defaults["ledger"].pop("url") is None
+    assert defaults["ledger"].pop("keep_executions") is None
     assert defaults["redis"].pop("prefix") == "exec_queue"
     assert defaults["paths"].pop("pulse_dir") is None
     assert defaults["limits"].pop("max_concurrent") is None

@@ -1,4 +1,4 @@
-"""What an execution needs to run and what it left, each in a table of its own; and its place in the queue.
+"""What an execution needs to run and what it left, each in a table of its own; its place; what was forgotten.
 
 Written down as it was then: later releases change it by further steps, never here.
 """
@@ -34,9 +34,14 @@ def upgrade() -> None:
     op.add_column("executions", sa.Column("exit_code", sa.Integer(), nullable=True))
     op.add_column("executions", sa.Column("pod_uid", sa.Text(), nullable=True))
     op.add_column("executions", sa.Column("score", sa.Double(), nullable=True))
+    op.add_column("consumer", sa.Column("forgotten_ms", sa.BigInteger(), server_default="0", nullable=False))
+    op.create_index("ix_executions_ended", "executions", ["ended_ms"])
 
 
 def downgrade() -> None:
+    op.drop_index("ix_executions_ended", "executions")
+    with op.batch_alter_table("consumer") as batch_op:
+        batch_op.drop_column("forgotten_ms")
     with op.batch_alter_table("executions") as batch_op:
         batch_op.drop_column("score")
         batch_op.drop_column("pod_uid")

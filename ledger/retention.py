@@ -1,0 +1,164 @@
+"""``Retention``: deletes what is older than the settings say, a page at a time, between the pages of the journal.
+
+In the flow: the consumer calls `step` after each of its own; a page is one transaction as the consumer, so only one
+process deletes, and a killed one leaves whole executions. What lives is never deleted, nor is a dead letter, nor the
+last change of a limit, a pause or a setting: Redis may have to be rebuilt from them.
+
+A restored server may tell again of executions that are deleted here. `forgotten_ms` is the end of the latest of them:
+entries up to that time count as read.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select, tuple_, update
+
+from ..configs.ledger import LedgerSettings
+from ..scheduler.engine.journal import Verb
+from ..scheduler.model.states import TERMINAL
+from .book import Book
+from .figures import moment
+from .schema.tables import (
+    action,
+    changes,
+    consumer,
+    executions,
+    gaps,
+    holds,
+    payloads,
+    queue_stats,
+    results,
+    transitions,
+)
+
+ROWS_A_PAGE: Final = 500
+_IDLE_SECONDS: Final = 60.0
+_BUSY_SECONDS: Final = 0.5
+"""Between pages, while there is something to delete: most of the time is for the journal."""
+_ENDED: Final = sorted(TERMINAL)
+_PAUSES: Final = (Verb.PAUSE, Verb.RESUME)
+_DAY_MS: Final = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How much is kept; None: any age, any number."""
+
+    ms: int | None = None
+    payloads_ms: int | None = None
+    executions: int | None = None
+
+    @classmethod
+    def by(cls, settings: LedgerSettings) -> "Kept":
+        """What the settings say."""
+        days, payload_days = settings.keep_days, settings.keep_payloads_days
+        return cls(days * _DAY_MS or None, payload_days * _DAY_MS or None, settings.keep_executions)
+
+
+ALL: Final = Kept()
+
+
+class Retention:
+    """Deletes from one ledger. Its methods are called by the consumer's thread."""
+
+    def __init__(self, book: Book, kept: Kept, clock: Callable[[], float] = time.monotonic) -> None:
+        """Args: `book`, the ledger as the consumer writes it; `kept`, how much stays; `clock`, in seconds."""
+        self._book = book
+        self._kept = kept
+        self._clock = clock
+        self._next_at = clock()
+        self._payloads_up_to: tuple[int, str] = (-1, "")
+        """The last execution, by its end, whose payload this process deleted."""
+
+    def step(self, now_ms: int) -> int:
+        """Delete a page, if it is time for one.
+
+        Args:
+            now_ms: The Redis server's time.
+
+        Returns:
+            How many executions were deleted, or lost their payloads.
+
+        Raises:
+            NotConsumer: If another process has become the consumer.
+            LedgerUnavailable: If the database does not answer.
+        """
+        if self._kept == ALL or self._clock() < self._next_at:
+            return 0
+        deleted = self._delete(now_ms)
+        self._next_at = self._clock() + (_BUSY_SECONDS if deleted else _IDLE_SECONDS)
+        return deleted
+
+    def _delete(self, now_ms: int) -> int:
+        deleted = 0
+        with self._book.writing() as connection:
+            if self._kept.ms is not None:
+                deleted += _delete_executions(connection, _older(now_ms - self._kept.ms))
+            if self._kept.executions is not None and not deleted:
+                deleted += _delete_executions(connection, _excess(connection, self._kept.executions))
+            if self._kept.payloads_ms is not None and not deleted:
+                deleted += self._delete_payloads(connection, now_ms - self._kept.payloads_ms)
+            if self._kept.ms is not None and not deleted:
+                _delete_rest(connection, now_ms - self._kept.ms)
+        return deleted
+
+    def _delete_payloads(self, connection: Connection, before_ms: int) -> int:
+        place = tuple_(executions.c.ended_ms, executions.c.execution_id)
+        found = select(executions.c.ended_ms, executions.c.execution_id).where(
+            _has_ended(), place > tuple_(*self._payloads_up_to), executions.c.ended_ms < before_ms
+        )
+        rows = connection.execute(found.order_by(executions.c.ended_ms, executions.c.execution_id).limit(ROWS_A_PAGE))
+        places = [(row.ended_ms, row.execution_id) for row in rows]
+        for table in (payloads, results):
+            connection.execute(delete(table).where(table.c.execution_id.in_([one for _, one in places])))
+        self._payloads_up_to = places[-1] if places else self._payloads_up_to
+        return len(places)
+
+
+def _has_ended() -> ColumnElement[bool]:
+    return and_(executions.c.state.in_(_ENDED), executions.c.dead.is_(False))
+
+
+def _older(before_ms: int) -> Select[Any, Any]:
+    ended = and_(_has_ended(), executions.c.ended_ms < before_ms)
+    lost = and_(executions.c.state.not_in(_ENDED), executions.c.lost_ms < before_ms)
+    return select(executions.c.execution_id, executions.c.ended_ms).where(or_(ended, lost)).limit(ROWS_A_PAGE)
+
+
+def _excess(connection: Connection, most: int) -> Select[Any, Any]:
+    number = connection.execute(select(func.count()).select_from(executions).where(_has_ended())).scalar_one()
+    oldest = select(executions.c.execution_id, executions.c.ended_ms).where(_has_ended())
+    return oldest.order_by(executions.c.ended_ms, executions.c.execution_id).limit(
+        max(0, min(ROWS_A_PAGE, number - most))
+    )
+
+
+def _delete_executions(connection: Connection, found: Select[Any, Any]) -> int:
+    rows = connection.execute(found).all()
+    ids = [row.execution_id for row in rows]
+    if not ids:
+        return 0
+    for table in (transitions, holds, payloads, results, executions):
+        connection.execute(delete(table).where(table.c.execution_id.in_(ids)))
+    latest_ms = max(row.ended_ms or 0 for row in rows)
+    connection.execute(update(consumer).where(consumer.c.forgotten_ms < latest_ms).values(forgotten_ms=latest_ms))
+    return len(ids)
+
+
+def _delete_rest(connection: Connection, before_ms: int) -> None:
+    later = changes.alias()
+    is_of_a_kind = or_(later.c.verb == changes.c.verb, and_(later.c.verb.in_(_PAUSES), changes.c.verb.in_(_PAUSES)))
+    is_later = tuple_(later.c.journal_id, later.c.entry_ms, later.c.entry_number) > tuple_(
+        changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number
+    )
+    has_later = exists().where(later.c.name == changes.c.name, is_later, is_of_a_kind)
+    connection.execute(delete(changes).where(changes.c.at_ms < before_ms, has_later))
+    connection.execute(delete(gaps).where(gaps.c.noticed_ms < before_ms))
+    is_used = exists().where(executions.c.action == action.c.ref)
+    unused = select(action.c.id).join_from(action, queue_stats)
+    unused = unused.where(queue_stats.c.last_updated < moment(before_ms), ~is_used)
+    ids = list(connection.execute(unused.limit(ROWS_A_PAGE)).scalars())
+    connection.execute(delete(queue_stats).where(queue_stats.c.action_id.in_(ids)))
+    connection.execute(delete(action).where(action.c.id.in_(ids)))
