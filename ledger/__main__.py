@@ -5,7 +5,9 @@ being written, and with 1 if the settings are wrong, Redis does not answer at th
 tables are of another release. On SQLite it brings the tables to this release's schema by itself.
 """
 
+import signal
 import sys
+from typing import Final
 
 from ..configs.errors import ExtraMissing, SettingsError
 from ..configs.extras import import_extra
@@ -14,19 +16,22 @@ from ..configs.settings import load_settings
 from ..scheduler.model.errors import BandmasterError
 
 
+ENDS: Final = frozenset({signal.SIGTERM, signal.SIGINT})
+
+
 def main() -> int:
     """Consume until a signal ends the process; return the exit code."""
+    # From the first moment on: one that comes while packages are imported is not to kill it, but is heeded afterwards.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     try:
         process = import_extra("bandmaster.ledger.process", "ledger")
         settings = load_settings()
         configure_logging(settings.logging)
-        process.consume(settings)
+        process.consume(settings, ENDS)
         return 0
     except (ExtraMissing, SettingsError, BandmasterError, OSError) as error:
         sys.stderr.write(f"bandmaster: ledger: {error}\n")
         return 1
-    except KeyboardInterrupt:
-        return 0
 
 
 if __name__ == "__main__":

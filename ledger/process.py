@@ -24,12 +24,15 @@ from .opening import open_ledger
 from .retention import Kept
 
 _log: Final = Logger("bandmaster.ledger")
-_ENDS: Final = {signal.SIGTERM, signal.SIGINT}
 _LOOK_SECONDS: Final = 1.0
 
 
-def consume(settings: Settings) -> None:
-    """Consume until SIGTERM or SIGINT.
+def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
+    """Consume until a signal comes.
+
+    Args:
+        settings: All of them.
+        ends: The signals that end it. The caller has blocked them before any thread was started: they are awaited here.
 
     Raises:
         SettingsError: If the ledger's URL is none.
@@ -52,16 +55,14 @@ def consume(settings: Settings) -> None:
         kept=Kept.by(settings.ledger),
     )
     stop = threading.Event()
-    # The signals are blocked before the thread starts, and awaited here.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor:
         work = executor.submit(consumer.run, stop, lambda: pulse.beat(answered=True))
         _log.info("ledger_started", database=database.shown_url)
         # A consumer that failed must not leave a process that consumes nothing.
-        while not work.done() and signal.sigtimedwait(_ENDS, _LOOK_SECONDS) is None:
+        while not work.done() and signal.sigtimedwait(ends, _LOOK_SECONDS) is None:
             pass
         # A second signal ends the process at once, in case the database hangs now.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
         stop.set()
     database.close()
     work.result()

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from types import FrameType
@@ -32,6 +33,9 @@ from bandmaster.configs.children import OURS, child_environment
 SERVER: Final = "redis"
 """The name of the process that is ended last."""
 
+OF_LEDGER: Final = ("sqlalchemy", "alembic")
+"""What the extra `ledger` installs. They are not imported here, which would take half a second."""
+
 ASK_ALL_SECONDS: Final = 10.0
 """If a process does not end within this time after SIGTERM, its whole process group gets SIGTERM, too."""
 
@@ -47,12 +51,17 @@ ENDING_SIGNALS: Final = tuple(
 
 
 def built_in(workers: int, threads: int) -> dict[str, str]:
-    """The three built-in processes, run by this Python. An empty ``--path`` keeps the current folder off its path."""
+    """The built-in processes, run by this Python; the ledger, if what it needs is installed.
+
+    An empty ``--path`` keeps the current folder off the worker's path.
+    """
     modules = {
         SERVER: ["bandmaster.scheduler.server.embedded"],
         "worker": ["dramatiq", "bandmaster.actors", "--path", "--processes", str(workers), "--threads", str(threads)],
         "scheduler": ["bandmaster.scheduler"],
     }
+    if all(find_spec(package) for package in OF_LEDGER):
+        modules["ledger"] = ["bandmaster.ledger"]
     python = ["env", *(f"{name}={value}" for name, value in OURS.items()), sys.executable, "-m"]
     return {name: f"exec {shlex.join([*python, *module])}" for name, module in modules.items()}
 

@@ -5,7 +5,6 @@ one transaction: if the process dies, nothing has changed. Two upgrades at once 
 writer at a time, and on PostgreSQL each takes an advisory lock.
 """
 
-import logging
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +17,6 @@ from sqlalchemy import Connection, text
 from ..database import Database
 from ..errors import SchemaMismatch
 
-logging.getLogger("alembic").setLevel(logging.WARNING)  # its INFO tells of each connection
 _LOCK: Final = 0x62616E646D6173  # any number that no other program takes: the bytes of "bandmas"
 
 

@@ -21,7 +21,13 @@ def test_honcho_runs_the_procfile_and_it_runs_an_execution(idle: Driver) -> None
         assert done.code == 0, up.out
         assert done.json["executions"][0]["result"]["output_tail"] == "hello\n"
         wait_until(lambda: idle.json("status")["leader"] is not None, what="a scheduler that leads")
+        wait_until(lambda: _history(idle), what="the ledger")
         assert up.end(signal.SIGINT, up.family()) == 130
-        assert all(f"{name}.1 stopped" in up.out for name in ("redis", "worker", "scheduler"))
+        assert all(f"{name}.1 stopped" in up.out for name in ("redis", "worker", "scheduler", "ledger"))
     finally:
         up.clean_up()
+
+
+def _history(idle: Driver) -> bool:
+    told = idle.run("ledger", "--json")
+    return told.code == 0 and told.json["ledger"]["executions"] == 1

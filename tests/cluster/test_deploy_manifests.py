@@ -266,6 +266,8 @@ def test_a_chart_without_an_image_says_what_to_name() -> None:
         ({"executions": {"namespace": "default"}}, "default"),
         ({"executions": {"namespace": NAMESPACE}}, "Secrets"),
         ({"redis": {"trial": {"enabled": False}}}, "redis.existingSecret"),
+        ({"ledger": {"enabled": True}}, "ledger.existingSecret"),
+        ({"settings": {"ledger": {"url": "postgresql://:secret@host/ledger"}}}, "ledger"),
         ({"probes": {"staleSeconds": 5}}, "staleSeconds"),
     ],
 )

@@ -12,7 +12,11 @@ from kubernetes_rules import RELEASES, restricted_faults, schema_fault
 EVERYTHING: dict[str, Any] = {
     "worker": {"autoscaling": {"enabled": True}},
     "executions": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]},
-    "networkPolicy": {"redis": {"peers": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]}},
+    "networkPolicy": {
+        "redis": {"peers": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]},
+        "database": {"peers": [{"ipBlock": {"cidr": "10.0.0.6/32"}}]},
+    },
+    "ledger": {"enabled": True, "existingSecret": "ledger"},
     "settings": {"k8s": {"profiles": {"gpu": {"tolerations": [{"key": "gpu", "operator": "Exists"}]}}}},
 }
 MAKERS: dict[str, Callable[[], list[Manifest]]] = {

@@ -59,8 +59,10 @@ def test_every_kind_of_end_is_told_with_its_reason_its_exit_code_and_its_last_wo
         (State.FAILED, "ImagePull", None),
         (State.FAILED, "Unschedulable", None),
         (State.FAILED, "StartError", 127),
-        (State.FAILED, "Deleted", 1),
+        (State.FAILED, "Deleted", ends[8][2]),
     ]
+    # A busy kubelet may remove the container before it has told how it ended: ContainerStatusUnknown.
+    assert ends[8][2] in (1, None)
     tails = [installation.result(each)["output_tail"] for each in ids]
     assert tails[:3] == ["fine\n", "from a script\n", "why\n"]
     assert tails[4] == "begun\n"

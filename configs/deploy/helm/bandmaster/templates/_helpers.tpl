@@ -92,6 +92,15 @@ env:
         key: url
 {{- end -}}
 
+{{/* The variable with the database's URL. Called with the Secret's name. */}}
+{{- define "bandmaster.ledgerUrl" -}}
+- name: BANDMASTER_LEDGER__URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: url
+{{- end -}}
+
 {{/* The security context that Pod Security's `restricted` profile requires, and a read-only root file system. */}}
 {{- define "bandmaster.podSecurity" -}}
 securityContext:
@@ -172,7 +181,7 @@ topologySpreadConstraints:
         app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{/* Egress that worker and scheduler share: DNS and the Redis server. */}}
+{{/* Egress that worker, scheduler and ledger share: DNS and the Redis server. */}}
 {{- define "bandmaster.egress" -}}
 {{- with .Values.networkPolicy.dns }}
 - to:
