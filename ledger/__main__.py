@@ -15,7 +15,6 @@ from ..configs.logging import configure_logging
 from ..configs.settings import load_settings
 from ..scheduler.model.errors import BandmasterError
 
-
 ENDS: Final = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
