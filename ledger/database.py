@@ -5,6 +5,7 @@ for it: if the database is away, the consumer stands still and everything else g
 committed when the process died is rolled back by the database.
 """
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,6 +71,8 @@ class Database:
         """
         self._url = _checked(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
+        self.file: Final = _file_of(self._url)
+        """SQLite's file; None: there is none."""
         try:
             self._engine = create_engine(self._url, **_options(self._url))
         except ModuleNotFoundError as error:
@@ -90,6 +93,8 @@ class Database:
             LedgerUnavailable: If the database does not answer.
             LedgerRefused: If it will not do it.
         """
+        if self.file is not None and not self.file.exists():
+            _make_private(self.file)
         with self._translated(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})
             with connection.begin():
@@ -137,10 +142,23 @@ def _checked(text: str) -> URL:
     return url.set(drivername=driver)
 
 
+def _file_of(url: URL) -> Path | None:
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return None
+    return Path(url.database)
+
+
+def _make_private(file: Path) -> None:
+    """Make an empty file that only its owner may read, since payloads may be secret; SQLite's others follow it."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise LedgerUnavailable(error.strerror or str(error), url=f"sqlite:///{file}") from error
+
+
 def _options(url: URL) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
-        if url.database and url.database != ":memory:":
-            Path(url.database).expanduser().parent.mkdir(parents=True, exist_ok=True)
         return {"connect_args": {"timeout": _BUSY_SECONDS}}
     return {
         "pool_pre_ping": True,

@@ -5,7 +5,8 @@ In the flow: the ledger's process and the command line call it at their start.
 
 from ..configs.settings import Settings
 from .database import Database
-from .schema.upgrading import check, upgrade
+from .errors import SchemaMismatch
+from .schema.upgrading import check, newest, upgrade
 
 
 def database_of(settings: Settings) -> Database:
@@ -16,6 +17,19 @@ def database_of(settings: Settings) -> Database:
         ExtraMissing: If it is PostgreSQL's, and its driver is not installed.
     """
     return Database(settings.ledger.url or f"sqlite:///{settings.paths.absolute / 'ledger.sqlite3'}")
+
+
+def existing(settings: Settings) -> Database:
+    """Return the same, to be read: SQLite's file is not made by looking for it.
+
+    Raises:
+        SchemaMismatch: If it is SQLite's, and there is no such file.
+        SettingsError: As above, and ExtraMissing.
+    """
+    database = database_of(settings)
+    if database.file is not None and not database.file.exists():
+        raise SchemaMismatch(None, newest())
+    return database
 
 
 def open_ledger(settings: Settings) -> Database:

@@ -37,7 +37,7 @@ def show_ledger(context: typer.Context, as_json: Json = False) -> None:
         return
     standing = import_extra("bandmaster.ledger.standing", "ledger").standing
     with opened() as bandmaster:
-        database = _database(bandmaster.settings)
+        database = _opening().existing(bandmaster.settings)
         found = standing(database)
         page = found.position and Follower(bandmaster.queue.scripts).read(found.position, 1)
     behind = None if page is None else page.ahead + page.missed + len(page.entries)
@@ -80,7 +80,7 @@ def upgrade_ledger(as_json: Json = False) -> None:
       bandmaster ledger upgrade
     """
     upgrade = import_extra("bandmaster.ledger.schema.upgrading", "ledger").upgrade
-    database = _database(settings_of_command())
+    database = _opening().database_of(settings_of_command())
     revision = upgrade(database)
     if as_json:
         say_json({"ledger": {"database": database.shown_url, "revision": revision}})
@@ -108,7 +108,7 @@ def rebuild_queue(
     """
     rebuild = import_extra("bandmaster.ledger.rebuild.rebuilding", "ledger").rebuild
     with opened() as bandmaster:
-        done = rebuild(bandmaster.queue, _database(bandmaster.settings), merge=merge, say=note)
+        done = rebuild(bandmaster.queue, _opening().existing(bandmaster.settings), merge=merge, say=note)
     lost = done.not_restored
     if as_json:
         say_json({"rebuilt": asdict(done)})
@@ -127,5 +127,5 @@ def rebuild_queue(
         raise CommandFailed(f"{len(lost):,} executions could not be restored")
 
 
-def _database(settings: Any) -> Any:
-    return import_extra("bandmaster.ledger.opening", "ledger").database_of(settings)
+def _opening() -> Any:
+    return import_extra("bandmaster.ledger.opening", "ledger")

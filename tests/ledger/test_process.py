@@ -118,12 +118,16 @@ def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
 
 
 def test_the_tables_are_made_by_hand_as_well(
-    queue: ExecutionQueueService, attempt: Attempt, command: Callable[..., Any]
+    queue: ExecutionQueueService, database_url: str, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
     refused = attempt()
     assert refused.returncode == 2
     assert "has no tables yet, and this release needs revision" in refused.stderr
+    file = Path(database_url.removeprefix("sqlite:///"))
+    assert not file.exists(), "a look at it makes no file"
     made = command("upgrade")
+    if database_url.startswith("sqlite"):
+        assert file.stat().st_mode & 0o777 == 0o600, "payloads may be secret"
     told = command()
     assert told["revision"] == made["revision"]
     assert (told["consumer"], told["read_up_to"], told["entries_behind"]) == (None, None, None)
