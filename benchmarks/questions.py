@@ -11,6 +11,8 @@ from . import (
     hand_over,
     idle_lanes,
     idle_latency,
+    ledger_drain,
+    ledger_writer,
     limit_ten,
     many_lanes,
     memory,
@@ -46,6 +48,8 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
         memory,
         worker_memory,
         start_up,
+        ledger_writer,
+        ledger_drain,
     )
 )
 

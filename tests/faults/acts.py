@@ -8,6 +8,7 @@ from model.clock import START_MS
 from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.engine.outbox import UntoldEnd
+from bandmaster.scheduler.engine.restoring import Known, Restoring
 from bandmaster.scheduler.engine.settlements import Release, Retry
 from bandmaster.scheduler.engine.transitions import Candidate, Next
 from bandmaster.scheduler.model.errors import QueueFull
@@ -66,6 +67,20 @@ ARRANGEMENTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
 """What some acts need besides."""
 
 
+def _restore(queue: TurnedQueue) -> list[str]:
+    lost = Known(
+        "lost", State.PENDING, LANE, 2, "pod", "ann", ("gpu",), 1, "", START_MS, score=float(START_MS), event=b"x"
+    )
+    known = (
+        lost,
+        replace(lost, execution_id="runs", state=State.RUNNING),
+        replace(lost, execution_id="is-due", state=State.SCHEDULED, due_ms=START_MS + 99_000),
+        replace(lost, execution_id="had-failed", state=State.FAILED, dead=True, ended_ms=START_MS + 1),
+        replace(lost, execution_id="one", state=State.COMPLETED, accepted_ms=START_MS + 10**6, ended_ms=START_MS + 1),
+    )
+    return [outcome for _, outcome in Restoring(queue.scripts).restore(known)]
+
+
 def _resign(queue: TurnedQueue) -> None:
     leadership = Leadership(queue.scripts, leader_id=LEADER)
     leadership.epoch = 1
@@ -96,6 +111,8 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "wake": lambda queue: queue.maintenance.wake(),
     "elect": lambda queue: Leadership(queue.scripts, leader_id=LEADER).elect(),
     "resign": _resign,
+    "restore": _restore,
+    "restore_action": lambda queue: Restoring(queue.scripts).restore_totals("pod", 100, 50),
     "status": lambda queue: queue.views.status(),
     "explain": lambda queue: queue.explain("one"),
     "drop_action": lambda queue: queue.controls.drop_action("idle"),
