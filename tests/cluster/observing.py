@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -40,7 +41,9 @@ class Observer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._closed = True
-        self._response.shutdown()
+        # The reader may have seen that it is to end, and have closed the answer, this very moment.
+        with suppress(OSError, ValueError, RuntimeError):
+            self._response.shutdown()
         self._thread.join(timeout=30)
 
     @property
