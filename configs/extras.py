@@ -19,7 +19,7 @@ def import_extra(module: str, extra: str) -> Any:
 
     Args:
         module: Its full name.
-        extra: The extra that installs all of these packages: `cli`, `scheduler`, `k8s`, `local`, `ledger`.
+        extra: The extra that installs all of these packages: `cli`, `scheduler`, `k8s`, `local`, `ledger`, `api`.
 
     Returns:
         The module.

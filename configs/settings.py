@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from .api import ApiSettings
 from .areas import (
     KubernetesSettings,
     LeaseSettings,
@@ -61,6 +62,7 @@ class Settings(BaseSettings):
     local: LocalSettings = LocalSettings()
     paths: PathSettings = PathSettings()
     ledger: LedgerSettings = LedgerSettings()
+    api: ApiSettings = ApiSettings()
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ _CHANGES: Final = frozenset({Verb.LIMIT, Verb.PAUSE, Verb.RESUME, Verb.SET, Verb
 _GRANTS: Final = frozenset({Verb.ADMIT, Verb.RESTORE})
 _COUNTED_BEFORE: Final = frozenset({Verb.BURY, Verb.DROP, Verb.FORGET, Verb.RESTORE})
 """Entries of ended executions that do not say that one ended."""
-_COLUMNS: Final = frozenset({"lane", "action", "user", "band", "attempt", "state", "reason"})
+_COLUMNS: Final = frozenset({"lane", "action", "user", "band", "attempt", "state", "reason", "by"})
 """Fields of an entry that stand in columns; the others go into `details`."""
 _OF_ACTION: Final = "action:"
 
@@ -98,6 +98,7 @@ class Batch:
                 "attempt": int(fields.get("attempt") or 0),
                 "reason": fields.get("reason") or None,
                 "details": _details(fields),
+                "changed_by": fields.get("by") or None,
             }
         )
         execution = self.executions.get(entry.execution_id)

@@ -143,6 +143,10 @@ class Keys:
         """Hash: an action's lifetime counters."""
         return f"{self.prefix}:action:{action}:stats"
 
+    def request(self, digest: str) -> str:
+        """String with a TTL: the execution that a request to the API made, by the digest of who sent it and its key."""
+        return f"{self.prefix}:request:{digest}"
+
     def lock(self, name: str) -> str:
         """String with a TTL: a lock between processes, such as the watcher's."""
         return f"{self.prefix}:lock:{name}"

@@ -5,6 +5,7 @@ in a few round trips, not in one moment: figures of a busy queue may be some mil
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -80,6 +81,15 @@ class ActionLoad:
     def is_used(self) -> bool:
         """Whether an execution of this action waits or holds a slot."""
         return self.waiting + self.running > 0
+
+
+@dataclass(frozen=True, slots=True)
+class UserLoad:
+    """A user with executions that wait."""
+
+    user_id: str
+    waiting: int
+    running: int
 
 
 class Overview(Reader):
@@ -180,6 +190,17 @@ class Overview(Reader):
                 for action, queued, held, (enqueued, completed) in zip(page, waiting, running, totals, strict=True)
             ]
         return sorted(found, key=lambda one: (one.is_used, one.total_enqueued, one.action))
+
+    @repeated
+    def users(self) -> list[UserLoad]:
+        """Every user with executions that wait in any lane; those with the most first."""
+        waiting: Counter[str] = Counter()
+        for counts in self._read([("HGETALL", self._keys.users(lane)) for lane in self._names()]):
+            for user_id, count in counts.items():
+                waiting[user_id.decode()] += int(count)
+        names = [user_id for user_id, count in waiting.most_common() if count > 0]
+        held = self._read([("SCARD", self._keys.held(f"user:{user_id}")) for user_id in names])
+        return [UserLoad(user_id, waiting[user_id], count) for user_id, count in zip(names, held, strict=True)]
 
     @repeated
     def is_known(self, name: str) -> bool:

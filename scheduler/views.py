@@ -188,6 +188,11 @@ class Views(Reader):
         return [raw.decode() for raw in self._client.zrevrange(self._keys.named("dead"), 0, limit - 1)]
 
     @repeated
+    def is_dead(self, execution_id: str) -> bool:
+        """Whether the execution is a dead letter."""
+        return self._client.zscore(self._keys.named("dead"), execution_id) is not None
+
+    @repeated
     def pod_leases(self, limit: int = LISTED_A_PAGE) -> dict[str, str]:
         """Id → lease of executions in POD or CANCELLING, the earliest end first, for comparing with the real pods."""
         leases = [raw.decode() for raw in self._client.zrange(self._keys.named("lease:pods"), 0, limit - 1)]

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Final
 
+import psutil
 import psycopg
 
 from waiting import wait_until
@@ -49,9 +50,24 @@ def installations() -> dict[str, Path]:
 class PostgresServer:
     """One running server."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, process: "subprocess.Popen[bytes]") -> None:
         self._folder = folder
+        self._process = process
         self._numbers = count()
+
+    def pause(self) -> None:
+        """Let the whole server hang: it takes connections, and answers none."""
+        self._signal_all(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """End a pause."""
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: int) -> None:
+        server = psutil.Process(self._process.pid)
+        for each in [server, *server.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
 
     def create_database(self) -> str:
         """Make an empty database; its URL for SQLAlchemy."""
@@ -96,11 +112,12 @@ def postgres_server(programs: Path) -> Generator[PostgresServer]:
                 stdout=output,
                 stderr=output,
             )
-        running = PostgresServer(folder)
+        running = PostgresServer(folder, server)
         try:
             wait_until(lambda: server.poll() is not None or running.answers(), what="PostgreSQL")
             assert server.poll() is None, log.read_text(errors="replace")
             yield running
         finally:
+            running.go_on()
             server.send_signal(signal.SIGINT)
             server.wait(timeout=60)

@@ -29,6 +29,7 @@ from bandmaster.cli.show import show
 from bandmaster.cli.status import status
 from bandmaster.cli.streams import StreamLost, flush_streams, open_streams
 from bandmaster.cli.submit import submit, take_command
+from bandmaster.cli.tokens import create_token, list_tokens, revoke_token
 from bandmaster.cli.up import up
 
 PROGRAM: Final = "bandmaster"
@@ -96,6 +97,10 @@ def build() -> typer.Typer:
     ledger.command("upgrade")(upgrade_ledger)
     ledger.command("rebuild")(rebuild_queue)
     app.add_typer(ledger, name="ledger")
+    token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
+    token.command("create")(create_token)
+    token.command("revoke")(revoke_token)
+    app.add_typer(token, name="token")
     return app
 
 
@@ -124,7 +129,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    known = {command.name for command in build().registered_commands} | {"dead", "ledger"}
+    known = {command.name for command in build().registered_commands} | {"dead", "ledger", "token"}
     return f"{arguments[0]} " if arguments and arguments[0] in known else ""
 
 

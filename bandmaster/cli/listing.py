@@ -12,9 +12,10 @@ import typer
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
-from bandmaster.cli.selecting import Wanted, read_states, selected
+from bandmaster.cli.selecting import read_states
 from bandmaster.cli.times import show_taken
 from bandmaster.scheduler.engine.record import Record
+from bandmaster.scheduler.selecting import Wanted, selected
 
 ENDED_UNASKED: Final = 5
 """How many ended executions an unfiltered list shows at its end."""

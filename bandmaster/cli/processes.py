@@ -34,7 +34,8 @@ SERVER: Final = "redis"
 """The name of the process that is ended last."""
 
 OF_LEDGER: Final = ("sqlalchemy", "alembic")
-"""What the extra `ledger` installs. They are not imported here, which would take half a second."""
+OF_API: Final = ("fastapi", "uvicorn", *OF_LEDGER)
+"""What the extras `ledger` and `api` install. They are not imported here, which would take half a second."""
 
 ASK_ALL_SECONDS: Final = 10.0
 """If a process does not end within this time after SIGTERM, its whole process group gets SIGTERM, too."""
@@ -51,7 +52,7 @@ ENDING_SIGNALS: Final = tuple(
 
 
 def built_in(workers: int, threads: int) -> dict[str, str]:
-    """The built-in processes, run by this Python; the ledger, if what it needs is installed.
+    """The built-in processes, run by this Python; ledger and API, if what they need is installed.
 
     An empty ``--path`` keeps the current folder off the worker's path.
     """
@@ -62,6 +63,8 @@ def built_in(workers: int, threads: int) -> dict[str, str]:
     }
     if all(find_spec(package) for package in OF_LEDGER):
         modules["ledger"] = ["bandmaster.ledger"]
+    if all(find_spec(package) for package in OF_API):
+        modules["api"] = ["bandmaster.admin"]
     python = ["env", *(f"{name}={value}" for name, value in OURS.items()), sys.executable, "-m"]
     return {name: f"exec {shlex.join([*python, *module])}" for name, module in modules.items()}
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.k8s.errors import PodRejected
-from bandmaster.k8s.spec import PodScript, PodSpec
+from bandmaster.k8s.runnable import check_runnable
 from bandmaster.scheduler.events import EVENT_MAX_BYTES, ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.priority import Priority
@@ -135,21 +135,3 @@ def read_labels(labels: Sequence[str]) -> dict[str, str]:
             raise WrongUsage(f"--label: {shown(name)} is given twice")
         read[name] = value
     return read
-
-
-def check_runnable(event: ExecutionRequestedEvent) -> None:
-    """Refuse an event that no pod could ever run, whatever the worker's settings are.
-
-    Raises:
-        PodRejected: If there is such a value; names it.
-    """
-    PodSpec(
-        execution_id=event.execution_id,
-        attempt=1,
-        action=event.action,
-        timeout_seconds=event.timeout_seconds,
-        script=None if event.script is None else PodScript(event.script, event.file_name, event.runtime),
-        command=event.command,
-        cpu_limit=event.cpu_limit,
-        memory_limit=event.memory_limit,
-    )

@@ -1,32 +1,25 @@
-"""Selects executions by state, user and action, or all of a kind, and asks for confirmation before changing many.
+"""The filters that commands on many executions take, and the question before they are changed.
 
-In the flow: `list`, `cancel`, `priority` and `dead` use this. It reads page by page, so that showing the head of a long
-queue does not read all of it. Ended executions are found in the journal, as far back as it reaches; all others in the
-sets that the scripts maintain.
+In the flow: `cancel`, `priority` and `dead` use this; `list` takes the states from here. `scheduler/selecting.py` finds
+the executions.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.screen import escaped
-from bandmaster.scheduler.engine.record import Record, read_records
-from bandmaster.scheduler.finding import EVERYTHING
+from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.model.errors import shown
-from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-
-PAGE: Final = 200
-JOURNAL_SEARCHED: Final = 20_000
-"""How many of the latest transitions are searched for ended executions."""
-AFTER_THE_END: Final = frozenset({"drop", "tell"})
-"""Verbs of journal entries about executions that had ended before: their time, and perhaps their reason, differs."""
+from bandmaster.scheduler.selecting import STATES_OF, Wanted, selected
 
 User = Annotated[str | None, typer.Option("--user", "-u", help="All of this user.", autocompletion=complete_user)]
 Action = Annotated[str | None, typer.Option(help="All of this action.", autocompletion=complete_action)]
@@ -38,23 +31,6 @@ States = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="All there are.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The filters of a selection; None: no filter."""
-
-    states: frozenset[State] | None
-    user_id: str | None
-    action: str | None
-
-    def fits(self, record: Record) -> bool:
-        """Whether an execution passes the filters."""
-        return (
-            (self.states is None or record.state in self.states)
-            and (self.user_id is None or record.user_id == self.user_id)
-            and (self.action is None or record.action == self.action)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +70,7 @@ def all_meant(queue: ExecutionQueueService, filters: Filters, groups: Sequence[s
         WrongUsage: If executions of these groups cannot be in any of the typed states.
     """
     _, states = read_states(list(filters.states))
-    possible = frozenset[State]().union(*(_STATES[group] for group in groups))
+    possible = frozenset[State]().union(*(STATES_OF[group] for group in groups))
     if states is not None and not states & possible:
         raise WrongUsage(f"--state: only what is {' or '.join(groups)} can be meant here")
     wanted = Wanted(states, filters.user_id, filters.action)
@@ -131,66 +107,11 @@ def read_states(typed: list[str]) -> tuple[list[str], frozenset[State] | None]:
     for one in typed:
         if one.lower() in GROUPS:
             groups.add(one.lower())
-            states |= _STATES[one.lower()]
+            states |= STATES_OF[one.lower()]
         elif one.upper() in State.__members__:
             states.add(State[one.upper()])
-            groups |= {group for group in GROUPS if group != "dead" and State[one.upper()] in _STATES[group]}
+            groups |= {group for group in GROUPS if group != "dead" and State[one.upper()] in STATES_OF[group]}
         else:
             allowed = ", ".join(dict.fromkeys([*GROUPS, *(name.lower() for name in State.__members__)]))
             raise WrongUsage(f"--state: {shown(one)} is not a state; allowed: {allowed}")
     return [group for group in GROUPS if group in groups], frozenset(states)
-
-
-def selected(queue: ExecutionQueueService, group: str, wanted: Wanted) -> Iterator[Record]:
-    """The executions of a group that pass the filters."""
-    return filter(wanted.fits, _READERS[group](queue))
-
-
-def _running(queue: ExecutionQueueService) -> Iterator[Record]:
-    records = read_records(queue.views, queue.overview.active()).values()
-    yield from sorted(records, key=lambda record: record.granted_ms or 0)
-
-
-def _waiting(queue: ExecutionQueueService) -> Iterator[Record]:
-    for position, record in enumerate(_paged(queue, queue.overview.pending(EVERYTHING))):
-        yield replace(record, position=position)
-
-
-def _scheduled(queue: ExecutionQueueService) -> Iterator[Record]:
-    return _paged(queue, queue.views.scheduled(EVERYTHING))
-
-
-def _dead(queue: ExecutionQueueService) -> Iterator[Record]:
-    return _paged(queue, queue.views.dead(EVERYTHING))
-
-
-def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
-    """Ended executions, the latest first; fields that their record lacks by now come from the journal."""
-    seen: set[str] = set()
-    for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_SEARCHED):
-        is_end = entry.fields.get("state") in TERMINAL and entry.verb not in AFTER_THE_END
-        if is_end and entry.execution_id not in seen:
-            seen.add(entry.execution_id)
-            told = entry.fields | {"ended_at": str(entry.at_ms)}
-            yield Record.from_meta(entry.execution_id, told | queue.views.meta(entry.execution_id))
-
-
-def _paged(queue: ExecutionQueueService, execution_ids: list[str]) -> Iterator[Record]:
-    for start in range(0, len(execution_ids), PAGE):
-        yield from read_records(queue.views, execution_ids[start : start + PAGE]).values()
-
-
-_READERS: Final[dict[str, Callable[[ExecutionQueueService], Iterator[Record]]]] = {
-    "running": _running,
-    "waiting": _waiting,
-    "scheduled": _scheduled,
-    "ended": _ended,
-    "dead": _dead,
-}
-_STATES: Final[dict[str, frozenset[State]]] = {
-    "running": HOLDING,
-    "waiting": frozenset({State.PENDING}),
-    "scheduled": frozenset({State.SCHEDULED}),
-    "ended": TERMINAL,
-    "dead": TERMINAL,
-}

@@ -1,8 +1,9 @@
 """``bandmaster up``: runs everything on this machine, says when it is ready, and ends it cleanly at Ctrl-C.
 
-In the flow: runs the built-in processes (the embedded server, a worker, the scheduler and the ledger), or those of a
-Procfile that was named. A Procfile that merely is in the folder is ignored: it belongs to some application. Data stays
-under ``var/``. Running executions survive, since they have their own supervisors, and the next ``up`` finds them again.
+In the flow: runs the built-in processes (the embedded server, a worker, the scheduler, the ledger and the API), or
+those of a Procfile that was named. A Procfile that merely is in the folder is ignored: it belongs to some application.
+Data stays under ``var/``. Running executions survive, since they have their own supervisors, and the next ``up`` finds
+them again.
 """
 
 import signal
@@ -49,7 +50,7 @@ def up(
         bool, typer.Option("--json", help="Print JSON lines: starting, ready, ended. Logs go to standard error.")
     ] = False,
 ) -> None:
-    """Run server, worker, scheduler and ledger on this machine until Ctrl-C.
+    """Run server, worker, scheduler, ledger and API on this machine until Ctrl-C.
 
     Data is kept under ./var (BANDMASTER_PATHS__VAR_DIR). With
     BANDMASTER_REDIS__URL no server is started. Programs that run when it is

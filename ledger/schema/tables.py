@@ -20,6 +20,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    text,
 )
 
 metadata: Final = MetaData(
@@ -120,7 +121,15 @@ transitions: Final = Table(
     Column("attempt", Integer),
     Column("reason", Text),
     Column("details", Text),
+    Column("changed_by", Text),
     Index("ix_transitions_execution", "execution_id", "journal_id", "entry_ms", "entry_number"),
+    Index(
+        "ix_transitions_changed_by",
+        "entry_ms",
+        "entry_number",
+        sqlite_where=text("changed_by IS NOT NULL"),
+        postgresql_where=text("changed_by IS NOT NULL"),
+    ),
     comment="The journal's entries about executions. entry_ms and entry_number are the two parts of an entry's id.",
 )
 
@@ -160,6 +169,24 @@ gaps: Final = Table(
     Column("missed", BigInteger, nullable=False),
     Column("noticed_ms", BigInteger, nullable=False),
     comment="Entries that Redis dropped before they were read: how many, after how many.",
+)
+
+tokens: Final = Table(
+    "tokens",
+    metadata,
+    Column("token_id", Text, primary_key=True),
+    Column("secret_digest", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("max_band", Integer, nullable=False),
+    Column("gates", Text),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("revoked_ms", BigInteger),
+    Column("revoked_by", Text),
+    Column("used_ms", BigInteger),
+    comment="Who may call the API. No secret is kept, only its SHA-256. gates: patterns, a line each; none: any.",
 )
 
 action: Final = Table(

@@ -20,7 +20,9 @@ DELETE_POD: Final = "delete_pod"
 LIFECYCLE_QUEUE: Final = "lifecycle"
 
 
-def cancel(queue: ExecutionQueueService, broker: RedisBroker, execution_id: str, *, reason: str) -> Cancellation:
+def cancel(
+    queue: ExecutionQueueService, broker: RedisBroker, execution_id: str, *, reason: str, by: str | None = None
+) -> Cancellation:
     """End an execution that waits; ask one that runs to end.
 
     Args:
@@ -28,11 +30,12 @@ def cancel(queue: ExecutionQueueService, broker: RedisBroker, execution_id: str,
         broker: The broker of the workers that run the lifecycle actors.
         execution_id: The execution.
         reason: Why it is cancelled; kept in its record.
+        by: Who cancels, for the journal; None: as the queue says.
 
     Raises:
         QueueUnavailable: If Redis did not answer.
     """
-    cancelled = queue.transitions.cancel(execution_id, reason=reason)
+    cancelled = queue.transitions.cancel(execution_id, reason=reason, by=by)
     if cancelled.state is State.CANCELLING and cancelled.pod is not None:
         broker.enqueue(
             dramatiq.Message[None](

@@ -5,11 +5,12 @@ the journal records who changed what. Repeating a call does no harm, and counts 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from ...configs.areas import least_of
 from ..keys import DEFAULT_LANE
-from ..model.errors import InvalidRequest, shown
+from ..model.errors import InvalidRequest, SettingChanged, shown
 from ..model.identifiers import check_action, check_lane
 from ..model.limits import EVERYTHING, Limits, check_gate, check_limit, check_limited
 from ..model.operators import check_by
@@ -29,6 +30,14 @@ class Dropped(StrEnum):
     """An execution of the action waits or holds a slot: nothing was changed."""
     UNKNOWN = "UNKNOWN"
     """The action has no statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """A setting's value as a caller saw it."""
+
+    value: float | None
+    """None: no bound."""
 
 
 def check_pausable(name: object) -> str:
@@ -76,7 +85,7 @@ class Controls(Reader):
         self._by = None if by is None else check_by(by)
         self._limit = scripts.script("limit", "gate limit by")
         self._declare = scripts.script("declare", "lanes lane name limit")
-        self._set = scripts.script("set", "lane name value only_if_unset by")
+        self._set = scripts.script("set", "lane name value only_if_unset by expected")
         self._pause = scripts.script("pause", "gate by")
         self._resume = scripts.script("resume", "gate by")
         self._drop_action = scripts.script("drop_action", "action by")
@@ -184,6 +193,7 @@ class Controls(Reader):
         *,
         lane: str | None = None,
         only_if_unset: bool = False,
+        expected: InForce | None = None,
         by: str | None = None,
     ) -> float | None:
         """Change a runtime setting for every process at once.
@@ -193,6 +203,7 @@ class Controls(Reader):
             value: A value that the configuration also allows (`configs/areas.py`); None for the default.
             lane: The lane, for a setting in `BOUNDS`; None: this queue's own lane.
             only_if_unset: Leave a value that is set already. Such a call does not count as an operator's change.
+            expected: Change it only while this value is in force; None: whatever it is.
             by: Who makes the change, for the journal.
 
         Returns:
@@ -200,6 +211,7 @@ class Controls(Reader):
 
         Raises:
             InvalidRequest: If there is no such setting, lanes have no value of it, or the value is not allowed.
+            SettingChanged: If another value than the expected one is in force; nothing was changed.
         """
         if lane is not None:
             check_lane(lane)
@@ -207,7 +219,12 @@ class Controls(Reader):
         check_setting(name, value)
         of_lane = (lane or self._lane) if name in BOUNDS else ""
         given = "" if value is None else value
-        code, in_force = self._scripts.call(self._set, of_lane, name, given, int(only_if_unset), self._asker(by))
+        wanted = "" if expected is None else "none" if expected.value is None else f"{expected.value:.17g}"
+        code, in_force = self._scripts.call(
+            self._set, of_lane, name, given, int(only_if_unset), self._asker(by), wanted
+        )
+        if code == b"CHANGED":
+            raise SettingChanged(name, float(in_force) if in_force else None)
         if code == b"UNKNOWN":
             raise InvalidRequest("setting", f"{shown(name)} is not a setting", allowed="those that `status` lists")
         return float(in_force) if in_force else None

@@ -67,6 +67,18 @@ class Follower(Reader):
         return Position(incarnation.decode(), START, added - length)
 
     @repeated
+    def end(self) -> Position:
+        """Name the journal, if it has no name, and return the position after its last entry."""
+        keys = self._scripts.keys
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.set(keys.named("incarnation"), uuid4().hex, nx=True)
+        pipeline.get(keys.named("incarnation"))
+        pipeline.xinfo_stream(keys.named("journal"))
+        _, incarnation, info = pipeline.execute(raise_on_error=False)
+        added, length = _counts(info)
+        return Position(incarnation.decode(), info["last-generated-id"].decode() if length else START, added)
+
+    @repeated
     def read(self, position: Position, limit: int) -> Page | None:
         """Return the entries after a position, at most `limit`; None if the journal is not the one of the position.
 

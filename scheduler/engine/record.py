@@ -94,7 +94,12 @@ class Raised(BaseModel, frozen=True):
 def read_result(views: Views, execution_id: str) -> Result | None:
     """Return the stored result; None if there is none (any more), or this version cannot read it."""
     raw = views.result(execution_id)
-    if raw is None or _raised(raw) is not None:
+    return None if raw is None else parse_result(raw)
+
+
+def parse_result(raw: bytes) -> Result | None:
+    """Read a stored result; None if it is an exception, or this version cannot read it."""
+    if _raised(raw) is not None:
         return None
     try:
         return Result.model_validate_json(raw)

@@ -1,13 +1,14 @@
 -- set: change one runtime setting for every process at once (D14), or a bound of one lane; lanes that gain room are woken.
 -- Atomic; repeating it does no harm, so it takes no request token.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
--- ARGV: lane, name, value, only_if_unset, by
+-- ARGV: lane, name, value, only_if_unset, by, expected
 --   lane            the lane of a bound; '' for a setting that is no lane's
 --   value           a number, '' for the default
 --   only_if_unset   1: a configured value seeds the hash, but an operator's later change survives restarts
 --   by              the operator who asks; there is none if a process seeds it
--- Returns: {code, value}; code OK | UNKNOWN (no such setting, or no bound of a lane); value is the one in force, as a
---   string, '' for none
+--   expected        change it only while this is the value in force ('none' for no bound); '' for whatever it is
+-- Returns: {code, value}; code OK | CHANGED (it is not the expected one) | UNKNOWN (no such setting, or no bound of a
+--   lane); value is the one in force, as a string, '' for none
 -- Uses: call, keys, setting_defaults, settings, scores, journal, changes, gates, deadlines, transitions
 local function in_force(lane, name)
     local value
@@ -15,11 +16,12 @@ local function in_force(lane, name)
     return value and exact(value) or ''
 end
 
-transition('set', function(lane, name, value, only_if_unset, by)
+transition('set', function(lane, name, value, only_if_unset, by, expected)
     local is_bound = BOUNDS[name]
     if DEFAULTS[name] == nil or (lane ~= '') ~= (is_bound or false) then return {'UNKNOWN', ''} end
     local field = is_bound and field_of(lane, name) or name
     local from = in_force(lane, name)
+    if expected ~= '' and expected ~= (from == '' and 'none' or from) then return {'CHANGED', from} end
     if value == '' then
         keep_setting(field)
     elseif only_if_unset ~= '1' or not overrides[field] then

@@ -14,7 +14,8 @@
     ├── NotLeader
     ├── UnknownExecution
     ├── AmbiguousExecution
-    └── NotRunnable
+    ├── NotRunnable
+    └── SettingChanged
 
 Dramatiq's hooks fail open: an ordinary exception in a hook is logged, and the actor runs all the same. Only a
 `MiddlewareError` stops a message, so QueueRejected and QueueUnavailable are subclasses of it. Each error's message says
@@ -208,3 +209,16 @@ class AmbiguousExecution(BandmasterError):
 
 class NotRunnable(BandmasterError):
     """Not enough data is left of an execution to run it again."""
+
+
+class SettingChanged(BandmasterError):
+    """A setting has another value than the caller saw last; nothing was changed."""
+
+    def __init__(self, name: str, value: float | None) -> None:
+        """Args: `name`, the setting; `value`, the one in force, None for no bound."""
+        super().__init__(
+            f"{name} is {'none' if value is None else f'{value:g}'} by now, and was not changed: read it, then decide "
+            "again"
+        )
+        self.name = name
+        self.value = value

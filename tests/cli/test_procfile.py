@@ -23,7 +23,7 @@ def test_honcho_runs_the_procfile_and_it_runs_an_execution(idle: Driver) -> None
         wait_until(lambda: idle.json("status")["leader"] is not None, what="a scheduler that leads")
         wait_until(lambda: _history(idle), what="the ledger")
         assert up.end(signal.SIGINT, up.family()) == 130
-        assert all(f"{name}.1 stopped" in up.out for name in ("redis", "worker", "scheduler", "ledger"))
+        assert all(f"{name}.1 stopped" in up.out for name in ("redis", "worker", "scheduler", "ledger", "api"))
     finally:
         up.clean_up()
 

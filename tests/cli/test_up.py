@@ -31,7 +31,7 @@ def test_ctrl_c_ends_every_process_in_order_and_the_next_start_finds_everything(
         assert up.end(signal.SIGINT, family) == 130
         assert f"{runs}" in up.err  # it was logged
         ended = [line.split("|")[1].split()[0] for line in up.err.splitlines() if " stopped (rc=0)" in line]
-        assert sorted(ended) == ["ledger", "redis", "scheduler", "worker"]
+        assert sorted(ended) == ["api", "ledger", "redis", "scheduler", "worker"]
         assert ended[-1] == "redis"
         assert "executions that still run: 1" in up.err
         assert up.out.splitlines()[-1] == '{"event": "ended", "exit_code": 130, "died": {}}'
@@ -204,7 +204,7 @@ def test_it_ends_when_nobody_reads_it_any_more(idle: Driver) -> None:
 def test_a_procfile_that_lies_in_the_folder_is_not_run(idle: Driver) -> None:
     (idle.folder / "Procfile").write_text("web: touch foreign; exec sleep 60\n")
     with running(idle) as up:
-        assert '"processes": ["redis", "worker", "scheduler", "ledger"]' in up.out
+        assert '"processes": ["redis", "worker", "scheduler", "ledger", "api"]' in up.out
         assert up.end(signal.SIGTERM, up.family()) == 0
     assert not (idle.folder / "foreign").exists()
 

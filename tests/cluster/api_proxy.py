@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from admin import Admin
+from cluster_admin import Admin
 
 HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 

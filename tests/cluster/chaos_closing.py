@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from admin import Admin
 from chaos_looking import running_programs
 from chaos_rules import Rules
 from chaos_work import TENANTS, Work
+from cluster_admin import Admin
 from history import History
 from installation import Installation
 from model.dump import Dump, read_dump

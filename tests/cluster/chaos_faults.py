@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 import redis
-from admin import Admin, Json
 from chaos_looking import Observers
 from chaos_rules import Rules
 from chaos_work import Work
+from cluster_admin import Admin, Json
 from components import Components
 from faults_process.members import Member
 from faults_server.restoring import RestoringServer

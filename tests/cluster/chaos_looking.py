@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from admin import Admin, Json
 from chaos_rules import Attempt, Rules
+from cluster_admin import Admin, Json
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from admin import Admin, Json
 from chaos_work import Planned, Work
+from cluster_admin import Admin, Json
 from installation import LIMIT, Installation
 from kubernetes.client.exceptions import ApiException
 from making import BUSYBOX

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final
 
 import redis
-from admin import Admin
 from chaos_closing import SETTLING_SECONDS, Closing
 from chaos_faults import Faults
 from chaos_looking import Observers
 from chaos_planted import Planting
 from chaos_rules import Rules
 from chaos_work import Work
+from cluster_admin import Admin
 from components import Components
 from faults_server.restoring import restoring_server
 from installation import LIMIT, Installation

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from admin import TIMEOUT, Admin
+from cluster_admin import TIMEOUT, Admin
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 

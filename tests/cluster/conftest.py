@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import pytest
 import redis
-from admin import Admin
 from api_proxy import ApiProxy
+from cluster_admin import Admin
 from components import RESET_BEFORE_HANDSHAKE
 from installation import Installation
 from making import PYTHON, Connect, MakeSpec, pod_settings

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import redis
-from admin import Admin, Json
+from cluster_admin import Admin, Json
 from faults_process.members import Member, Members
 from history import History
 from making import BUSYBOX

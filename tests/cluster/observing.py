@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from admin import Admin, Json
+from cluster_admin import Admin, Json
 from urllib3.exceptions import HTTPError
 
 

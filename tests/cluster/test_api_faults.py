@@ -5,8 +5,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from admin import Admin
 from api_proxy import ApiProxy, Fault
+from cluster_admin import Admin
 from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec
 from watcher import Watcher
 

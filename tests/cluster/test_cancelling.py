@@ -2,8 +2,8 @@
 
 import threading
 
-from admin import Admin
 from api_proxy import ApiProxy, Fault
+from cluster_admin import Admin
 from installation import FOREVER, LONG_LEASES, MINUTES, Installation
 from observing import Observer
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from admin import Admin
+from cluster_admin import Admin
 from deploy_kubectl import cluster_or_skip
 from installation import MINUTES, Installation
 

@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from admin import Admin
+from cluster_admin import Admin
 from making import Connect, MakeSpec
 from watcher import Watcher
 

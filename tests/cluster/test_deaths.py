@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from admin import Admin
 from api_proxy import ApiProxy, Fault
+from cluster_admin import Admin
 from installation import FOREVER, LIMIT, LONG_LEASES, MINUTES, Installation
 from making import SEEN_RUNNING_SECONDS
 from observing import Observer

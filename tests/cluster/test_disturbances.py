@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from admin import Admin
+from cluster_admin import Admin
 from components import Components, components_or_skip
 from installation import LIMIT, LONG_LEASES, Installation
 from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec

@@ -3,7 +3,7 @@
 import statistics
 from collections import Counter
 
-from admin import Admin
+from cluster_admin import Admin
 from installation import FOREVER, LIMIT, MINUTES, Installation
 from making import PYTHON
 from observing import Observer

@@ -2,7 +2,7 @@
 
 import pytest
 import redis
-from admin import Admin
+from cluster_admin import Admin
 from installation import FOREVER
 from making import MakeSpec
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from admin import Admin
+from cluster_admin import Admin
 from installation import Installation
 
 from bandmaster.scheduler.model.states import State

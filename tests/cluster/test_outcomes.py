@@ -1,7 +1,7 @@
 """How real pods end, and what is told of it."""
 
 import pytest
-from admin import Admin
+from cluster_admin import Admin
 from making import Connect, MakeSpec
 from watcher import Watcher
 

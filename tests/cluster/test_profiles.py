@@ -1,6 +1,6 @@
 """Where pods run and what they get, as settings and the profile that an execution names say."""
 
-from admin import Admin
+from cluster_admin import Admin
 from making import Connect, MakeSpec
 from watcher import Watcher
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from admin import Admin
+from cluster_admin import Admin
 from components import components_or_skip
 from making import Connect, MakeSpec
 from registry import Registry

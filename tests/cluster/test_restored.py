@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from admin import Admin
+from cluster_admin import Admin
 from faults_server.restoring import RestoringServer, restoring_server
 from installation import LONG_LEASES, Installation
 from making import SEEN_RUNNING_SECONDS

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from admin import Admin
 from api_proxy import ApiProxy, Fault
+from cluster_admin import Admin
 from components import components_or_skip
 from installation import FOREVER, LONG_LEASES, MINUTES, Installation
 from programs import Programs

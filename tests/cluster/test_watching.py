@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from admin import Admin, Json
 from api_proxy import ApiProxy, Fault
+from cluster_admin import Admin, Json
 from making import Connect, MakeSpec
 from watcher import Watcher
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from admin import Admin
 from api_proxy import ApiProxy, Fault
+from cluster_admin import Admin
 from installation import LONG_LEASES, MINUTES, Installation
 from kubernetes.client.exceptions import ApiException
 from making import MakeSpec

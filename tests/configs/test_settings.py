@@ -65,6 +65,7 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     assert defaults["redis"].pop("url") is None
     assert defaults["ledger"].pop("url") is None
     assert defaults["ledger"].pop("keep_executions") is None
+    assert [defaults["api"].pop(name) for name in ("tokens_file", "tls_certificate", "tls_key")] == [None] * 3
     assert defaults["redis"].pop("prefix") == "exec_queue"
     assert defaults["paths"].pop("pulse_dir") is None
     assert defaults["limits"].pop("max_concurrent") is None

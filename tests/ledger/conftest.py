@@ -1,14 +1,11 @@
 """A queue with its ledger: an empty Redis database, and an empty SQL database of each kind that is there."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 import redis
+from databases import database_url, servers
 from ledger_reading import Reading
-from postgres import PostgresServer, installations, postgres_server
 
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
@@ -16,29 +13,12 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
+__all__ = ["database_url", "servers"]
+
 
 @pytest.fixture
 def queue(redis_client: redis.Redis) -> ExecutionQueueService:
     return ExecutionQueueService(redis_client)
-
-
-@pytest.fixture(scope="session")
-def servers() -> Iterator[Callable[[str], PostgresServer]]:
-    """Starts a PostgreSQL server at its first use."""
-    with ExitStack() as ends:
-
-        @cache
-        def server(name: str) -> PostgresServer:
-            return ends.enter_context(postgres_server(installations()[name]))
-
-        yield server
-
-
-@pytest.fixture(params=["sqlite", *installations()])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path, servers: Callable[[str], PostgresServer]) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
-    return servers(request.param).create_database()
 
 
 @pytest.fixture

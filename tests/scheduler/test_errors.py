@@ -15,6 +15,7 @@ from bandmaster.scheduler.model.errors import (
     QueueFull,
     QueueRejected,
     QueueUnavailable,
+    SettingChanged,
     StaleGrant,
     UnknownExecution,
     UnknownFormat,
@@ -36,6 +37,7 @@ ERRORS: list[BandmasterError] = [
     UnknownExecution(execution_id="a"),
     AmbiguousExecution(typed="a", found=["ab", "ac"]),
     NotRunnable("nothing is left"),
+    SettingChanged("max_queue_size", 5.0),
 ]
 
 

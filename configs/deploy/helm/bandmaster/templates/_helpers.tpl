@@ -181,7 +181,7 @@ topologySpreadConstraints:
         app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{/* Egress that worker, scheduler and ledger share: DNS and the Redis server. */}}
+{{/* Egress that worker, scheduler, ledger and API share: DNS and the Redis server. */}}
 {{- define "bandmaster.egress" -}}
 {{- with .Values.networkPolicy.dns }}
 - to:

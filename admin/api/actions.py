@@ -1,0 +1,84 @@
+"""Actions and their queues; users with what they have waiting.
+
+In the flow: figures of Redis as they are now. They are counts, so whoever may read sees those of every action; who the
+users are is told to operators only.
+"""
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from ...scheduler.engine.controls import Dropped
+from ...scheduler.model.identifiers import check_action
+from ...scheduler.model.times import iso_of
+from ..errors import Refused, not_found
+from .answers import ActionAnswer, Actions, QueueStats, UserAnswer, Users
+from .moments import shown_at
+from .requiring import OperateCaller, ReadCaller, ServicesOf
+
+MOST_USERS: Final = 1_000
+router: Final = APIRouter()
+
+
+@router.get("/actions", summary="List actions with their figures")
+def list_actions(services: ServicesOf, caller: ReadCaller) -> Actions:
+    """Those that are used the most first."""
+    found = services.queue.overview.actions()
+    return Actions(
+        actions=[
+            ActionAnswer(
+                action=each.action,
+                queue_length=each.waiting,
+                active_count=each.running,
+                total_enqueued=each.total_enqueued,
+                total_completed=each.total_completed,
+            )
+            for each in reversed(found)
+        ],
+        source="redis",
+        as_of=shown_at(services.queue.views.server_time_ms()),
+    )
+
+
+@router.get("/actions/{ref}/queue-stats", summary="Show the queue of an action")
+def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: str) -> QueueStats:
+    """Length, running, limit, oldest wait, and lifetime totals."""
+    queue = services.queue
+    if not queue.overview.is_known(f"action:{check_action(ref)}"):
+        raise not_found(f"nothing was ever sent of the action {ref}")
+    found = queue.action_statistics(ref)
+    oldest = found.oldest_enqueued_at
+    return QueueStats(
+        action=ref,
+        queue_length=found.queue_length,
+        active_count=found.active_count,
+        max_concurrent=found.max_concurrent,
+        oldest_enqueued_at=None if oldest is None else iso_of(int(oldest)),
+        total_enqueued=found.total_enqueued,
+        total_completed=found.total_completed,
+        source="redis",
+        as_of=shown_at(queue.views.server_time_ms()),
+    )
+
+
+@router.delete("/actions/{ref}", status_code=204, summary="Forget the figures of an unused action")
+def drop_action(services: ServicesOf, caller: OperateCaller, ref: str) -> None:
+    """Its limit and its pause stay."""
+    dropped = services.queue.controls.drop_action(ref, by=caller.by)
+    if dropped is Dropped.IN_USE:
+        raise Refused(409, "in_use", "an execution of it waits or runs")
+    if dropped is Dropped.UNKNOWN:
+        raise not_found(f"nothing was counted of the action {ref}")
+
+
+@router.get("/users", summary="List users with executions that wait")
+def list_users(services: ServicesOf, caller: OperateCaller) -> Users:
+    """Those with the most first, a thousand at most."""
+    return Users(
+        users=[
+            UserAnswer(user_id=each.user_id, waiting=each.waiting, running=each.running)
+            for each in services.queue.overview.users()[:MOST_USERS]
+        ],
+        source="redis",
+        as_of=shown_at(services.queue.views.server_time_ms()),
+    )

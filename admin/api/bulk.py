@@ -1,0 +1,145 @@
+"""Changes many executions at once: a dry run first, which counts them and gives a ticket; then the ticket.
+
+In the flow: the dry run keeps the ids in Redis for some minutes, so that what is changed is what was counted, and never
+what came meanwhile. A ticket is taken once, by the token that got it. Each execution is checked again when its turn
+comes: one that has begun or ended meanwhile is skipped. If the process dies on the way, some were changed, and another
+dry run finds the rest.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+from fastapi import APIRouter
+
+from ...middleware.operations.cancelling import cancel
+from ...middleware.operations.dead_letters import accept_again
+from ...scheduler.engine.grants import Code
+from ...scheduler.engine.record import Record
+from ...scheduler.model.errors import InvalidRequest, NotRunnable, QueueRejected
+from ...scheduler.model.identifiers import check_action, check_user_id
+from ...scheduler.model.priority import Priority
+from ...scheduler.model.states import State
+from ...scheduler.selecting import Wanted, selected
+from ..auth.scopes import Scope
+from ..auth.tokens import Caller
+from ..errors import forbidden, not_found
+from ..services import Services
+from .answers import BulkDone, BulkFailure, BulkPlan
+from .requests import BulkAction, BulkSent, Ticket
+from .requiring import ReadCaller, ServicesOf
+
+router: Final = APIRouter()
+MOST: Final = 10_000
+"""How many executions one ticket is for."""
+SHOWN: Final = 20
+KEPT_SECONDS: Final = 600
+_GROUPS: Final = {
+    # What waits before what runs: it would start in the slots that become free.
+    BulkAction.CANCEL: ("waiting", "scheduled", "running"),
+    BulkAction.MOVE: ("waiting", "scheduled"),
+    BulkAction.RETRY: ("dead",),
+    BulkAction.DROP: ("dead",),
+}
+
+
+@router.post("/bulk/plan", status_code=201, summary="Count what a change of many would change")
+def plan_bulk(services: ServicesOf, caller: ReadCaller, bulk: BulkSent) -> BulkPlan:
+    """Changes nothing. The ticket is for those that were counted, at most 10,000; `POST bulk` with it changes them."""
+    _check(caller, bulk)
+    found = [each.execution_id for each in islice(_meant(services, caller, bulk), MOST + 1)]
+    ticket = secrets.token_urlsafe(24)
+    kept = bulk.model_dump(mode="json") | {"ids": found[:MOST]}
+    client: Any = services.queue.scripts.client
+    name = _key(services, caller, ticket)
+    services.queue.scripts.repeat(lambda: client.set(name, json.dumps(kept), ex=KEPT_SECONDS))
+    return BulkPlan(
+        ticket=ticket,
+        count=len(found[:MOST]),
+        more=len(found) > MOST,
+        execution_ids=found[:SHOWN],
+        expires_seconds=KEPT_SECONDS,
+    )
+
+
+@router.post("/bulk", summary="Change many executions")
+def change_bulk(services: ServicesOf, caller: ReadCaller, given: Ticket) -> BulkDone:
+    """Those that a dry run counted. One that has begun or ended meanwhile is skipped."""
+    client: Any = services.queue.scripts.client
+    name = _key(services, caller, given.ticket)
+    # If the answer is lost, so is the ticket, and nothing was changed.
+    raw = services.queue.scripts.repeat(lambda: client.getdel(name))
+    if raw is None:
+        raise not_found("there is no such ticket: it was used, it is too old, or another token has it")
+    kept = json.loads(raw)
+    ids = kept.pop("ids")
+    bulk = BulkSent.model_validate(kept)
+    _check(caller, bulk)
+    act = _act_of(services, caller, bulk)
+    changed = skipped = 0
+    failed: list[BulkFailure] = []
+    for execution_id in ids:
+        try:
+            if act(execution_id):
+                changed += 1
+            else:
+                skipped += 1
+        except (NotRunnable, QueueRejected) as error:
+            failed.append(BulkFailure(execution_id=execution_id, detail=str(error)))
+    return BulkDone(changed=changed, skipped=skipped, failed=failed)
+
+
+def _key(services: Services, caller: Caller, ticket: str) -> str:
+    digest = hashlib.sha256("\n".join(("bulk", caller.token.token_id, ticket)).encode()).hexdigest()
+    return services.queue.scripts.keys.request(digest)
+
+
+def _check(caller: Caller, bulk: BulkSent) -> None:
+    if not (caller.token.may(Scope.SUBMIT) or caller.token.may(Scope.OPERATE)):
+        raise forbidden("this needs the scope submit for one's own executions, or operate for all")
+    if (bulk.action is BulkAction.MOVE) != (bulk.priority is not None):
+        raise InvalidRequest("priority", "it belongs to the action move, which needs it")
+    if bulk.priority is not None:
+        band = Priority.parse(bulk.priority)
+        if band < caller.token.max_band and not caller.token.may(Scope.OPERATE):
+            raise forbidden(f"this token may ask for {caller.token.max_band.name} at most, not {band.name}")
+    if bulk.user is not None and not caller.sees(check_user_id(bulk.user)):
+        raise forbidden("without the scope operate, only one's own executions are changed")
+
+
+def _meant(services: Services, caller: Caller, bulk: BulkSent) -> Iterator[Record]:
+    wanted = Wanted(
+        states=frozenset(map(State, bulk.status)) or None,
+        user_id=bulk.user,
+        action=None if bulk.of_action is None else check_action(bulk.of_action),
+    )
+    for group in _GROUPS[bulk.action]:
+        for record in selected(services.queue, group, wanted):
+            if caller.sees(record.user_id):
+                yield record
+
+
+def _act_of(services: Services, caller: Caller, bulk: BulkSent) -> Callable[[str], bool]:
+    """What is done to each; whether it was changed."""
+    queue, broker, by = services.queue, services.broker, caller.by
+
+    def end(execution_id: str) -> bool:
+        return cancel(queue, broker, execution_id, reason=bulk.reason, by=by).code is Code.OK
+
+    def move(execution_id: str) -> bool:
+        assert bulk.priority is not None
+        return queue.transitions.reprioritise(execution_id, Priority.parse(bulk.priority), by=by)[0] is Code.OK
+
+    def retry(execution_id: str) -> bool:
+        if not queue.views.is_dead(execution_id):
+            return False
+        accept_again(queue, broker, execution_id)
+        return queue.drop(execution_id, by=by)
+
+    def drop(execution_id: str) -> bool:
+        return queue.drop(execution_id, by=by)
+
+    return {BulkAction.CANCEL: end, BulkAction.MOVE: move, BulkAction.RETRY: retry, BulkAction.DROP: drop}[bulk.action]

@@ -1,0 +1,253 @@
+"""Reads executions: lists, one with its timeline, what it runs and what it printed; and the queue's status.
+
+In the flow: the same routes stand under ``/api/v1/admin/executions``, for admins, and under ``/api/v1/executions``, for
+everybody else; there, a caller without the scope `operate` sees only its own.
+"""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+
+from ...k8s.errors import PodError
+from ...k8s.pods import pod_name
+from ...ledger.errors import LedgerError
+from ...ledger.queries.listing import Place, Wanted, count_executions, executions_page
+from ...ledger.queries.looking import event_of, result_of, steps_of, written_until_ms
+from ...scheduler.engine.record import Result, parse_result, read_records
+from ...scheduler.events import ExecutionRequestedEvent
+from ...scheduler.model.errors import UnknownExecution
+from ...scheduler.model.identifiers import check_action, check_execution_id, check_lane, check_user_id
+from ...scheduler.model.priority import Priority
+from ...scheduler.model.states import State
+from ..auth.scopes import Scope
+from ..auth.tokens import Caller
+from ..errors import forbidden, not_found
+from ..services import Services
+from .answers import (
+    DeadLetters,
+    ExecutionPage,
+    LogAnswer,
+    OneExecution,
+    PayloadAnswer,
+    QueueAnswer,
+    Step,
+    Timeline,
+)
+from .cursors import cursor_of, read_cursor
+from .finding import find
+from .moments import Moment, ms_of, shown_at
+from .requiring import ReadCaller, ServicesOf
+from .shapes import execution_answer, row_answer
+
+PAGE: Final = 50
+MOST_A_PAGE: Final = 200
+STEPS: Final = 1_000
+TAIL_BYTES: Final = 65_536
+MOST_TAIL_BYTES: Final = 1_048_576
+_EARLIER: Final = "before"
+_LATER: Final = "after"
+
+Limit = Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="At most so many.")]
+
+
+router: Final = APIRouter()
+
+
+@router.get("/", summary="List executions")
+def list_executions(
+    services: ServicesOf,
+    caller: ReadCaller,
+    status: Annotated[list[State] | None, Query(description="In one of these states.")] = None,
+    priority: Annotated[list[str] | None, Query(description="Of one of these priorities.")] = None,
+    user: Annotated[str | None, Query(description="Of this user.")] = None,
+    action: str | None = None,
+    lane: str | None = None,
+    accepted_from: Annotated[Moment | None, Query(alias="from", description="Accepted then or later.")] = None,
+    accepted_to: Annotated[Moment | None, Query(alias="to", description="Accepted before.")] = None,
+    text: Annotated[
+        str | None, Query(min_length=1, max_length=128, description="How an id, a user or an action begins.")
+    ] = None,
+    cursor: Annotated[str | None, Query(description="`next` or `previous` of an earlier answer.")] = None,
+    limit: Limit = PAGE,
+    total: Annotated[bool, Query(description="Also count all: it takes longer.")] = False,
+) -> ExecutionPage:
+    """The latest accepted first."""
+    if not caller.token.may(Scope.OPERATE):
+        if user not in (None, caller.token.owner):
+            raise forbidden("without the scope operate, only one's own executions are listed")
+        user = caller.token.owner
+    wanted = Wanted(
+        states=tuple(status or ()),
+        bands=tuple(int(Priority.parse(_priority(one))) for one in priority or ()),
+        user_id=None if user is None else check_user_id(user),
+        action=None if action is None else check_action(action),
+        lane=None if lane is None else check_lane(lane),
+        from_ms=ms_of(accepted_from),
+        to_ms=ms_of(accepted_to),
+        text=None if text is None else text.replace("\0", ""),
+    )
+    before, after = _places(cursor)
+    page = executions_page(services.ledger, wanted, limit, before=before, after=after)
+    return ExecutionPage(
+        executions=[row_answer(row) for row in page.rows],
+        next=_cursor(_EARLIER, page.rows[-1]) if page.rows and page.has_earlier else None,
+        previous=_cursor(_LATER, page.rows[0]) if page.rows and page.has_later else None,
+        total=count_executions(services.ledger, wanted) if total else None,
+        source="ledger",
+        as_of=shown_at(written_until_ms(services.ledger)),
+    )
+
+
+@router.get("/queue", summary="Show how many wait and run")
+def show_queue(services: ServicesOf, caller: ReadCaller, lane: str | None = None) -> QueueAnswer:
+    """Of a lane, by default of lane `executions`."""
+    queue = services.queue if lane is None else services.queue.on(check_lane(lane))
+    status = queue.views.status()
+    (own,) = queue.views.queued_of(queue.lane, [caller.token.owner])
+    most = status.settings["max_concurrent_executions"]
+    return QueueAnswer(
+        queue_depth=status.queue_depth,
+        active_count=status.active_count,
+        max_concurrent=None if most is None else int(most),
+        by_priority=status.pending_by_priority,
+        scheduled_count=status.scheduled_count,
+        dead_count=status.dead_count,
+        own_waiting=own,
+        source="redis",
+        as_of=shown_at(queue.views.server_time_ms()),
+    )
+
+
+@router.get("/dead", summary="List dead letters")
+def list_dead(services: ServicesOf, caller: ReadCaller, limit: Limit = PAGE) -> DeadLetters:
+    """Executions that used up their tries, the latest first; of all of them, the caller's."""
+    views = services.queue.views
+    ids = views.dead(limit if caller.token.may(Scope.OPERATE) else MOST_A_PAGE)
+    records = [each for each in read_records(views, ids).values() if caller.sees(each.user_id)]
+    return DeadLetters(
+        executions=[execution_answer(each, dead=True) for each in records[:limit]],
+        dead_count=views.status().dead_count,
+        source="redis",
+        as_of=shown_at(views.server_time_ms()),
+    )
+
+
+@router.get("/{execution_id}", summary="Show an execution")
+def show(services: ServicesOf, caller: ReadCaller, execution_id: str) -> OneExecution:
+    """As it is now, and why it waits; one that Redis has forgotten, as the ledger knows it."""
+    found = find(services, caller, execution_id)
+    position, reasons, dead = None, list[str](), False
+    if found.source == "redis":
+        try:
+            explained = services.queue.explain(execution_id)
+            position, reasons = explained.position, explained.reasons
+        except UnknownExecution:
+            pass  # It was removed in this moment.
+        dead = found.record.ended and services.queue.views.is_dead(execution_id)
+    answer = execution_answer(found.record, row=found.row, position=position, waits_for=reasons, dead=dead)
+    return OneExecution(**answer.model_dump(), source=found.source, as_of=shown_at(found.as_of_ms))
+
+
+@router.get("/{execution_id}/timeline", summary="Show what happened to an execution")
+def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Timeline:
+    """Its transitions in order, the latest thousand of them, from the ledger."""
+    find(services, caller, execution_id)
+    steps = steps_of(services.ledger, execution_id, STEPS)
+    return Timeline(
+        execution_id=execution_id,
+        steps=[
+            Step(
+                at=shown_at(each.at_ms),
+                verb=each.verb,
+                state=each.state,
+                attempt=each.attempt,
+                reason=each.reason,
+                # Who steers an installation is not told to everybody.
+                by=each.by if caller.token.may(Scope.OPERATE) else None,
+                details=each.details,
+            )
+            for each in steps
+        ],
+        complete=len(steps) < STEPS,
+        source="ledger",
+        as_of=shown_at(written_until_ms(services.ledger)),
+    )
+
+
+@router.get("/{execution_id}/payload", summary="Show what an execution runs")
+def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: str) -> PayloadAnswer:
+    """Its script or command; for its owner and for admins."""
+    found = find(services, caller, execution_id)
+    _check_reads(caller, found.record.user_id)
+    source, raw = "redis", services.queue.views.event(execution_id)
+    if raw is None:
+        source, raw = "ledger", event_of(services.ledger, execution_id)
+    if raw is None:
+        raise not_found("what it runs is not kept any more, or it is an actor's message")
+    event = ExecutionRequestedEvent.from_json(raw).model_dump(mode="json", exclude_none=True)
+    return PayloadAnswer(
+        execution_id=execution_id, event=event, source=source, as_of=shown_at(services.queue.views.server_time_ms())
+    )
+
+
+@router.get("/{execution_id}/logs", summary="Show what an execution printed")
+def show_logs(
+    services: ServicesOf,
+    caller: ReadCaller,
+    execution_id: str,
+    tail_bytes: Annotated[int, Query(ge=1, le=MOST_TAIL_BYTES, description="At most so much of the end.")] = TAIL_BYTES,
+) -> LogAnswer:
+    """The end of it, from its pod while that exists, else as it was kept; for its owner and for admins."""
+    found = find(services, caller, execution_id)
+    _check_reads(caller, found.record.user_id)
+    record = found.record
+    if record.attempt:
+        try:
+            name = record.pod or pod_name(record.execution_id, record.attempt)
+            pieces = b"".join(services.pods().logs(name, follow=False, tail_bytes=tail_bytes + 1))
+            text = pieces[-tail_bytes:].decode(errors="backslashreplace")
+            return LogAnswer(execution_id=execution_id, source="pod", output=text, truncated=len(pieces) > tail_bytes)
+        except PodError:
+            pass  # The pod was collected, or was never made: there is only what was kept.
+    result = _result(services, execution_id)
+    if result is None:
+        return LogAnswer(execution_id=execution_id, source="none", output="", truncated=False)
+    kept = result.output_tail.encode()
+    return LogAnswer(
+        execution_id=execution_id,
+        source="result",
+        output=kept[-tail_bytes:].decode(errors="ignore"),
+        truncated=result.output_truncated or len(kept) > tail_bytes,
+    )
+
+
+def _check_reads(caller: Caller, user_id: str | None) -> None:
+    if not caller.reads_payload_of(user_id):
+        raise forbidden("what an execution runs and prints is shown to its owner and to admins")
+
+
+def _result(services: Services, execution_id: str) -> Result | None:
+    raw = services.queue.views.result(execution_id)
+    if raw is None:
+        try:
+            raw = result_of(services.ledger, execution_id)
+        except LedgerError:
+            return None
+    return None if raw is None else parse_result(raw)
+
+
+def _priority(text: str) -> str | int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 3 else text
+
+
+def _cursor(way: str, row: Any) -> str:
+    return cursor_of(way, row.accepted_ms, row.execution_id)
+
+
+def _places(cursor: str | None) -> tuple[Place | None, Place | None]:
+    """Where the page begins: behind the first place, or before the second."""
+    if cursor is None:
+        return None, None
+    way, accepted_ms, execution_id = read_cursor(cursor, str, int, str)
+    place = Place(accepted_ms, check_execution_id(execution_id))
+    return (None, place) if way == _LATER else (place, None)

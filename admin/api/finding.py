@@ -1,0 +1,94 @@
+"""Finds one execution for a caller: in Redis as it is now, or in the ledger as it was.
+
+In the flow: every route about one execution begins here. Of an execution that the caller may not see, nothing is told,
+not even that there is one.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ...ledger.errors import LedgerError
+from ...ledger.executions import Execution
+from ...ledger.queries.looking import execution_of, written_until_ms
+from ...scheduler.engine.record import Record
+from ...scheduler.model.errors import UnknownExecution
+from ...scheduler.model.identifiers import check_execution_id
+from ...scheduler.model.priority import Priority
+from ...scheduler.model.states import State
+from ..auth.scopes import Scope
+from ..auth.tokens import Caller
+from ..services import Services
+from .answers import Source
+
+_WHOLE: Final = "accepted_at"
+"""A record that has this field is whole; else only an end is left of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An execution that a caller may see."""
+
+    record: Record
+    source: Source
+    as_of_ms: int
+    row: Execution | None = None
+    """What the ledger has of it, if it was asked."""
+
+
+def find(services: Services, caller: Caller, execution_id: str) -> Found:
+    """Return an execution.
+
+    Raises:
+        InvalidRequest: If it cannot be an id.
+        UnknownExecution: If there is none, or this caller may not see it.
+        QueueUnavailable: If Redis does not answer.
+        LedgerError: If only the ledger could know it, and it does not answer.
+    """
+    found = _found(services, caller, check_execution_id(execution_id))
+    if found is None or not caller.sees(found.record.user_id):
+        raise UnknownExecution(execution_id=execution_id)
+    return found
+
+
+def _found(services: Services, caller: Caller, execution_id: str) -> Found | None:
+    views = services.queue.views
+    meta = views.meta(execution_id)
+    if _WHOLE in meta:
+        return Found(Record.from_meta(execution_id, meta), "redis", views.server_time_ms())
+    try:
+        row = execution_of(services.ledger, execution_id)
+        as_of_ms = written_until_ms(services.ledger)
+    except LedgerError:
+        # Only the state is left in Redis: enough for those who may see whatever it is.
+        if "state" in meta and caller.token.may(Scope.OPERATE):
+            return Found(Record.from_meta(execution_id, meta), "redis", views.server_time_ms())
+        raise
+    if row is None:
+        return None
+    record = record_of(row)
+    if "state" in meta and record.state != meta["state"]:
+        # The ledger has not yet read of its end.
+        record = replace(record, state=State(meta["state"]), attempt=int(meta.get("attempt", record.attempt)))
+    return Found(record, "ledger", as_of_ms, row)
+
+
+def record_of(row: Execution) -> Record:
+    """Return a row of the ledger in the form of Redis's record."""
+    return Record(
+        execution_id=row.execution_id,
+        state=State(row.state),
+        position=None,
+        priority="" if row.band is None else Priority(row.band).name,
+        lane=row.lane,
+        action=row.action,
+        user_id=row.user_id,
+        gates=tuple(row.gates.splitlines()),
+        attempt=row.attempt,
+        reason=row.reason,
+        pod=row.pod,
+        accepted_ms=row.accepted_ms,
+        due_ms=row.due_ms,
+        granted_ms=row.granted_ms,
+        ended_ms=row.ended_ms,
+        cancel_requested=False,
+    )

@@ -1,0 +1,77 @@
+"""``Idempotency-Key``: a request that is sent again is carried out once, whichever API process gets it.
+
+In the flow: submitting keeps, in Redis and for a day, which execution a key stands for, before the execution is sent to
+the queue. If the process dies in between, or its answer is lost, the same request goes on with the same id, which the
+queue takes once. A key belongs to its token and route; with another body it is refused.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...scheduler.model.errors import InvalidRequest, shown
+from ...scheduler.transport.reading import Reader, repeated
+from ...scheduler.transport.scripts import Scripts
+from ..errors import Refused
+
+KEPT_SECONDS: Final = 86_400
+KEY_MAX_CHARS: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A key, and the execution for which it stands."""
+
+    digest: str
+    execution_id: str
+    is_new: bool
+    """Whether this request is the first with this key."""
+
+
+class Claims(Reader):
+    """The keys of one queue. Each method raises QueueUnavailable if the server does not answer."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        """Makes no call."""
+        super().__init__(scripts)
+        self._keys = scripts.keys
+
+    def claim(self, key: str, *, token_id: str, route: str, body: bytes, execution_id: str) -> Claim:
+        """Let a key stand for an execution, unless it does for another already.
+
+        Args:
+            key: As the caller sent it.
+            token_id: Whose key it is.
+            route: What the request is for.
+            body: All that it asks for.
+            execution_id: The id that a first request is to have.
+
+        Raises:
+            InvalidRequest: If the key cannot be one.
+            Refused: If it was sent with another body.
+        """
+        if not 1 <= len(key) <= KEY_MAX_CHARS or not key.isascii() or not key.isprintable():
+            allowed = f"1 to {KEY_MAX_CHARS} printable ASCII characters"
+            raise InvalidRequest("Idempotency-Key", f"{shown(key)} is none", allowed=allowed)
+        digest = hashlib.sha256("\n".join((token_id, route, key)).encode()).hexdigest()
+        asked = hashlib.sha256(body).hexdigest()
+        is_new, first = self._claim(digest, f"{asked} {execution_id}")
+        asked_first, _, first_id = first.partition(" ")
+        if asked_first != asked:
+            detail = f"the Idempotency-Key {shown(key)} was sent with another body before"
+            raise Refused(422, "idempotency_key_reused", detail)
+        return Claim(digest, first_id, is_new=is_new)
+
+    @repeated
+    def give_back(self, claim: Claim) -> None:
+        """Forget a key whose request was refused, so that it may be sent again."""
+        self._client.delete(self._keys.request(claim.digest))
+
+    @repeated
+    def _claim(self, digest: str, value: str) -> tuple[bool, str]:
+        name = self._keys.request(digest)
+        pipeline: Any = self._client.pipeline(transaction=True)
+        pipeline.set(name, value, nx=True, ex=KEPT_SECONDS)
+        pipeline.get(name)
+        was_set, first = pipeline.execute()
+        return bool(was_set), first.decode()

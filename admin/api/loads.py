@@ -1,0 +1,61 @@
+"""Gates and lanes: what holds executions back, and who works.
+
+In the flow: figures of Redis as they are now. A gate that is named after a user is shown to that user and to operators.
+"""
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from .answers import GateAnswer, Gates, LaneAnswer, Lanes
+from .moments import shown_at
+from .requiring import OperateCaller, ReadCaller, ServicesOf
+
+_OF_USER: Final = "user:"
+_ALL_USERS: Final = "user:*"
+router: Final = APIRouter()
+
+
+@router.get("/gates", summary="List gates, the most blocked first")
+def list_gates(services: ServicesOf, caller: ReadCaller) -> Gates:
+    """Those that are limited or paused, and those that the limit of their kind keeps closed."""
+    found = services.queue.overview.gates()
+    return Gates(
+        gates=[
+            GateAnswer(
+                gate=each.gate,
+                limit=each.limit,
+                limited_by=each.limited_by,
+                declared=each.declared,
+                held=each.held,
+                waiting=each.waiting,
+                paused=each.paused,
+            )
+            for each in found
+            if not each.gate.startswith(_OF_USER)
+            or each.gate == _ALL_USERS
+            or caller.sees(each.gate.removeprefix(_OF_USER))
+        ],
+        source="redis",
+        as_of=shown_at(services.queue.views.server_time_ms()),
+    )
+
+
+@router.get("/lanes", summary="List lanes and whether workers ask for them")
+def list_lanes(services: ServicesOf, caller: OperateCaller) -> Lanes:
+    """Each worker that lives asks for its lanes every second."""
+    leader = services.queue.views.leader()
+    return Lanes(
+        lanes=[
+            LaneAnswer(
+                lane=each.lane,
+                live=each.live,
+                asked_seconds_ago=None if each.asked_ms_ago is None else each.asked_ms_ago / 1000,
+                executions=each.size,
+            )
+            for each in services.queue.overview.lanes()
+        ],
+        leader=None if leader is None else leader.leader_id,
+        source="redis",
+        as_of=shown_at(services.queue.views.server_time_ms()),
+    )

@@ -1,0 +1,109 @@
+"""Builds the API: its routes, its border, and how it answers when something is wrong.
+
+In the flow: the process serves it, the tests do, and `describing` writes down what it offers. Version 1 only grows.
+"""
+
+from importlib.metadata import version
+from typing import Any, Final
+
+from fastapi import FastAPI, Security
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp
+
+from ..configs.api import LOOPBACK, ApiSettings
+from . import problems
+from .api import actions, audit, bulk, changing, controls, events, executions, health, loads, tokens, whoami
+from .api.requiring import caller_of
+from .auth.scopes import Scope
+from .border import Border
+from .services import Services
+
+V1: Final = "/api/v1"
+_DESCRIPTION: Final = """What happened, and steering it.
+
+Every request but those of the probes has a token (`Authorization: Bearer bm_…`). Errors are
+`application/problem+json` with a stable `code`. Reads say their `source` and `as_of`. Times are RFC 3339 in UTC.
+"""
+_PROBLEM: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "description": "Stable; for programs."},
+        "detail": {"type": "string", "description": "A sentence for people."},
+        "field": {"type": "string", "description": "What was wrong, if one field was."},
+    },
+}
+_REFUSALS: Final = {
+    400: "The request is no HTTP request as it should be.",
+    401: "No token, or none that is valid.",
+    403: "The token does not allow it.",
+    404: "There is no such thing, or the caller may not know of it.",
+    408: "The body did not arrive in time.",
+    409: "It is not in a state in which this can be done.",
+    412: "It has changed meanwhile.",
+    413: "The body is too long.",
+    421: "The API may not be called by this name.",
+    422: "A value is not allowed.",
+    428: "The request has to say which value it is about.",
+    429: "The queue is full, or the user has too many waiting.",
+    500: "The API failed.",
+    502: "What was asked of the pods failed.",
+    503: "Redis, the ledger's database or the cluster does not answer.",
+}
+
+
+def build(services: Services) -> FastAPI:
+    """Return the application, without its border."""
+    application = FastAPI(
+        title="Bandmaster",
+        version=version("bandmaster"),
+        description=_DESCRIPTION,
+        # A page of documentation would load programs from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{V1}/openapi.json",
+        generate_unique_id_function=_name_of,
+        responses={
+            status: {"description": meaning, "content": {problems.MEDIA_TYPE: {"schema": _PROBLEM}}}
+            for status, meaning in _REFUSALS.items()
+        },
+    )
+    application.state.services = services
+    problems.install(application)
+    # Those of many before those of one, whose path would match theirs.
+    for part in (bulk.router, executions.router, changing.router):
+        application.include_router(part, prefix=f"{V1}/executions", tags=["executions"])
+        application.include_router(
+            part,
+            prefix=f"{V1}/admin/executions",
+            tags=["executions, for admins"],
+            dependencies=[Security(caller_of, scopes=[Scope.ADMIN.value])],
+        )
+    for part, tag in (
+        *((events.router, "events"), (actions.router, "figures"), (loads.router, "figures")),
+        (controls.router, "controls"),
+        *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens")),
+    ):
+        application.include_router(part, prefix=V1, tags=[tag])
+    application.include_router(health.router, tags=["probes"])
+    return application
+
+
+def guarded(application: FastAPI, settings: ApiSettings) -> ASGIApp:
+    """Return the application behind its border."""
+    named = settings.allowed_hosts or (() if settings.is_loopback else ("*",))
+    # No page can be at a loopback name of somebody else's, and probes come by one.
+    return Border(
+        application,
+        allowed_hosts=[*named, *LOOPBACK],
+        max_body_bytes=settings.max_body_bytes,
+        body_seconds=settings.body_seconds,
+    )
+
+
+def _name_of(route: APIRoute) -> str:
+    """An operation's name: that of its function; behind `admin_` where it stands a second time."""
+    return f"admin_{route.name}" if route.path.startswith(f"{V1}/admin/") else route.name

@@ -1,0 +1,66 @@
+"""``Token``: who a caller is, and what it may do. ``Caller``: the token of one request, and from where it came."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ...scheduler.model.operators import BY_MAX_CHARS
+from ...scheduler.model.priority import Priority
+from .scopes import INCLUDED, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as it is kept, without its secret. Times are Unix milliseconds."""
+
+    token_id: str
+    digest: str
+    owner: str
+    """The user as whom its executions count, and whose executions it sees."""
+    scopes: frozenset[Scope]
+    max_band: Priority = Priority.NORMAL
+    """The most urgent priority that it may ask for."""
+    gates: tuple[str, ...] | None = None
+    """Patterns of the gates that its executions may name, like ``tenant:*``; None: any."""
+    created_ms: int = 0
+    created_by: str = ""
+    expires_ms: int | None = None
+    revoked_ms: int | None = None
+    used_ms: int | None = None
+    """When it was last used, to the minute."""
+
+    def is_valid(self, now_ms: int) -> bool:
+        """Whether it was not revoked, and has not expired."""
+        return self.revoked_ms is None and (self.expires_ms is None or now_ms < self.expires_ms)
+
+    def may(self, scope: Scope) -> bool:
+        """Whether its scopes include this one."""
+        return any(scope in INCLUDED[each] for each in self.scopes)
+
+    def foreign_gates(self, gates: Sequence[str]) -> list[str]:
+        """Return those of some gates that its executions may not name."""
+        if self.gates is None:
+            return []
+        return [gate for gate in gates if not any(fnmatchcase(gate, pattern) for pattern in self.gates)]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request."""
+
+    token: Token
+    address: str
+
+    @property
+    def by(self) -> str:
+        """The name under which the journal keeps what this caller changes."""
+        text = f"{self.token.owner} (token {self.token.token_id}, {self.address})"
+        return "".join(each if each.isprintable() else "?" for each in text)[:BY_MAX_CHARS]
+
+    def sees(self, user_id: str | None) -> bool:
+        """Whether the executions of a user are shown to this caller."""
+        return self.token.may(Scope.OPERATE) or (user_id is not None and user_id == self.token.owner)
+
+    def reads_payload_of(self, user_id: str | None) -> bool:
+        """Whether this caller may read what a user's executions run and print."""
+        return self.token.may(Scope.ADMIN) or (user_id is not None and user_id == self.token.owner)

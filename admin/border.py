@@ -1,0 +1,115 @@
+"""``Border``: what a request has to be before any route sees it, and what every answer carries.
+
+In the flow: an ASGI middleware around everything. `Host` must be a name by which the API may be called, so that no
+website can reach it under a name of its own (DNS rebinding); a request that a page of another origin sends is refused.
+A body that is too long or too slow ends the request, and what was read of it is forgotten.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..scheduler.model.errors import shown
+from .errors import Refused
+from .problems import problem
+
+_ANSWER_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+_ANY: Final = "*"
+
+
+class Border:
+    """Checks each request of an application."""
+
+    def __init__(
+        self, application: ASGIApp, *, allowed_hosts: Sequence[str], max_body_bytes: int, body_seconds: float
+    ) -> None:
+        """Args: `allowed_hosts`, names without ports, ``*`` for any; the others as in the settings."""
+        self._application = application
+        self._allowed_hosts = frozenset(each.lower() for each in allowed_hosts)
+        self._max_body_bytes = max_body_bytes
+        self._body_seconds = body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        request_id = str(uuid.uuid4())
+        began = False
+
+        async def answer(message: Message) -> None:
+            nonlocal began
+            if message["type"] == "http.response.start":
+                began = True
+                headers = MutableHeaders(scope=message)
+                for name, value in _ANSWER_HEADERS.items():
+                    headers.setdefault(name, value)
+                headers["X-Request-Id"] = request_id
+            await send(message)
+
+        try:
+            self._check(Headers(scope=scope))
+            await self._application(scope, self._bounded(receive), answer)
+        except Refused as refused:
+            if began:
+                raise
+            headers = refused.headers | {"Connection": "close"}
+            await problem(refused.status, refused.code, str(refused), headers=headers)(scope, receive, answer)
+
+    def _check(self, headers: Headers) -> None:
+        host = _host_of(f"//{headers.get('host', '')}")
+        if _ANY not in self._allowed_hosts and host not in self._allowed_hosts:
+            raise Refused(421, "host_not_allowed", f"{shown(host)} is no name of this API: see api.allowed_hosts")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+            raise Refused(403, "origin_not_allowed", f"a page of {shown(origin)} may not call this API")
+        declared = headers.get("content-length", "0")
+        if not declared.isdecimal() or int(declared) > self._max_body_bytes:
+            raise self._too_large()
+
+    def _too_large(self) -> Refused:
+        return Refused(413, "too_large", f"a body may have {self._max_body_bytes} bytes (api.max_body_bytes)")
+
+    def _bounded(self, receive: Receive) -> Receive:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self._body_seconds
+        received, is_read = 0, False
+
+        async def bounded() -> Message:
+            nonlocal received, is_read
+            if is_read:
+                # What comes now tells only that the caller has gone.
+                return await receive()
+            try:
+                async with asyncio.timeout_at(ends):
+                    message = await receive()
+            except TimeoutError:
+                # FastAPI lets only its own kind of exception out of the reading of a body.
+                detail = f"the body did not arrive within {self._body_seconds:g} s (api.body_seconds)"
+                raise HTTPException(408, detail, {"Connection": "close"}) from None
+            received += len(message.get("body", b""))
+            is_read = not message.get("more_body", False)
+            if received > self._max_body_bytes:
+                raise HTTPException(413, str(self._too_large()), {"Connection": "close"})
+            return message
+
+        return bounded
+
+
+def _host_of(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""

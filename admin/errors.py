@@ -1,0 +1,35 @@
+"""What the API refuses by itself; everything else that it answers with is an error of a layer below.
+
+::
+
+    BandmasterError
+    └── Refused      with a status and a stable code
+"""
+
+from ..scheduler.model.errors import BandmasterError
+
+
+class Refused(BandmasterError):
+    """A request is refused."""
+
+    def __init__(self, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None) -> None:
+        """Args: `status`, of HTTP; `code`, one of `problems.CODES`; `detail`, a sentence for people."""
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.headers = headers or {}
+
+
+def unauthorized(detail: str) -> Refused:
+    """Nobody knows who asks."""
+    return Refused(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="bandmaster"'})
+
+
+def forbidden(detail: str) -> Refused:
+    """It is known who asks, and that is not enough."""
+    return Refused(403, "forbidden", detail)
+
+
+def not_found(detail: str) -> Refused:
+    """There is no such thing, or this caller may not know of it."""
+    return Refused(404, "not_found", detail)

@@ -1,0 +1,152 @@
+"""``Hub``: reads the journal once for all followers of a process, and hands each of them what it may see.
+
+In the flow: while somebody follows, the journal is read ten times a second, and what came is sent to all as one batch:
+what two hundred followers cost is sending, not reading. A follower that comes again reads what it missed from the
+journal; if that is too much or not there any more, or if it reads too slowly, it is told to begin anew. If Redis does
+not answer, followers wait.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
+
+from ...configs.logger import Logger
+from ...scheduler.engine.journal_following import Follower, Page, Position
+from ...scheduler.model.errors import QueueUnavailable
+from .told import RESET, Told, told
+
+_log = Logger(__name__)
+BATCH_SECONDS: Final = 0.1
+MOST_MISSED: Final = 10_000
+"""How many entries a follower that comes again may have missed, and how many are kept for one that is slow."""
+QUIET_SECONDS: Final = 1.0
+_A_READ: Final = 1_000
+_AGAIN_SECONDS: Final = 1.0
+
+Sees = Callable[[Told], bytes]
+"""What of an entry a follower gets; ``b""``: nothing."""
+
+
+class Hub:
+    """All followers of one process. To be used from one event loop."""
+
+    def __init__(self, follower: Follower) -> None:
+        """Makes no call."""
+        self._follower = follower
+        self._followers = 0
+        self._starting = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._position = Position("", "", 0)
+        """Up to where the journal was read."""
+        self._batches: deque[list[Told]] = deque()
+        """What came last, an empty one where it was lost."""
+        self._kept = 0
+        """How many entries they have in all."""
+        self._next = 0
+        """The number of the batch that comes next; they are counted from 0."""
+
+    async def follow(self, sees: Sees, after: Position | None) -> AsyncGenerator[bytes]:
+        """Yield what happens from now on, or after a position, in pieces.
+
+        The first piece comes at once. A piece is ``b""`` if there was nothing for a while.
+
+        Args:
+            sees: What of an entry this follower gets.
+            after: Where it stopped.
+
+        Raises:
+            QueueUnavailable: If Redis does not answer at the beginning.
+        """
+        self._followers += 1
+        try:
+            await self._start()
+            number, until = self._next, self._position
+            yield b""
+            if after is not None:
+                async for piece in self._missed(sees, after, until):
+                    yield piece
+            while True:
+                first = self._next - len(self._batches)
+                if number < first:
+                    # It took too long over what it got.
+                    number = self._next
+                    yield RESET
+                elif number < self._next:
+                    batch = self._batches[number - first]
+                    number += 1
+                    yield b"".join(map(sees, batch)) if batch else RESET
+                else:
+                    yield await self._pause()
+        finally:
+            self._followers -= 1
+
+    async def _start(self) -> None:
+        async with self._starting:
+            if self._reading is None or self._reading.done():
+                self._position = await asyncio.to_thread(self._follower.end)
+                self._batches.clear()
+                self._kept = 0
+                self._reading = asyncio.create_task(self._read())
+
+    async def _pause(self) -> bytes:
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._news.wait()
+        except TimeoutError:
+            pass
+        return b""
+
+    async def _missed(self, sees: Sees, after: Position, until: Position) -> AsyncGenerator[bytes]:
+        """What stands in the journal between two positions."""
+        position = after
+        if after.incarnation != until.incarnation or not 0 <= until.count - after.count <= MOST_MISSED:
+            yield RESET
+            return
+        while position.count < until.count:
+            page = await asyncio.to_thread(self._follower.read, position, min(_A_READ, until.count - position.count))
+            if page is None or page.missed or not page.entries:
+                yield RESET
+                return
+            yield b"".join(map(sees, _told(position, page)))
+            position = page.position
+
+    async def _read(self) -> None:
+        while self._followers:
+            try:
+                page = await asyncio.to_thread(self._follower.read, self._position, _A_READ)
+                if page is None or page.missed:
+                    _log.warning("followers_reset", missed=None if page is None else page.missed)
+                    self._position = await asyncio.to_thread(self._follower.end)
+                    self._append([])
+                    continue
+            except QueueUnavailable as error:
+                _log.warning("journal_not_read", problem=str(error))
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            if page.entries:
+                batch = _told(self._position, page)
+                self._position = page.position
+                self._append(batch)
+            if not page.ahead:
+                await asyncio.sleep(BATCH_SECONDS)
+
+    def _append(self, batch: list[Told]) -> None:
+        self._batches.append(batch)
+        self._kept += len(batch)
+        self._next += 1
+        while self._kept > MOST_MISSED:
+            self._kept -= len(self._batches.popleft())
+        # Whoever waits goes on; whoever waits next waits for the next batch.
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+def _told(before: Position, page: Page) -> list[Told]:
+    """The entries of a page, each with the position after it."""
+    first = before.count + page.missed + 1
+    return [
+        told(entry, Position(before.incarnation, entry.entry_id, first + number))
+        for number, entry in enumerate(page.entries)
+    ]

@@ -1,0 +1,86 @@
+"""Opens what the API works with, and refuses to start where nobody or everybody could call it.
+
+In the flow: the process calls it once. Redis and the database may be away at the start: each request that needs one of
+them says so until it is back.
+"""
+
+from functools import cache
+from typing import Final
+
+import redis
+from dramatiq.brokers.redis import RedisBroker
+
+from ..configs.errors import SettingsError
+from ..configs.logger import Logger
+from ..configs.settings import Settings
+from ..k8s.backend import connect as connect_pods
+from ..k8s.pods import Pods
+from ..ledger.errors import LedgerError
+from ..ledger.opening import database_of
+from ..ledger.queries.asking import Asking
+from ..scheduler.engine.journal_following import Follower
+from ..scheduler.queue import ExecutionQueueService
+from .auth.keeper import Keeper
+from .auth.local_token import FILE, make_local_token
+from .auth.token_file import TokenFile
+from .auth.token_table import TokenTable
+from .events.hub import Hub
+from .services import Services
+
+_log = Logger(__name__)
+CREATE: Final = "`bandmaster token create --scope admin --owner NAME` makes one"
+
+
+def open_services(settings: Settings, client: redis.Redis) -> Services:
+    """Open everything.
+
+    Args:
+        settings: All of them.
+        client: A client of the queue's server.
+
+    Raises:
+        SettingsError: If a setting is wrong, or nobody could call the API.
+        ExtraMissing: If a package is not installed.
+        OSError: If the file of the local token cannot be written.
+    """
+    ledger = Asking(database_of(settings))
+    keeper = _keeper(settings, TokenTable(ledger))
+
+    @cache
+    def pods() -> Pods:
+        return connect_pods(
+            settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s
+        )
+
+    queue = ExecutionQueueService(
+        client, prefix=settings.redis.prefix, deadline_seconds=settings.redis.deadline_seconds
+    )
+    return Services(
+        queue=queue,
+        broker=RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[]),
+        ledger=ledger,
+        keeper=keeper,
+        pods=pods,
+        hub=Hub(Follower(queue.scripts)),
+    )
+
+
+def _keeper(settings: Settings, table: TokenTable) -> Keeper:
+    api = settings.api
+    if api.tokens_file is not None:
+        return Keeper(file=TokenFile(api.tokens_file), table=table)
+    if api.is_loopback:
+        local = make_local_token(settings.paths.absolute)
+        _log.info("local_token_made", file=str(settings.paths.absolute / FILE))
+        return Keeper(local=local, table=table)
+    try:
+        if not any(token.revoked_ms is None for token in table.all()):
+            raise SettingsError(f"nobody could call the API at {api.host}: there are no tokens. {CREATE}")
+    except LedgerError as error:
+        if settings.ledger.url is None:
+            raise SettingsError(
+                f"nobody could call the API at {api.host}: it needs a database with tokens (ledger.url; {CREATE}), or "
+                f"api.tokens_file ({error})"
+            ) from None
+        _log.warning("tokens_not_read", problem=str(error))
+    return Keeper(table=table)

@@ -1,0 +1,115 @@
+"""Errors as the API answers with them: ``application/problem+json`` (RFC 9457), each with a stable `code`.
+
+In the flow: whatever a route raises on purpose ends here. `code` is for programs, and stays; `detail` is for people.
+Nothing of a payload is in either. An error that nobody meant is logged with its traceback and answered with 500.
+"""
+
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from ..configs.logger import Logger
+from ..k8s.errors import PodError, PodRejected, PodsUnavailable
+from ..ledger.errors import LedgerError
+from ..scheduler.model.errors import (
+    AmbiguousExecution,
+    BandmasterError,
+    DuplicateExecution,
+    InvalidRequest,
+    NotRunnable,
+    QueueFull,
+    QueueUnavailable,
+    SettingChanged,
+    UnknownExecution,
+    UserLimitExceeded,
+    shown,
+)
+from .errors import Refused
+
+_log = Logger(__name__)
+MEDIA_TYPE: Final = "application/problem+json"
+_RETRY_SECONDS: Final = "5"
+_LISTED: Final = 20
+
+_ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
+    # The first match counts: InvalidRequest is a QueueRejected, too.
+    (InvalidRequest, 422, "invalid"),
+    (PodRejected, 422, "invalid"),
+    (QueueFull, 429, "queue_full"),
+    (UserLimitExceeded, 429, "user_limit"),
+    (DuplicateExecution, 409, "duplicate"),
+    (UnknownExecution, 404, "not_found"),
+    (AmbiguousExecution, 409, "ambiguous"),
+    (NotRunnable, 409, "not_runnable"),
+    (SettingChanged, 412, "changed_meanwhile"),
+    (QueueUnavailable, 503, "redis_unavailable"),
+    (LedgerError, 503, "ledger_unavailable"),
+    (PodsUnavailable, 503, "pods_unavailable"),
+    (PodError, 502, "pods_failed"),
+)
+_OF_STATUS: Final = {404: "not_found", 405: "method_not_allowed", 408: "too_slow", 413: "too_large"}
+
+
+def install(application: FastAPI) -> None:
+    """Let an application answer with problems."""
+    for kind, handler in (
+        (BandmasterError, _expected),
+        (RequestValidationError, _not_valid),
+        (HTTPException, _of_framework),
+        (Exception, _unexpected),
+    ):
+        application.add_exception_handler(kind, handler)
+
+
+def problem(status: int, code: str, detail: str, *, headers: dict[str, str] | None = None, **more: Any) -> JSONResponse:
+    """Return an answer that tells of a problem.
+
+    Args:
+        status: Of HTTP.
+        code: Its stable name.
+        detail: A sentence for people.
+        headers: Further headers.
+        more: Further members.
+    """
+    waits = {"Retry-After": _RETRY_SECONDS} if status in (429, 503) else {}
+    document = {"type": "about:blank", "title": code.replace("_", " "), "status": status, "code": code} | {
+        "detail": detail,
+        **more,
+    }
+    return JSONResponse(document, status_code=status, headers=waits | (headers or {}), media_type=MEDIA_TYPE)
+
+
+async def _expected(_: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, Refused):
+        return problem(error.status, error.code, str(error), headers=error.headers)
+    status, code = next(((status, code) for kind, status, code in _ANSWERS if isinstance(error, kind)), (500, "failed"))
+    if isinstance(error, InvalidRequest):
+        return problem(status, code, str(error), field=error.field)
+    return problem(status, code, str(error))
+
+
+async def _not_valid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    # Only where and why: the value may be a payload.
+    wrong = [
+        {"field": ".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]), "problem": each["msg"]}
+        for each in error.errors()[:_LISTED]
+    ]
+    first = wrong[0]
+    detail = f"{shown(first['field'])[1:-1]}: {first['problem']}"
+    return problem(422, "invalid", detail, field=first["field"], errors=wrong)
+
+
+async def _of_framework(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    code = _OF_STATUS.get(error.status_code, "refused")
+    detail = f"there is no {shown(request.url.path)} here" if error.status_code == 404 else str(error.detail)
+    return problem(error.status_code, code, detail, headers=dict(error.headers or {}))
+
+
+async def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    _log.error("request_failed", method=request.method, path=request.url.path, exc_info=error)
+    return problem(500, "failed", "the API failed; its log says why")

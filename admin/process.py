@@ -1,0 +1,103 @@
+"""The process that serves the API: what it opens, where it listens, and how it ends.
+
+In the flow: ``python -m bandmaster.admin`` runs it. Any number may run; they share nothing but Redis and the database.
+At SIGTERM or SIGINT it takes no more connections, answers what it has, and ends.
+"""
+
+import errno
+import signal
+import socket
+from typing import Final
+
+import uvicorn
+
+from ..configs.api import PORT
+from ..configs.errors import SettingsError
+from ..configs.logger import Logger
+from ..configs.settings import Settings
+from ..scheduler.server.connection import client_of, redis_url
+from .application import build, guarded
+from .opening import open_services
+
+_log = Logger("bandmaster.admin")
+GRACE_SECONDS: Final = 10
+_BACKLOG: Final = 2_048
+
+
+def serve(settings: Settings, ends: frozenset[signal.Signals]) -> None:
+    """Serve until a signal comes.
+
+    Args:
+        settings: All of them.
+        ends: The signals that end it. The caller has blocked them: one that came before is heeded now.
+
+    Raises:
+        SettingsError: If a setting is wrong, or nobody could call the API.
+        ExtraMissing: If a package is not installed.
+        OSError: If the address is taken, or a file cannot be read or written.
+    """
+    api = settings.api
+    # Not waited for: each request says whether Redis answers.
+    client = client_of(
+        redis_url(settings), socket_timeout_seconds=settings.redis.command_timeout_seconds, name="bandmaster-api"
+    )
+    listening = _listen(settings)
+    services = open_services(settings, client)
+    # The arguments that other ways of starting it would take from the environment are all given.
+    config = uvicorn.Config(
+        guarded(build(services), api),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(api.trusted_proxies),
+        forwarded_allow_ips=list(api.trusted_proxies),
+        ssl_certfile=None if api.tls_certificate is None else str(api.tls_certificate),
+        ssl_keyfile=None if api.tls_key is None else str(api.tls_key),
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        lifespan="off",
+    )
+    scheme = "http" if api.tls_certificate is None else "https"
+    host, port = listening.getsockname()[:2]
+    _log.info("api_started", url=f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+    server = uvicorn.Server(config)
+
+    def end(*_: object) -> None:
+        services.closing.set()
+        server.should_exit = True
+
+    # Uvicorn has handlers of its own while it serves, and raises the signal once more when it has ended.
+    for each in ends:
+        signal.signal(each, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
+    with listening:
+        server.run(sockets=[listening])
+    services.queue.close()
+    services.ledger.database.close()
+    _log.info("api_stopped")
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Take the address; on this machine a port that nobody chose gives way if it is taken."""
+    api = settings.api
+    try:
+        return _bound(api.host, api.port)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE and "port" not in api.model_fields_set and api.is_loopback:
+            _log.warning("port_taken", port=PORT)
+            return _bound(api.host, 0)
+        if isinstance(error, socket.gaierror):
+            raise SettingsError(f"api.host: {api.host!r} is no address of this machine: {error.strerror}") from None
+        raise OSError(error.errno, f"{api.host}:{api.port}: {error.strerror}; see api.host and api.port") from None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening

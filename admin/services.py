@@ -1,0 +1,29 @@
+"""``Services``: what the routes work with, opened once for a process."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dramatiq.brokers.redis import RedisBroker
+
+from ..k8s.pods import Pods
+from ..ledger.queries.asking import Asking
+from ..scheduler.queue import ExecutionQueueService
+from .auth.keeper import Keeper
+from .events.hub import Hub
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the routes work with. Safe to share between threads."""
+
+    queue: ExecutionQueueService
+    broker: RedisBroker
+    """Sends to workers by an actor's name."""
+    ledger: Asking
+    keeper: Keeper
+    pods: Callable[[], Pods]
+    """The pods of the backend; nothing is connected before the first call."""
+    hub: Hub
+    closing: threading.Event = field(default_factory=threading.Event)
+    """Set when the process is about to end: whoever follows something is let go."""

@@ -1,0 +1,45 @@
+"""The settings of the admin API."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from .area import Area, texts
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+PORT = 8640
+
+
+class ApiSettings(Area, frozen=True):
+    """The admin API: where it listens, who may call it, and how much a request may be."""
+
+    host: str = Field(default="127.0.0.1", min_length=1)
+    """The address to listen on; any but a loopback one needs credentials: a ledger with tokens, or `tokens_file`."""
+    port: int = Field(default=PORT, ge=0, le=65_535)
+    """The port; 0: a free one."""
+    allowed_hosts: Annotated[tuple[str, ...], BeforeValidator(texts)] = ()
+    """The names in `Host` by which it may be called; none: loopback ones, and any if it listens elsewhere."""
+    tokens_file: Path | None = None
+    """A TOML file of tokens, which works without the ledger."""
+    trusted_proxies: Annotated[tuple[str, ...], BeforeValidator(texts)] = ()
+    """Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    tls_certificate: Path | None = None
+    """The certificate chain, a PEM file; none: no TLS."""
+    tls_key: Path | None = None
+    """The certificate's key, a PEM file."""
+    max_body_bytes: int = Field(default=2_097_152, ge=1_024)
+    """The longest body of a request."""
+    body_seconds: float = Field(default=20, gt=0)
+    """How long a request's body may take to arrive."""
+
+    @model_validator(mode="after")
+    def _certificate_and_key(self) -> "ApiSettings":
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key: give both, or neither")
+        return self
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        return self.host in LOOPBACK

@@ -1,0 +1,67 @@
+"""``Asking``: reads the ledger for many callers at once, without letting a database that hangs hold up all of them.
+
+In the flow: every query goes through `reading()`. So many read at once, the next waits a moment for its turn, and is
+then told that the ledger does not answer: whoever needs no history goes on meanwhile. The tables' schema is checked by
+the first read, and again after any that failed.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ..database import Database
+from ..errors import LedgerError, LedgerUnavailable
+from ..schema.upgrading import check
+
+READS_AT_ONCE: Final = 8
+TURN_SECONDS: Final = 1.0
+
+
+class Asking:
+    """Reads one ledger. Safe to share between threads."""
+
+    def __init__(self, database: Database) -> None:
+        """Makes no connection."""
+        self.database = database
+        self._turns = BoundedSemaphore(READS_AT_ONCE)
+        self._is_checked = False
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """One transaction that reads.
+
+        Raises:
+            LedgerUnavailable: If the database does not answer, or others wait for it already.
+            SchemaMismatch: If its tables are of another release.
+            LedgerRefused: If it will not do it.
+        """
+        with self.turn():
+            # Looking must not make SQLite's file.
+            if self.database.file is not None and not self.database.file.exists():
+                raise LedgerUnavailable("there is no such file yet", url=self.database.shown_url)
+            try:
+                with self.database.reading() as connection:
+                    if not self._is_checked:
+                        check(connection)
+                        self._is_checked = True
+                    yield connection
+            except LedgerError:
+                self._is_checked = False
+                raise
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """One of the places of those who use the database at once.
+
+        Raises:
+            LedgerUnavailable: If none became free.
+        """
+        if not self._turns.acquire(timeout=TURN_SECONDS):
+            raise LedgerUnavailable("too many wait for it already", url=self.database.shown_url)
+        try:
+            yield
+        finally:
+            self._turns.release()

@@ -1,0 +1,79 @@
+"""Reads what the ledger knows of one execution: its row, its transitions, its payload and its result.
+
+In the flow: the API asks here for what Redis does not know any more, and for the whole timeline.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from ..executions import Execution
+from ..schema.tables import consumer, executions, payloads, results, transitions
+from .asking import Asking
+from .listing import COLUMNS
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transition."""
+
+    at_ms: int
+    verb: str
+    state: str | None
+    attempt: int
+    reason: str | None
+    by: str | None
+    details: dict[str, Any]
+
+
+def execution_of(asking: Asking, execution_id: str) -> Execution | None:
+    """Return an execution's row; None if it is not known.
+
+    Raises:
+        LedgerError: As `Asking.reading` says, here and below.
+    """
+    with asking.reading() as connection:
+        row = connection.execute(select(*COLUMNS).where(executions.c.execution_id == execution_id)).one_or_none()
+    return None if row is None else Execution(*row)
+
+
+def steps_of(asking: Asking, execution_id: str, limit: int) -> list[Step]:
+    """Return an execution's latest transitions, in their order."""
+    of = transitions.c
+    query = (
+        select(of.at_ms, of.verb, of.state, of.attempt, of.reason, of.changed_by, of.details)
+        .where(of.execution_id == execution_id)
+        .order_by(of.journal_id.desc(), of.entry_ms.desc(), of.entry_number.desc())
+        .limit(limit)
+    )
+    with asking.reading() as connection:
+        rows = connection.execute(query).all()
+    return [
+        Step(row.at_ms, row.verb, row.state, row.attempt or 0, row.reason, row.changed_by, json.loads(row[6] or "{}"))
+        for row in reversed(rows)
+    ]
+
+
+def event_of(asking: Asking, execution_id: str) -> bytes | None:
+    """Return the event as JSON, if the ledger keeps it."""
+    with asking.reading() as connection:
+        return connection.execute(
+            select(payloads.c.event).where(payloads.c.execution_id == execution_id)
+        ).scalar_one_or_none()
+
+
+def result_of(asking: Asking, execution_id: str) -> bytes | None:
+    """Return the result as JSON, if the ledger keeps it."""
+    with asking.reading() as connection:
+        return connection.execute(
+            select(results.c.result).where(results.c.execution_id == execution_id)
+        ).scalar_one_or_none()
+
+
+def written_until_ms(asking: Asking) -> int:
+    """Return up to which time the journal was read, in Unix milliseconds; 0 if nothing was."""
+    with asking.reading() as connection:
+        entry_id = connection.execute(select(consumer.c.entry_id)).scalar_one_or_none() or "0"
+    return int(entry_id.partition("-")[0])

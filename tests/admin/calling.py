@@ -1,0 +1,122 @@
+"""Serves the API for a test, as the process does, and calls it over HTTP with tokens of each scope."""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import redis
+import uvicorn
+from dramatiq.brokers.redis import RedisBroker
+from ledger_reading import catch_up
+
+from bandmaster.admin.application import build, guarded
+from bandmaster.admin.auth.keeper import Keeper
+from bandmaster.admin.auth.making import new_token
+from bandmaster.admin.auth.scopes import read_scopes
+from bandmaster.admin.auth.token_table import TokenTable
+from bandmaster.admin.events.hub import Hub
+from bandmaster.admin.services import Services
+from bandmaster.configs.api import ApiSettings
+from bandmaster.k8s.local.pods import LocalPods
+from bandmaster.ledger.book import Book
+from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.queries.asking import Asking
+from bandmaster.ledger.schema.upgrading import upgrade
+from bandmaster.scheduler.engine.journal_following import Follower
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
+
+V1 = "/api/v1"
+
+
+@dataclass
+class Api:
+    """A served API."""
+
+    url: str
+    queue: ExecutionQueueService
+    database: Database
+    consumer: Consumer
+    services: Services
+    table: TokenTable
+
+    def token(self, owner: str, *scopes: str, max_band: str = "NORMAL", gates: tuple[str, ...] | None = None) -> str:
+        """Make a token; its text."""
+        token, secret = new_token(
+            owner=owner,
+            scopes=read_scopes(scopes),
+            max_band=Priority.parse(max_band),
+            gates=gates,
+            expires_ms=None,
+            created_by="a test",
+        )
+        self.table.add(token)
+        return secret.text
+
+    @contextmanager
+    def client(self, token: str | None, **headers: str) -> Generator[httpx.Client]:
+        """A client that sends a token."""
+        given = headers if token is None else headers | {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=self.url, headers=given, timeout=60) as client:
+            yield client
+
+    def catch_up(self) -> None:
+        """Let the ledger read all that was journalled."""
+        catch_up(self.consumer)
+
+
+def services_on(client: redis.Redis, database: Database, folder: Path) -> Services:
+    """What an API works with."""
+    asking = Asking(database)
+    queue = ExecutionQueueService(client)
+    return Services(
+        queue=queue,
+        broker=RedisBroker(client=client, middleware=[]),
+        ledger=asking,
+        keeper=Keeper(table=TokenTable(asking)),
+        pods=lambda: LocalPods(folder),
+        hub=Hub(Follower(queue.scripts)),
+    )
+
+
+@contextmanager
+def api_on(services: Services, settings: ApiSettings | None = None) -> Generator[str]:
+    """Serve an API until the end of the block; its URL."""
+    settings = settings or ApiSettings()
+    config = uvicorn.Config(
+        guarded(build(services), settings), host="127.0.0.1", port=0, log_config=None, access_log=False, lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    # In a thread that is not the main one, it takes no signals.
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_until(lambda: server.started, what="the API")
+    listening: Any = server.servers[0].sockets[0]
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        services.closing.set()
+        server.should_exit = True
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def served(client: redis.Redis, url: str, folder: Path) -> Generator[Api]:
+    """Serve an API on an empty queue and an empty ledger."""
+    database = Database(url)
+    upgrade(database)
+    services = services_on(client, database, folder)
+    queue = ExecutionQueueService(client)
+    consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test"))
+    assert consumer.begin()
+    with api_on(services) as address:
+        yield Api(address, queue, database, consumer, services, TokenTable(Asking(database)))
+    services.queue.close()
+    queue.close()
+    database.close()

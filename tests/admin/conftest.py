@@ -1,0 +1,27 @@
+"""An API on an empty queue and an empty ledger; on SQLite, unless a test asks for every database."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from calling import Api, served
+from databases import database_url, servers
+
+__all__ = ["database_url", "servers"]
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
+
+
+@pytest.fixture
+def api(redis_client: redis.Redis, sqlite_url: str, tmp_path: Path) -> Iterator[Api]:
+    yield from served(redis_client, sqlite_url, tmp_path)
+
+
+@pytest.fixture
+def every_api(redis_client: redis.Redis, database_url: str, tmp_path: Path) -> Iterator[Api]:
+    """The same, once on each kind of database."""
+    yield from served(redis_client, database_url, tmp_path)

@@ -1,0 +1,106 @@
+"""Changing many: the dry run changes nothing, its ticket changes what it counted, and each is checked once more."""
+
+from typing import Any
+
+import pytest
+from calling import V1, Api
+
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.states import State
+
+PLAN, BULK = f"{V1}/executions/bulk/plan", f"{V1}/executions/bulk"
+
+
+def send(api: Api, execution_id: str, user: str = "ann", action: str = "pod") -> None:
+    api.queue.enqueue(
+        {"execution_id": execution_id, "command": ["true"], "action": action, "metadata": {"user_id": user}}
+    )
+
+
+def kill(api: Api, execution_id: str, user: str = "ann") -> None:
+    send(api, execution_id, user)
+    assert api.queue.try_schedule() is not None
+    api.queue.transitions.settle(Release(execution_id, 1, State.FAILED, reason="crashed", dead=True))
+
+
+def test_what_was_counted_is_cancelled_and_nothing_else(api: Api) -> None:
+    for number in range(30):
+        send(api, f"a-{number}")
+        send(api, f"b-{number}", user="bob")
+    with api.client(api.token("op", "operate")) as client:
+        plan = client.post(PLAN, json={"action": "cancel", "user": "ann", "status": ["PENDING"]}).json()
+        assert (plan["count"], plan["more"]) == (30, False)
+        assert plan["execution_ids"] == [f"a-{number}" for number in range(20)]
+        assert api.queue.get_queue_status()["queue_depth"] == 60, "a dry run changes nothing"
+        send(api, "a-late")
+        api.queue.cancel("a-0")
+        done = client.post(BULK, json={"ticket": plan["ticket"]}).json()
+        assert done == {"changed": 29, "skipped": 1, "failed": []}
+        again = client.post(BULK, json={"ticket": plan["ticket"]})
+        assert (again.status_code, again.json()["code"]) == (404, "not_found"), "a ticket is taken once"
+    assert api.queue.views.meta("a-late")["state"] == "PENDING"
+    assert api.queue.get_queue_status()["queue_depth"] == 31
+
+
+def test_many_are_moved(api: Api) -> None:
+    for number in range(3):
+        send(api, f"r-{number}", action="resize")
+        send(api, f"o-{number}")
+    with api.client(api.token("op", "operate")) as client:
+        plan = client.post(PLAN, json={"action": "move", "of_action": "resize", "priority": "HIGH"}).json()
+        api.queue.try_schedule()
+        assert client.post(BULK, json={"ticket": plan["ticket"]}).json() == {"changed": 2, "skipped": 1, "failed": []}
+    assert api.queue.get_pending_by_priority()["HIGH"] == 2
+
+
+def test_dead_letters_are_retried_and_dropped(api: Api) -> None:
+    for number in range(3):
+        kill(api, f"d-{number}")
+    with api.client(api.token("op", "operate")) as client:
+        plan = client.post(PLAN, json={"action": "retry"}).json()
+        api.queue.drop("d-1")
+        api.queue.scripts.client.delete(api.queue.scripts.keys.event("d-2"))
+        done = client.post(BULK, json={"ticket": plan["ticket"]}).json()
+        assert (done["changed"], done["skipped"]) == (1, 1)
+        assert [each["execution_id"] for each in done["failed"]] == ["d-2"]
+        plan = client.post(PLAN, json={"action": "drop"}).json()
+        assert client.post(BULK, json={"ticket": plan["ticket"]}).json()["changed"] == 1
+    assert api.queue.views.dead() == []
+    assert api.queue.get_queue_status()["queue_depth"] == 1
+
+
+def test_an_owner_changes_its_own_only_and_a_ticket_is_its_tokens(api: Api) -> None:
+    send(api, "a")
+    send(api, "b", user="bob")
+    anns = api.token("ann", "submit")
+    with api.client(anns) as client:
+        plan = client.post(PLAN, json={"action": "cancel"}).json()
+        assert plan["execution_ids"] == ["a"]
+        assert client.post(PLAN, json={"action": "cancel", "user": "bob"}).status_code == 403
+        assert client.post(PLAN, json={"action": "move", "priority": "HIGH"}).status_code == 403
+        with api.client(api.token("root", "admin")) as other:
+            assert other.post(BULK, json={"ticket": plan["ticket"]}).status_code == 404
+        assert client.post(BULK, json={"ticket": plan["ticket"]}).json()["changed"] == 1
+    with api.client(api.token("bob", "read")) as client:
+        assert client.post(PLAN, json={"action": "cancel"}).status_code == 403
+    assert api.queue.views.meta("b")["state"] == "PENDING"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"action": "destroy"},
+        {"action": "move"},
+        {"action": "cancel", "priority": "HIGH"},
+        {"action": "move", "priority": "SOON"},
+        {"action": "cancel", "status": ["ASLEEP"]},
+        {"action": "cancel", "of_action": "a b"},
+        {"action": "cancel", "user": ""},
+        {"action": "cancel", "surprise": 1},
+    ],
+)
+def test_a_wrong_wish_is_refused(api: Api, body: dict[str, Any]) -> None:
+    with api.client(api.token("root", "admin")) as client:
+        answer = client.post(PLAN, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text

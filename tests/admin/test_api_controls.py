@@ -1,0 +1,133 @@
+"""Limits, pauses, settings, figures and the audit of their changes; on every database."""
+
+import httpx
+import pytest
+from calling import V1, Api
+
+
+@pytest.fixture
+def api(every_api: Api) -> Api:
+    return every_api
+
+
+def code_of(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+def test_limits_are_set_shown_and_lifted(api: Api) -> None:
+    with api.client(api.token("op", "operate")) as client:
+        assert client.put(f"{V1}/limits/tenant:*", json={"limit": 2}).json()["limit"] == 2
+        shown = client.get(f"{V1}/limits/tenant:a/b").json()
+        assert (shown["limit"], shown["limited_by"]) == (2, "tenant:*")
+        assert client.put(f"{V1}/limits/tenant:a/b", json={"limit": 5}).json()["limited_by"] == "tenant:a/b"
+        assert client.get(f"{V1}/limits").json()["limits"][0]["gate"] == "tenant:*"
+        assert client.delete(f"{V1}/limits/tenant:a/b").json()["limit"] == 2
+        for body in ({"limit": -1}, {"limit": "2"}, {"limit": True}, {}):
+            assert code_of(client.put(f"{V1}/limits/x", json=body)) == (422, "invalid"), body
+        assert code_of(client.put(f"{V1}/limits/lane:x", json={"limit": 1})) == (422, "invalid")
+    assert api.queue.controls.limits() == {"tenant:*": 2}
+
+
+def test_pauses_begin_and_end(api: Api) -> None:
+    with api.client(api.token("op", "operate")) as client:
+        for name in ("*", "action:pod", "lane:executions"):
+            assert client.put(f"{V1}/pauses/{name}").json() == {"name": name, "changed": True}
+            assert client.put(f"{V1}/pauses/{name}").json()["changed"] is False
+        assert set(client.get(f"{V1}/pauses").json()["paused"]) == {"*", "action:pod", "lane:executions"}
+        assert {each["gate"] for each in client.get(f"{V1}/gates").json()["gates"] if each["paused"]} == {
+            *("*", "action:pod", "lane:executions")
+        }
+        for name in ("*", "action:pod", "lane:executions"):
+            assert client.delete(f"{V1}/pauses/{name}").json()["changed"] is True
+        assert client.get(f"{V1}/pauses").json()["paused"] == {}
+
+
+def test_a_setting_is_changed_by_who_saw_it(api: Api) -> None:
+    url = f"{V1}/settings/max_concurrent_executions"
+    with api.client(api.token("root", "admin")) as client:
+        seen = client.get(url)
+        assert (seen.json()["value"], seen.json()["lane"]) == (10, "executions")
+        assert code_of(client.put(url, json={"value": 3})) == (428, "if_match_needed")
+        changed = client.put(url, json={"value": 3}, headers={"If-Match": seen.headers["ETag"]})
+        assert (changed.status_code, changed.json()["value"]) == (200, 3)
+        stale = client.put(url, json={"value": 4}, headers={"If-Match": seen.headers["ETag"]})
+        assert code_of(stale) == (412, "changed_meanwhile")
+        assert api.queue.views.status().settings["max_concurrent_executions"] == 3
+        assert client.put(url, json={"value": 4}, headers={"If-Match": "*"}).json()["value"] == 4
+        assert code_of(client.put(url, json={"value": 4}, headers={"If-Match": "4"})) == (412, "changed_meanwhile")
+        assert code_of(client.put(url, json={"value": -1}, headers={"If-Match": "*"})) == (422, "invalid")
+        assert client.delete(url, headers={"If-Match": '"4"'}).json()["value"] == 10
+        none = client.get(f"{V1}/settings/max_concurrent")
+        assert (none.json()["value"], none.headers["ETag"]) == (None, '"none"')
+        over_all = client.put(none.request.url.path, json={"value": 7}, headers={"If-Match": '"none"'})
+        assert over_all.json() == {"name": "max_concurrent", "lane": None, "value": 7.0}
+        of_lane = client.put(f"{url}?lane=emails", json={"value": 2}, headers={"If-Match": '"none"'})
+        assert of_lane.json()["lane"] == "emails"
+        for path in (f"{V1}/settings/nothing", f"{V1}/settings/max_concurrent?lane=emails"):
+            assert code_of(client.get(path)) == (404, "not_found")
+            assert code_of(client.put(path, json={"value": 1}, headers={"If-Match": "*"})) == (404, "not_found")
+
+
+def test_the_audit_says_who_changed_what(api: Api) -> None:
+    token = api.token("op", "admin")
+    by = f"op (token {token.split('_')[1]}, 127.0.0.1)"
+    api.queue.enqueue({"execution_id": "x", "command": ["true"]})
+    with api.client(token) as client:
+        client.put(f"{V1}/limits/tenant:1", json={"limit": 2})
+        client.put(f"{V1}/limits/tenant:1", json={"limit": 3})
+        client.put(f"{V1}/settings/max_queue_size", json={"value": 77}, headers={"If-Match": "*"})
+        client.post(f"{V1}/executions/x/cancel")
+        api.queue.controls.pause("action:pod", by="somebody else")
+        api.catch_up()
+        entries = client.get(f"{V1}/audit").json()["entries"]
+        assert [(e["verb"], e["subject"], e["by"], e["before"], e["after"]) for e in entries[:2]] == [
+            ("pause", "action:pod", "somebody else", None, entries[0]["after"]),
+            ("cancel", "x", by, None, "CANCELLED"),
+        ]
+        of_limit = client.get(f"{V1}/audit", params={"subject": "tenant:1"}).json()["entries"]
+        assert [(e["before"], e["after"], e["by"], e["kind"]) for e in of_limit] == [
+            ("2", "3", by, "control"),
+            (None, "2", by, "control"),
+        ]
+        pages, cursor = list[str](), None
+        while True:
+            page = client.get(f"{V1}/audit", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+            pages += [e["subject"] for e in page["entries"]]
+            cursor = page["next"]
+            if cursor is None:
+                break
+        assert pages == ["action:pod", "x", "max_queue_size", "tenant:1", "tenant:1"]
+        assert client.get(f"{V1}/audit", params={"from": "2100-01-01T00:00:00Z"}).json()["entries"] == []
+
+
+def test_figures_of_an_action(api: Api) -> None:
+    for number in range(3):
+        api.queue.enqueue({"execution_id": f"r-{number}", "command": ["true"], "action": "core.http.get"})
+    api.queue.controls.set_limit("action:core.http.get", 2)
+    api.queue.try_schedule()
+    with api.client(api.token("ann", "read")) as client:
+        stats = client.get(f"{V1}/actions/core.http.get/queue-stats").json()
+        assert (stats["queue_length"], stats["active_count"], stats["max_concurrent"]) == (2, 1, 2)
+        assert (stats["total_enqueued"], stats["total_completed"]) == (3, 0)
+        assert stats["oldest_enqueued_at"].endswith("Z")
+        assert code_of(client.get(f"{V1}/actions/unknown/queue-stats")) == (404, "not_found")
+        (action,) = client.get(f"{V1}/actions").json()["actions"]
+        assert (action["action"], action["queue_length"], action["active_count"]) == ("core.http.get", 2, 1)
+    with api.client(api.token("op", "operate")) as client:
+        assert code_of(client.delete(f"{V1}/actions/core.http.get")) == (409, "in_use")
+        assert code_of(client.delete(f"{V1}/actions/unknown")) == (404, "not_found")
+
+
+def test_users_and_lanes_are_for_operators_and_gates_hide_other_users(api: Api) -> None:
+    for number, user in enumerate(("ann", "bob", "bob")):
+        api.queue.enqueue({"execution_id": f"u-{number}", "command": ["true"], "metadata": {"user_id": user}})
+    api.queue.controls.set_limit("user:ann", 1)
+    api.queue.controls.set_limit("user:bob", 1)
+    with api.client(api.token("op", "operate")) as client:
+        users = client.get(f"{V1}/users").json()["users"]
+        assert [(each["user_id"], each["waiting"]) for each in users] == [("bob", 2), ("ann", 1)]
+        (lane,) = client.get(f"{V1}/lanes").json()["lanes"]
+        assert (lane["lane"], lane["live"], lane["executions"]) == ("executions", False, 3)
+        assert len(client.get(f"{V1}/gates").json()["gates"]) == 2
+    with api.client(api.token("ann", "read")) as client:
+        assert [each["gate"] for each in client.get(f"{V1}/gates").json()["gates"]] == ["user:ann"]

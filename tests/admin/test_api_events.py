@@ -1,0 +1,196 @@
+"""Following what happens: who sees what, going on where one stopped, what is lost, and how a stream ends."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from calling import V1, Api
+
+from bandmaster.admin.api.events import CHECKED_SECONDS
+from bandmaster.admin.auth.keeper import FRESH_SECONDS
+from bandmaster.admin.events.hub import MOST_MISSED
+from waiting import wait_until
+
+
+class Stream:
+    """What a follower got."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.ended = threading.Event()
+        self._answer = answer
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        event: dict[str, Any] = {}
+        try:
+            for line in self._answer.iter_lines():
+                name, _, value = line.partition(": ")
+                if not line and event:
+                    self.events.append(event)
+                    event = {}
+                elif name in ("id", "event"):
+                    event[name] = value
+                elif name == "data":
+                    event["data"] = json.loads(value)
+        except (httpx.HTTPError, httpx.StreamClosed):
+            pass
+        self.ended.set()
+
+    def seen(self) -> list[tuple[str, str | None]]:
+        return [(each["event"], each["data"].get("execution_id")) for each in self.events]
+
+
+@contextmanager
+def following(api: Api, token: str, last: str | None = None, **query: str) -> Generator[Stream]:
+    headers = {} if last is None else {"Last-Event-ID": last}
+    with (
+        api.client(token) as client,
+        client.stream("GET", f"{V1}/events", headers=headers, params=query) as answer,
+    ):
+        assert answer.status_code == 200, answer.read()
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        try:
+            yield Stream(answer)
+        finally:
+            # Closing alone would not wake the thread that reads.
+            answer.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+
+def send(api: Api, execution_id: str, user: str = "ann") -> None:
+    api.queue.enqueue({"execution_id": execution_id, "command": ["secret"], "metadata": {"user_id": user}})
+
+
+def has_nobody(api: Api) -> bool:
+    hub: Any = api.services.hub
+    return hub._followers == 0 and hub._reading.done()
+
+
+@pytest.fixture
+def operator(api: Api) -> str:
+    return api.token("op", "operate")
+
+
+def test_operators_see_everything_and_others_their_own(api: Api, operator: str) -> None:
+    with following(api, operator) as all_of_it, following(api, api.token("ann", "read")) as anns:
+        send(api, "a")
+        send(api, "b", user="bob")
+        api.queue.controls.set_limit("tenant:1", 2, by="somebody")
+        api.queue.cancel("a", by="somebody")
+        wait_until(lambda: len(all_of_it.events) == 4, what="four events")
+        wait_until(lambda: len(anns.events) == 2, what="two events")
+        assert all_of_it.seen() == [("park", "a"), ("park", "b"), ("limit", None), ("cancel", "a")]
+        assert anns.seen() == [("park", "a"), ("cancel", "a")]
+        park, _, limit, cancel = (each["data"] for each in all_of_it.events)
+        assert (park["user_id"], park["priority"], park["lane"]) == ("ann", "NORMAL", "executions")
+        assert (limit["name"], limit["to"], limit["by"]) == ("tenant:1", "2", "somebody")
+        assert (cancel["state"], cancel["by"]) == ("CANCELLED", "somebody")
+        assert "by" not in anns.events[1]["data"]
+        assert "secret" not in str(all_of_it.events)
+
+
+def test_a_follower_goes_on_where_it_stopped(api: Api, operator: str) -> None:
+    with following(api, operator) as first:
+        send(api, "a")
+        wait_until(lambda: first.events, what="an event")
+    last = first.events[-1]["id"]
+    api.queue.controls.change_setting("max_executions_per_user", 10_000, by="a test")
+    for number in range(2_500):
+        send(api, f"m-{number}")
+    with following(api, operator, last) as again:
+        send(api, "z")
+        wait_until(lambda: again.seen()[-1:] == [("park", "z")], what="the last one")
+        assert again.seen() == [
+            ("set", None),
+            *(("park", f"m-{number}") for number in range(2_500)),
+            ("park", "z"),
+        ]
+    with following(api, operator, again.events[99]["id"]) as third:
+        wait_until(lambda: third.seen()[-1:] == [("park", "z")], what="the last one")
+        assert third.seen()[0] == ("park", "m-99")
+
+
+def test_what_cannot_be_told_any_more_is_a_reset(api: Api, operator: str) -> None:
+    with following(api, operator) as first:
+        send(api, "a")
+        wait_until(lambda: first.events, what="an event")
+    incarnation, entry_id, count = first.events[0]["id"].split(".")
+    for foreign in (
+        *(f"other.{entry_id}.{count}", f"{incarnation}.{entry_id}.{int(count) + 1000}"),
+        f"{incarnation}.5-0.1",
+    ):
+        with following(api, operator, foreign) as stream:
+            send(api, f"after-{foreign[-9:]}")
+            wait_until(lambda stream=stream: len(stream.events) >= 2, what="what follows the reset")
+            assert stream.events[0]["event"] == "reset"
+            assert stream.seen()[-1][0] == "park"
+    with api.client(operator) as client:
+        for wrong in ("x", "a.b.c", "1.2-3.-4", "a b.1-1.1", "a.1-1." + "9" * 200):
+            answer = client.get(f"{V1}/events", headers={"Last-Event-ID": wrong})
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), wrong
+
+
+def test_who_missed_too_much_begins_anew(api: Api, operator: str) -> None:
+    with following(api, operator) as first:
+        send(api, "a")
+        wait_until(lambda: first.events, what="an event")
+    # Else what comes next is read for the follower that has just gone, and need not be read again.
+    wait_until(lambda: has_nobody(api), what="nobody follows")
+    client: Any = api.queue.scripts.client
+    pipeline = client.pipeline()
+    for _ in range(MOST_MISSED + 1):
+        pipeline.xadd(api.queue.scripts.keys.named("journal"), {"verb": "tell", "id": "x", "at": 1})
+    pipeline.execute()
+    with following(api, operator, first.events[0]["id"]) as again:
+        wait_until(lambda: again.events, what="an event")
+        assert again.events[0]["event"] == "reset"
+
+
+def test_an_emptied_server_is_a_reset_and_the_stream_goes_on(api: Api, operator: str) -> None:
+    with following(api, operator) as stream:
+        send(api, "a")
+        wait_until(lambda: stream.events, what="an event")
+        api.queue.scripts.client.flushdb()
+        wait_until(lambda: stream.events[-1]["event"] == "reset", what="the reset")
+        send(api, "b")
+        wait_until(lambda: stream.seen()[-1] == ("park", "b"), what="what is new")
+
+
+def test_a_revoked_token_ends_its_streams(api: Api) -> None:
+    token = api.token("ann", "read")
+    with following(api, token) as stream:
+        began = time.monotonic()
+        api.table.revoke(token.split("_")[1], by="a test")
+        assert stream.ended.wait(30)
+        # On a machine that has nothing else to do: 5 s. How it is made up does not depend on the machine.
+        assert time.monotonic() - began < 30
+    assert CHECKED_SECONDS + FRESH_SECONDS <= 6
+
+
+def test_a_follower_that_is_gone_leaves_nothing(api: Api, operator: str) -> None:
+    for _ in range(3):
+        with following(api, operator) as stream:
+            send(api, f"a-{time.monotonic_ns()}")
+            wait_until(lambda stream=stream: stream.events, what="an event")
+        wait_until(lambda: has_nobody(api), what="nobody follows")
+
+
+def test_fifty_follow_at_once(api: Api, operator: str) -> None:
+    streams: list[Stream] = []
+    with api.client(operator) as client:
+        answers = [client.stream("GET", f"{V1}/events") for _ in range(50)]
+        for answer in answers:
+            streams.append(Stream(answer.__enter__()))
+        for number in range(20):
+            send(api, f"e-{number}")
+        wait_until(lambda: all(len(each.events) == 20 for each in streams), what="all events at all followers")
+        assert {tuple(each.seen()) for each in streams} == {tuple(("park", f"e-{n}") for n in range(20))}
+        assert client.get(f"{V1}/executions/queue").json()["queue_depth"] == 20
+        for answer in answers:
+            answer.__exit__(None, None, None)

@@ -1,0 +1,189 @@
+"""The process as an operator runs it: where it starts, what it refuses, over TLS, two at once, and how it ends."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import redis
+from calling import V1
+
+from waiting import wait_until
+
+Start = Callable[..., "Running"]
+
+
+class Running:
+    """A process that serves."""
+
+    def __init__(self, environment: dict[str, str], log: Path) -> None:
+        self._log = log
+        with log.open("w") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "bandmaster.admin"], env=environment, stdout=output, stderr=output
+            )
+
+    def said(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
+
+    def url(self) -> str:
+        def found() -> str:
+            assert self.process.poll() is None, self._log.read_text()
+            return next((each["url"] for each in self.said() if "url" in each), "")
+
+        return wait_until(found, what="the API")
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+    def failed(self) -> str:
+        assert self.process.wait(60) == 1
+        return self._log.read_text()
+
+
+@pytest.fixture
+def start(redis_client: redis.Redis, redis_url: str, tmp_path: Path) -> Iterator[Start]:
+    started: list[Running] = []
+
+    def start(**settings: str) -> Running:
+        environment = os.environ | {
+            "BANDMASTER_REDIS__URL": redis_url,
+            "BANDMASTER_PATHS__VAR_DIR": str(tmp_path / "var"),
+            "BANDMASTER_LOGGING__FORMAT": "json",
+            "BANDMASTER_API__PORT": "0",
+        }
+        environment |= {f"BANDMASTER_{name.upper()}": value for name, value in settings.items()}
+        started.append(Running({k: v for k, v in environment.items() if v}, tmp_path / f"log-{len(started)}"))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+
+
+@pytest.fixture
+def local_token(tmp_path: Path) -> Callable[[], dict[str, str]]:
+    return lambda: {"Authorization": f"Bearer {(tmp_path / 'var' / 'api-token').read_text().strip()}"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_on_this_machine_it_needs_nothing(
+    start: Start, local_token: Callable[[], dict[str, str]], number: signal.Signals
+) -> None:
+    running = start()
+    url = running.url()
+    assert httpx.get(f"{url}/healthz").status_code == 200
+    assert httpx.get(f"{url}{V1}/whoami").status_code == 401
+    assert httpx.get(f"{url}{V1}/whoami", headers=local_token()).json()["scopes"] == ["admin"]
+    sent = httpx.post(f"{url}{V1}/executions/", headers=local_token(), json={"command": ["echo", "hello-secret"]})
+    assert sent.status_code == 201
+    readiness = httpx.get(f"{url}/readyz")
+    assert (readiness.status_code, readiness.json()["status"]) == (200, "degraded")
+    assert running.end(number) == 0
+    said = json.dumps(running.said())
+    assert "api_stopped" in said
+    assert "hello-secret" not in said
+    assert local_token()["Authorization"].split("_")[2] not in said
+
+
+def test_a_signal_that_comes_early_ends_it(start: Start) -> None:
+    running = start()
+    status = Path(f"/proc/{running.process.pid}/status")
+
+    def is_blocked() -> bool:
+        (mask,) = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("SigBlk")]
+        return bool(int(mask, 16) & 1 << (signal.SIGTERM - 1))
+
+    wait_until(is_blocked, what="its first line")
+    assert running.end() == 0
+
+
+def test_elsewhere_it_needs_tokens(start: Start, tmp_path: Path) -> None:
+    said = start(api__host="0.0.0.0").failed()
+    assert "nobody could call the API at 0.0.0.0" in said
+    assert said.count("\n") == 1, said
+    url = f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
+    environment = os.environ | {"BANDMASTER_LEDGER__URL": url}
+    asked = [sys.executable, "-m", "bandmaster", "token", "create", "--owner", "ann", "--scope", "admin"]
+    token = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    port = start(api__host="0.0.0.0", ledger__url=url).url().rpartition(":")[2]
+    headers = {"Authorization": f"Bearer {token}", "Host": "any.name.example"}
+    assert httpx.get(f"http://127.0.0.1:{port}{V1}/whoami", headers=headers).json()["owner"] == "ann"
+    assert not (tmp_path / "var" / "api-token").exists()
+
+
+def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, str]], tmp_path: Path) -> None:
+    one = start().url()
+    mine = local_token()
+    two = start(paths__var_dir=str(tmp_path / "var-2")).url()
+    others = {"Authorization": f"Bearer {(tmp_path / 'var-2' / 'api-token').read_text().strip()}"}
+    sent = httpx.post(f"{one}{V1}/executions/", headers=mine, json={"command": ["true"]}).json()["execution_id"]
+    assert httpx.post(f"{two}{V1}/executions/{sent}/cancel", headers=others).json()["state"] == "CANCELLED"
+    assert httpx.get(f"{one}{V1}/executions/{sent}", headers=mine).json()["state"] == "CANCELLED"
+
+
+def test_a_taken_port_gives_way_if_nobody_chose_it(start: Start) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        said = start(api__port=port).failed()
+        assert f"127.0.0.1:{port}: Address already in use; see api.host and api.port" in said
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", 8640))
+            taken.listen()
+        except OSError:
+            pass  # It is taken by somebody else, which does as well.
+        running = start(api__port="")
+        assert httpx.get(f"{running.url()}/healthz").status_code == 200
+
+
+def test_over_tls(start: Start, tmp_path: Path, local_token: Callable[[], dict[str, str]]) -> None:
+    certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*made, *names, "-out", certificate, "-keyout", key], check=True, capture_output=True)
+    url = start(api__tls_certificate=str(certificate), api__tls_key=str(key)).url()
+    assert url.startswith("https://127.0.0.1:")
+    trusted = ssl.create_default_context(cafile=str(certificate))
+    assert httpx.get(f"{url}{V1}/whoami", headers=local_token(), verify=trusted).status_code == 200
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/healthz")
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"api__host": "no.such.host.invalid"}, "api.host: 'no.such.host.invalid' is no address of this machine"),
+        ({"api__tokens_file": "/nowhere/tokens.toml"}, "api.tokens_file: '/nowhere/tokens.toml' cannot be read"),
+        ({"api__tls_key": "/nowhere/key"}, "tls_certificate and tls_key: give both, or neither"),
+        ({"api__tls_key": "/nowhere/key", "api__tls_certificate": "/nowhere/crt"}, "No such file or directory"),
+        ({"api__port": "70000"}, "less than or equal to 65535"),
+        ({"ledger__url": "mysql://x/y"}, "ledger.url"),
+    ],
+)
+def test_a_wrong_setting_is_told_in_one_line(start: Start, settings: dict[str, str], problem: str) -> None:
+    said = start(**settings).failed()
+    assert problem in said
+    assert sum(not line.startswith("{") for line in said.splitlines()) == 1, said
+
+
+def test_it_starts_without_redis_and_says_so(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
+    url = start(redis__url="redis://127.0.0.1:1", redis__deadline_seconds="0.5").url()
+    answer = httpx.get(f"{url}{V1}/executions/queue", headers=local_token(), timeout=30)
+    assert (answer.status_code, answer.json()["code"]) == (503, "redis_unavailable")
+    readiness = httpx.get(f"{url}/readyz", timeout=30)
+    assert (readiness.status_code, readiness.json()["status"]) == (503, "unready")
+    assert httpx.get(f"{url}/healthz").status_code == 200

@@ -1,0 +1,180 @@
+"""Every route that the OpenAPI document has, with every scope, on one's own, another's and nobody's execution.
+
+A route that is new is asked like all others; one whose rule this module does not know fails.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import httpx
+import pytest
+import redis
+from calling import V1, Api, served
+
+from bandmaster.admin.auth.scopes import INCLUDED, Scope
+from bandmaster.admin.describing import described
+from bandmaster.ledger.schema.tables import metadata
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.states import State
+
+DOCUMENT: Final = described()
+OPEN: Final = {"/healthz", "/readyz"}
+METHODS: Final = ("get", "put", "post", "delete")
+ROUTES: Final = [(method, path) for path, item in DOCUMENT["paths"].items() for method in METHODS if method in item]
+OF_ONE: Final = [(method, path) for method, path in ROUTES if "{execution_id}" in path]
+PAYLOADS: Final = ("/payload", "/logs")
+BODIES: Final[dict[str, Any]] = {
+    "submit": {"command": ["true"]},
+    "move": {"priority": "LOW"},
+    "set_limit": {"limit": 1},
+    "change_setting": {"value": 5},
+    "create_token": {"owner": "new", "scopes": ["read"]},
+    "plan_bulk": {"action": "cancel"},
+    "change_bulk": {"ticket": "none"},
+}
+NAMES: Final = {"gate": "tenant:1", "name": "max_queue_size", "ref": "resize", "token_id": "none"}
+
+
+def operation_of(method: str, path: str) -> dict[str, Any]:
+    return DOCUMENT["paths"][path][method]
+
+
+def needed_of(method: str, path: str) -> set[Scope]:
+    (security,) = operation_of(method, path)["security"]
+    return {Scope(each) for each in security["token"]}
+
+
+def body_of(method: str, path: str) -> Any:
+    return BODIES.get(operation_of(method, path)["operationId"].removeprefix("admin_"))
+
+
+def filled(path: str, execution_id: str = "own") -> str:
+    if path.startswith(f"{V1}/pauses/"):
+        return path.replace("{name}", "tenant:1")
+    return path.format(execution_id=execution_id, **NAMES)
+
+
+def asked(client: httpx.Client, method: str, url: str, **given: Any) -> httpx.Response:
+    """What is answered; of a stream, its beginning."""
+    with client.stream(method, url, **given) as answer:
+        if answer.headers.get("Content-Type", "").startswith("text/event-stream"):
+            next(answer.iter_bytes())
+        else:
+            answer.read()
+        return answer
+
+
+@pytest.fixture(scope="module")
+def one_api(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    folder = tmp_path_factory.mktemp("api")
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()
+        yield from served(client, f"sqlite:///{folder / 'ledger.sqlite3'}", folder)
+
+
+@pytest.fixture
+def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
+    """Each kind of execution: waiting and dead, ann's, bob's and nobody's. There are far more tests than servers."""
+    with one_api.database.writing() as connection:
+        for table in reversed(metadata.sorted_tables):
+            connection.execute(table.delete())
+    one_api.consumer.begin()
+    kinds = (("own", "ann"), ("others", "bob"), ("nobodys", None))
+    for name, user in kinds:
+        one_api.queue.enqueue({"execution_id": f"{name}-dead", "command": ["true"], "metadata": {"user_id": user}})
+        one_api.queue.try_schedule()
+        one_api.queue.transitions.settle(Release(f"{name}-dead", 1, State.FAILED, reason="crashed", dead=True))
+    for name, user in kinds:
+        one_api.queue.enqueue(
+            {"execution_id": name, "command": ["true"], "action": "resize", "metadata": {"user_id": user}}
+        )
+    one_api.catch_up()
+    return one_api
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_each_route_says_what_it_needs(method: str, path: str) -> None:
+    if path in OPEN:
+        assert "security" not in operation_of(method, path)
+        return
+    needed = needed_of(method, path)
+    assert needed
+    assert (Scope.ADMIN in needed) or not path.startswith(f"{V1}/admin/")
+
+
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[1] not in OPEN])
+def test_nobody_gets_in_without_a_token_that_is_valid(filled_api: Api, method: str, path: str) -> None:
+    wrong = filled_api.token("ann", "admin")
+    for token in (None, "x", "bm_x_y", wrong[:-1] + ("A" if wrong[-1] != "A" else "B"), wrong.upper()):
+        with filled_api.client(token) as client:
+            answer = asked(client, method, filled(path), json=body_of(method, path))
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized"), token
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert not list(filled_api.queue.controls.paused())
+    assert filled_api.queue.get_queue_status()["queue_depth"] == 3
+
+
+@pytest.mark.parametrize("scope", Scope)
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[1] not in OPEN])
+def test_a_scope_opens_what_it_includes_and_nothing_else(filled_api: Api, scope: Scope, method: str, path: str) -> None:
+    may = needed_of(method, path) <= INCLUDED[scope]
+    changes_one = "{execution_id}" in path and method != "get"
+    if scope is Scope.READ and (changes_one or path.endswith("/bulk/plan")):
+        may = False
+    if path.endswith(PAYLOADS) and scope is Scope.OPERATE:
+        # It sees everybody's, and reads nobody's but its own.
+        may = may and "/admin/" not in path
+    execution_id = "own-dead" if path.endswith(("/retry", "/dead")) and changes_one else "own"
+    with filled_api.client(filled_api.token("ann", scope)) as client:
+        url = filled(path, execution_id)
+        answer = asked(client, method, url, json=body_of(method, path), headers={"If-Match": "*"})
+    if may:
+        assert answer.status_code < 300 or answer.json()["code"] in ("not_found", "in_use", "ended"), answer.text
+    else:
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
+
+
+@pytest.mark.parametrize("whose", ["others", "nobodys"])
+@pytest.mark.parametrize("scope", Scope)
+@pytest.mark.parametrize(("method", "path"), OF_ONE)
+def test_an_execution_of_another_is_there_for_operators_only(
+    filled_api: Api, whose: str, scope: Scope, method: str, path: str
+) -> None:
+    execution_id = f"{whose}-dead" if path.endswith(("/retry", "/dead")) else whose
+    with filled_api.client(filled_api.token("ann", scope)) as client:
+        answer = asked(client, method, filled(path, execution_id), json=body_of(method, path))
+    if not needed_of(method, path) <= INCLUDED[scope]:
+        assert answer.status_code == 403
+    elif scope is Scope.ADMIN:
+        assert answer.status_code < 300, answer.text
+    elif scope is Scope.OPERATE:
+        assert answer.status_code == (403 if path.endswith(PAYLOADS) else answer.status_code)
+        assert answer.status_code < 300 or path.endswith(PAYLOADS), answer.text
+    else:
+        # As if it did not exist.
+        unknown = f"{execution_id}x"
+        with filled_api.client(filled_api.token("ann", scope)) as client:
+            of_none = asked(client, method, filled(path, unknown), json=body_of(method, path))
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        assert answer.json()["detail"].replace(execution_id, unknown) == of_none.json()["detail"]
+    if scope not in (Scope.ADMIN, Scope.OPERATE):
+        assert filled_api.queue.views.meta(whose)["state"] == "PENDING"
+        assert filled_api.queue.views.is_dead(f"{whose}-dead")
+
+
+@pytest.mark.parametrize("scope", [Scope.READ, Scope.SUBMIT])
+def test_lists_and_counts_show_no_other_user(filled_api: Api, scope: Scope) -> None:
+    filled_api.queue.controls.set_limit("user:bob", 0)
+    with filled_api.client(filled_api.token("ann", scope)) as client:
+        for method, path in ROUTES:
+            if method != "get" or path in OPEN or not needed_of(method, path) <= INCLUDED[scope]:
+                continue
+            if path == f"{V1}/events":
+                continue  # tests/admin/test_api_events.py
+            text = client.get(filled(path)).text
+            assert "bob" not in text, path
+            assert "others" not in text, path
+        assert client.get(f"{V1}/executions/", params={"user": "bob"}).status_code == 403
+        listed = client.get(f"{V1}/executions/", params={"text": "o", "total": True}).json()
+        assert {each["execution_id"] for each in listed["executions"]} == {"own", "own-dead"}
+        assert listed["total"] == 2

