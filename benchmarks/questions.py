@@ -4,6 +4,8 @@ from typing import Final
 
 from . import (
     admit_fifty,
+    api_lists,
+    api_reads,
     bulk_send,
     closed_gates,
     depth,
@@ -50,6 +52,8 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
         start_up,
         ledger_writer,
         ledger_drain,
+        api_reads,
+        api_lists,
     )
 )
 

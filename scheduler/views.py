@@ -136,6 +136,15 @@ class Views(Reader):
         return meta
 
     @repeated
+    def meta_now(self, execution_id: str) -> tuple[dict[str, str], int]:
+        """An execution's record while it is whole, else empty; and the time of the server's clock. One round trip."""
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.hgetall(self._keys.meta(execution_id))
+        pipeline.time()
+        raw, (seconds, microseconds) = pipeline.execute()
+        return {n.decode(): v.decode() for n, v in raw.items()}, seconds * 1000 + microseconds // 1000
+
+    @repeated
     def metas(self, execution_ids: list[str]) -> list[dict[str, str]]:
         """Many records, in order, in one round trip; in two if some have ended or are unknown."""
         pipeline = self._client.pipeline(transaction=False)

@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from ...ledger.errors import LedgerError
 from ..auth.scopes import Scope
+from ..auth.secrets import Secret
 from ..auth.tokens import Caller
 from ..events.hub import Sees
 from ..events.told import ALIVE, Told, read_event_id
@@ -74,7 +75,8 @@ async def _checked(stream: AsyncGenerator[bytes], request: Request, services: Se
 
 def _is_valid(services: Services, credentials: str) -> bool:
     try:
-        return services.keeper.find(credentials) is not None
+        secret = Secret.read(credentials)
+        return secret is not None and services.keeper.find(secret) is not None
     except LedgerError:
         return False
 

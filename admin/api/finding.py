@@ -52,16 +52,17 @@ def find(services: Services, caller: Caller, execution_id: str) -> Found:
 
 def _found(services: Services, caller: Caller, execution_id: str) -> Found | None:
     views = services.queue.views
-    meta = views.meta(execution_id)
+    meta, now_ms = views.meta_now(execution_id)
     if _WHOLE in meta:
-        return Found(Record.from_meta(execution_id, meta), "redis", views.server_time_ms())
+        return Found(Record.from_meta(execution_id, meta), "redis", now_ms)
+    meta = views.meta(execution_id)
     try:
         row = execution_of(services.ledger, execution_id)
         as_of_ms = written_until_ms(services.ledger)
     except LedgerError:
         # Only the state is left in Redis: enough for those who may see whatever it is.
         if "state" in meta and caller.token.may(Scope.OPERATE):
-            return Found(Record.from_meta(execution_id, meta), "redis", views.server_time_ms())
+            return Found(Record.from_meta(execution_id, meta), "redis", now_ms)
         raise
     if row is None:
         return None

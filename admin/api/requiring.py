@@ -4,6 +4,7 @@ In the flow: each route names the scope that it needs by the type of its paramet
 too; a test asks every route with every scope.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
@@ -13,6 +14,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityS
 from ...configs.logger import Logger
 from ...ledger.errors import LedgerError
 from ..auth.scopes import Scope
+from ..auth.secrets import Secret
 from ..auth.tokens import Caller, Token
 from ..errors import forbidden, unauthorized
 from ..services import Services
@@ -27,8 +29,9 @@ _bearer: Final = HTTPBearer(
 _UNKNOWN: Final = "unknown"
 
 
-def services_of(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
     """The services of the application that answers a request."""
+    # Not a plain function: such a one would be called in another thread, which costs more than all that it does.
     services: Any = request.app.state.services
     return services
 
@@ -38,8 +41,9 @@ def credentials_of(request: Request) -> str:
     return request.headers["Authorization"].partition(" ")[2].strip()
 
 
-def caller_of(
+async def caller_of(
     request: Request,
+    services: Annotated[Services, Depends(services_of)],
     after: BackgroundTasks,
     scopes: SecurityScopes,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
@@ -53,16 +57,21 @@ def caller_of(
     address = _UNKNOWN if request.client is None else request.client.host
     if credentials is None:
         raise unauthorized("a token is needed: the header Authorization: Bearer bm_…")
-    keeper = services_of(request).keeper
-    token = keeper.find(credentials.credentials)
+    keeper = services.keeper
+    secret = Secret.read(credentials.credentials)
+    token = None
+    if secret is not None:
+        # Mostly it is known; else a file or a database is asked, which may take its time.
+        token = keeper.known(secret) or await asyncio.to_thread(keeper.find, secret)
     if token is None:
         _log.warning("token_refused", address=address)
         raise unauthorized("there is no such token, it was revoked, or it has expired")
     for needed in scopes.scopes:
         if not token.may(Scope(needed)):
             raise forbidden(f"this needs the scope {needed}, and the token has {', '.join(sorted(token.scopes))}")
-    # After the answer: it is written into a database, which may be slow.
-    after.add_task(_note_use, keeper.note_use, token)
+    if keeper.is_use_to_note(token):
+        # After the answer: it is written into a database, which may be slow.
+        after.add_task(_note_use, keeper.note_use, token)
     return Caller(token, address)
 
 

@@ -34,6 +34,10 @@ class _Known:
     noted_at: float = float("-inf")
     """When its use was last noted."""
 
+    def is_fresh(self, now: float) -> bool:
+        """Whether it need not be asked for."""
+        return now - self.asked_at < FRESH_SECONDS and now - self.answered_at < STALE_SECONDS
+
 
 class Keeper:
     """All tokens of one API. Safe to share between threads."""
@@ -64,17 +68,29 @@ class Keeper:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, text: str) -> Token | None:
-        """Return the token whose text a caller sent; None if there is no such token that is valid.
+    def known(self, secret: Secret) -> Token | None:
+        """Return the token, if it is valid and nothing has to be asked for that; None if somebody has to be asked."""
+        if self._local is not None and secret.token_id == self._local.token_id:
+            return self._valid(secret, self._local)
+        with self._lock:
+            known = self._known.get(secret.token_id)
+            if known is None or not known.is_fresh(self._clock()):
+                return None
+        return self._valid(secret, known.token)
+
+    def find(self, secret: Secret) -> Token | None:
+        """Return the token whose secret a caller sent; None if there is no such token that is valid.
 
         Raises:
             LedgerError: If only the database could tell, and it does not answer.
         """
-        secret = Secret.read(text)
-        token = None if secret is None else self._kept(secret.token_id)
-        if secret is None or token is None or not secret.matches(token.digest):
-            return None
-        return token if token.is_valid(int(self._wall_clock() * 1000)) else None
+        return self._valid(secret, self._kept(secret.token_id))
+
+    def is_use_to_note(self, token: Token) -> bool:
+        """Whether the use of a token is to be noted: once a minute, and if it is one of the database's."""
+        with self._lock:
+            known = self._known.get(token.token_id)
+            return known is not None and self._clock() - known.noted_at >= USE_NOTED_SECONDS
 
     def note_use(self, token: Token) -> None:
         """Note that a token was used, once a minute, if it is one of the database's.
@@ -88,6 +104,11 @@ class Keeper:
                 return
             known.noted_at = now
         self.table.note_use(token.token_id)
+
+    def _valid(self, secret: Secret, token: Token | None) -> Token | None:
+        if token is None or not secret.matches(token.digest):
+            return None
+        return token if token.is_valid(int(self._wall_clock() * 1000)) else None
 
     def forget(self, token_id: str) -> None:
         """Ask the database when this token comes next."""
@@ -104,7 +125,7 @@ class Keeper:
         with self._lock:
             known = self._known.get(token_id)
             if known is not None:
-                if now - known.asked_at < FRESH_SECONDS and now - known.answered_at < STALE_SECONDS:
+                if known.is_fresh(now):
                     return known.token
                 # While one asks, the others take what was known: a database that hangs holds up one, not all.
                 known.asked_at = now

@@ -1,0 +1,81 @@
+"""The API as a process, and calls of it over one connection; the questions about it share this.
+
+A client of the standard library: it costs the same on each side, and less than others.
+"""
+
+import http.client
+import json
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bandmaster.admin.auth.local_token import FILE
+
+from .rig import Rig
+
+HEADERS = "Authorization"
+
+
+class Calls:
+    """One connection to an API."""
+
+    def __init__(self, port: int, token: str = "") -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._headers = {HEADERS: f"Bearer {token}"} if token else {}
+
+    def get(self, path: str) -> Any:
+        """Ask, and return the document.
+
+        Raises:
+            RuntimeError: If it is refused.
+        """
+        self._connection.request("GET", path, headers=self._headers)
+        answer = self._connection.getresponse()
+        body = answer.read()
+        if answer.status != http.client.OK:
+            raise RuntimeError(f"{path}: {answer.status} {body.decode()[:300]}")
+        return json.loads(body)
+
+    def seconds_of(self, path: str) -> float:
+        """How long one answer takes."""
+        began = time.perf_counter()
+        self.get(path)
+        return time.perf_counter() - began
+
+
+@contextmanager
+def served(rig: Rig, ledger: Path) -> Generator[Calls]:
+    """Run the API's process on the rig's server and a ledger, during the block."""
+    folder = rig.folder / "api"
+    (folder / FILE).unlink(missing_ok=True)
+    log = rig.folder / "workers.log"
+    seen_bytes = log.stat().st_size if log.exists() else 0
+    settings = {
+        "BANDMASTER_REDIS__URL": rig.url,
+        "BANDMASTER_LEDGER__URL": f"sqlite:///{ledger}",
+        "BANDMASTER_PATHS__VAR_DIR": str(folder),
+        "BANDMASTER_API__PORT": "0",
+        "BANDMASTER_LOGGING__FORMAT": "json",
+    }
+    os.environ.update(settings)
+    try:
+        with rig.process("bandmaster.admin"):
+            found: list[int] = []
+
+            def has_started() -> bool:
+                said = log.read_text()[seen_bytes:]
+                found[:] = [
+                    int(json.loads(line)["url"].rpartition(":")[2])
+                    for line in said.splitlines()
+                    if line.startswith("{") and '"url"' in line
+                ]
+                return bool(found)
+
+            rig.wait_until(has_started, "the API")
+            yield Calls(found[0], (folder / FILE).read_text().strip())
+    finally:
+        for name in settings:
+            del os.environ[name]
