@@ -11,8 +11,8 @@ from fastapi import APIRouter
 from ...scheduler.engine.controls import Dropped
 from ...scheduler.model.identifiers import check_action
 from ...scheduler.model.times import iso_of
+from ..answers.figures import ActionAnswer, Actions, QueueStats, UserAnswer, Users
 from ..errors import Refused, not_found
-from .answers import ActionAnswer, Actions, QueueStats, UserAnswer, Users
 from .moments import shown_at
 from .requiring import OperateCaller, ReadCaller, ServicesOf
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from ...ledger.queries.looking import written_until_ms
 from ...ledger.queries.operators import EntryPlace, audited
-from .answers import Audit, AuditEntry
+from ..answers.controls import Audit, AuditEntry
 from .cursors import cursor_of, read_cursor
 from .moments import Moment, ms_of, shown_at
 from .requiring import AdminCaller, ServicesOf

@@ -24,11 +24,11 @@ from ...scheduler.model.identifiers import check_action, check_user_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ...scheduler.selecting import Wanted, selected
+from ..answers.executions import BulkDone, BulkFailure, BulkPlan
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from ..errors import forbidden, not_found
 from ..services import Services
-from .answers import BulkDone, BulkFailure, BulkPlan
 from .requests import BulkAction, BulkSent, Ticket
 from .requiring import ReadCaller, ServicesOf
 

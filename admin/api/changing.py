@@ -20,11 +20,11 @@ from ...scheduler.model.identifiers import new_execution_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import TERMINAL, State
 from ...scheduler.queue import candidate_of
+from ..answers.executions import Accepted, Cancelled, Moved, Retried
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from ..errors import Refused, forbidden
 from ..services import Services
-from .answers import Accepted, Cancelled, Moved, Retried
 from .finding import find
 from .idempotency import Claim, Claims
 from .requests import Cancellation, NewPriority, Submission

@@ -14,10 +14,10 @@ from ...scheduler.model.errors import shown
 from ...scheduler.model.identifiers import check_lane
 from ...scheduler.model.limits import check_limited
 from ...scheduler.overview import GateLoad
+from ..answers.controls import Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
 from ..auth.tokens import Caller
 from ..errors import Refused, not_found
 from ..services import Services
-from .answers import Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
 from .moments import shown_at
 from .requests import NewLimit, NewSetting
 from .requiring import AdminCaller, OperateCaller, ServicesOf

@@ -19,11 +19,7 @@ from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_action, check_execution_id, check_lane, check_user_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import WAITING, State
-from ..auth.scopes import Scope
-from ..auth.tokens import Caller
-from ..errors import forbidden, not_found
-from ..services import Services
-from .answers import (
+from ..answers.executions import (
     DeadLetters,
     ExecutionPage,
     LogAnswer,
@@ -33,6 +29,10 @@ from .answers import (
     Step,
     Timeline,
 )
+from ..auth.scopes import Scope
+from ..auth.tokens import Caller
+from ..errors import forbidden, not_found
+from ..services import Services
 from .cursors import cursor_of, read_cursor
 from .finding import find
 from .moments import Moment, ms_of, shown_at

@@ -15,10 +15,10 @@ from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_execution_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
+from ..answers.document import Source
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from ..services import Services
-from .answers import Source
 
 _WHOLE: Final = "accepted_at"
 """A record that has this field is whole; else only an end is left of it."""

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Response
 from ...ledger.errors import LedgerError
 from ...ledger.queries.looking import written_until_ms
 from ...scheduler.model.errors import QueueUnavailable
+from ..answers.access import Health, Readiness
 from ..services import Services
-from .answers import Health, Readiness
 from .requiring import ServicesOf
 
 router: Final = APIRouter()

@@ -7,7 +7,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from .answers import GateAnswer, Gates, LaneAnswer, Lanes
+from ..answers.figures import GateAnswer, Gates, LaneAnswer, Lanes
 from .moments import shown_at
 from .requiring import OperateCaller, ReadCaller, ServicesOf
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from ...ledger.executions import Execution
 from ...scheduler.engine.record import Record
 from ...scheduler.model.times import iso_of
+from ..answers.access import TokenAnswer
+from ..answers.executions import ExecutionAnswer
 from ..auth.tokens import Token
-from .answers import ExecutionAnswer, TokenAnswer
 from .finding import record_of
 from .moments import shown_at
 

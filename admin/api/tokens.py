@@ -6,12 +6,12 @@ from fastapi import APIRouter
 
 from ...scheduler.model.identifiers import check_user_id
 from ...scheduler.model.priority import Priority
+from ..answers.access import NewToken, TokenAnswer, Tokens
 from ..auth.making import new_token
 from ..auth.scopes import read_scopes
 from ..auth.token_table import TokenTable
 from ..errors import Refused, not_found
 from ..services import Services
-from .answers import NewToken, TokenAnswer, Tokens
 from .moments import ms_of
 from .requests import TokenSent
 from .requiring import AdminCaller, ServicesOf

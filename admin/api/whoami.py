@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from ...scheduler.model.times import iso_of
-from .answers import Whoami
+from ..answers.access import Whoami
 from .requiring import ReadCaller
 
 router: Final = APIRouter()

@@ -1,0 +1,73 @@
+"""Documents about limits, pauses and settings, and who changed them."""
+
+from typing import Literal
+
+from .document import Answer, Read
+
+
+class LimitAnswer(Answer):
+    """The limit that holds for a gate, or for each gate of a kind."""
+
+    gate: str
+    limit: int | None
+    limited_by: str | None
+    declared: bool
+    held: int | None
+
+
+class Limits(Read):
+    """All limits."""
+
+    limits: list[LimitAnswer]
+
+
+class Pauses(Read):
+    """Everything that is paused, by name, with the time since when."""
+
+    paused: dict[str, str]
+
+
+class Changed(Answer):
+    """What a change did."""
+
+    name: str
+    changed: bool
+    """False: it was so before."""
+
+
+class SettingAnswer(Answer):
+    """A runtime setting."""
+
+    name: str
+    lane: str | None
+    """The lane whose bound it is; none if it is no lane's."""
+    value: float | None
+    """None: no bound."""
+
+
+class Settings(Read):
+    """All runtime settings in force."""
+
+    settings: list[SettingAnswer]
+
+
+class AuditEntry(Answer):
+    """One change by somebody."""
+
+    at: str
+    by: str
+    """Who: the owner of a token, its id and its address; or a user and host."""
+    verb: str
+    subject: str
+    """The gate, lane or setting; or the execution."""
+    kind: Literal["control", "execution"]
+    before: str | None
+    after: str | None
+    """The new value; of an execution, its state."""
+
+
+class Audit(Read):
+    """Who changed what, the latest first."""
+
+    entries: list[AuditEntry]
+    next: str | None

@@ -1,0 +1,182 @@
+"""Documents about executions."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ...scheduler.model.states import State
+from .document import Answer, Read
+
+
+class ExecutionAnswer(Answer):
+    """An execution."""
+
+    execution_id: str
+    state: State
+    position: int | None = None
+    """How many wait before it in its lane; none unless it waits."""
+    priority: str | None = None
+    lane: str | None = None
+    action: str | None = None
+    user_id: str | None = None
+    gates: list[str] = Field(default=[])
+    """The gates that its sender named, besides those of its action and its user."""
+    attempt: int = 0
+    reason: str | None = None
+    exit_code: int | None = None
+    pod: str | None = None
+    dead: bool = False
+    """Whether it used up its tries, and is kept to be tried again."""
+    lost: bool = False
+    """Whether Redis lost it before it had ended."""
+    cancel_requested: bool = False
+    waits_for: list[str] = Field(default=[])
+    """Why it waits: sentences for people."""
+    accepted_at: str | None = None
+    due_at: str | None = None
+    granted_at: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+
+
+class OneExecution(Read, ExecutionAnswer):
+    """One execution."""
+
+
+class ExecutionPage(Read):
+    """A page of executions, the latest accepted first."""
+
+    executions: list[ExecutionAnswer]
+    next: str | None
+    """The cursor of the page with earlier ones; none if there are none."""
+    previous: str | None
+    """The cursor of the page with later ones; none on the first page."""
+    total: int | None = None
+    """How many there are on all pages; only if it was asked for."""
+
+
+class DeadLetters(Read):
+    """Dead letters, the latest first."""
+
+    executions: list[ExecutionAnswer]
+    dead_count: int
+    """How many there are in all."""
+
+
+class Accepted(Answer):
+    """An execution that was accepted."""
+
+    execution_id: str
+    state: State
+    position: int | None = None
+    """How many wait before it; none if it is not yet due, or has begun already."""
+
+
+class QueueAnswer(Read):
+    """The queue as it is now."""
+
+    queue_depth: int
+    """How many wait."""
+    active_count: int
+    """How many hold a slot."""
+    max_concurrent: int | None
+    """How many may; none: any number."""
+    by_priority: dict[str, int]
+    scheduled_count: int
+    dead_count: int
+    own_waiting: int
+    """How many of them are the caller's."""
+
+
+class Step(Answer):
+    """One transition of an execution."""
+
+    at: str
+    verb: str
+    state: str | None
+    attempt: int
+    reason: str | None
+    by: str | None
+    """Who asked for it; none: nobody."""
+    details: dict[str, Any]
+
+
+class Timeline(Read):
+    """What happened to an execution, in order."""
+
+    execution_id: str
+    steps: list[Step]
+    complete: bool
+    """Whether these are all that are known."""
+
+
+class PayloadAnswer(Read):
+    """What an execution runs."""
+
+    execution_id: str
+    event: dict[str, Any]
+
+
+class LogAnswer(Answer):
+    """The end of what an execution printed."""
+
+    execution_id: str
+    source: Literal["pod", "result", "none"]
+    output: str
+    truncated: bool
+    """Whether there was more before it."""
+
+
+class Cancelled(Answer):
+    """An execution that was cancelled."""
+
+    execution_id: str
+    state: State
+    """CANCELLED, or what it is in until its pod or thread is gone."""
+
+
+class Moved(Answer):
+    """An execution that has another priority."""
+
+    execution_id: str
+    priority: str
+    state: State
+    position: int | None
+
+
+class Retried(Answer):
+    """A dead letter that runs again, under a new id."""
+
+    execution_id: str
+    new_execution_id: str
+    position: int | None
+    """None: a worker of its lane has to check it first."""
+
+
+class BulkPlan(Answer):
+    """What a change of many would change."""
+
+    ticket: str
+    """For those that were counted, within the time below, once."""
+    count: int
+    more: bool
+    """Whether there are more than one ticket can be for."""
+    execution_ids: list[str]
+    """The first of them."""
+    expires_seconds: int
+
+
+class BulkFailure(Answer):
+    """One that could not be changed."""
+
+    execution_id: str
+    detail: str
+
+
+class BulkDone(Answer):
+    """What a change of many did."""
+
+    changed: int
+    skipped: int
+    """Those that had begun or ended meanwhile."""
+    failed: list[BulkFailure]

@@ -1,0 +1,84 @@
+"""Documents of figures: actions, users, gates, lanes."""
+
+from .document import Answer, Read
+
+
+class QueueStats(Read):
+    """The queue of one action."""
+
+    action: str
+    queue_length: int
+    active_count: int
+    max_concurrent: int | None
+    oldest_enqueued_at: str | None
+    total_enqueued: int
+    total_completed: int
+    """Ended, in whatever terminal state."""
+
+
+class ActionAnswer(Answer):
+    """An action with its figures."""
+
+    action: str
+    queue_length: int
+    active_count: int
+    total_enqueued: int
+    total_completed: int
+
+
+class Actions(Read):
+    """All actions."""
+
+    actions: list[ActionAnswer]
+
+
+class UserAnswer(Answer):
+    """A user with executions that wait or run."""
+
+    user_id: str
+    waiting: int
+    running: int
+
+
+class Users(Read):
+    """Users, those with the most waiting first."""
+
+    users: list[UserAnswer]
+
+
+class GateAnswer(Answer):
+    """A gate with a limit or a pause."""
+
+    gate: str
+    limit: int | None
+    limited_by: str | None
+    """The gate or kind that the limit was set for."""
+    declared: bool
+    """Whether an actor declared the limit; else an operator set it."""
+    held: int | None
+    waiting: int
+    """Executions that found it closed."""
+    paused: bool
+
+
+class Gates(Read):
+    """Gates, the most blocked first."""
+
+    gates: list[GateAnswer]
+
+
+class LaneAnswer(Answer):
+    """A lane, and whether workers ask for it."""
+
+    lane: str
+    live: bool
+    asked_seconds_ago: float | None
+    executions: int
+    """Those that wait, are scheduled or run."""
+
+
+class Lanes(Read):
+    """All lanes, and the scheduler that leads."""
+
+    lanes: list[LaneAnswer]
+    leader: str | None
