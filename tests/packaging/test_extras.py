@@ -30,6 +30,7 @@ BROUGHT_BY: Final = {
     "fastapi": "api",
     "starlette": "api",
     "uvicorn": "api",
+    "httpx": "client",
     "pytest": "tests",
 }
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
@@ -39,6 +40,7 @@ NEEDING: Final = {
     "k8s": ("bandmaster.k8s.cluster.",),
     "ledger": ("bandmaster.ledger.", "bandmaster.admin."),
     "api": ("bandmaster.admin.",),
+    "client": ("bandmaster.admin.client.", "bandmaster.client"),
     "tests": ("bandmaster.testing.fixtures",),
 }
 """What brings a package → the only modules that may need it."""
@@ -123,15 +125,16 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
 @pytest.mark.parametrize(
     ("extra", "absent"),
     [
-        ("", {"api", "cli", "local", "k8s", "ledger", "tests"}),
-        ("cli", {"api", "local", "k8s", "ledger", "tests"}),
-        ("scheduler", {"api", "cli", "local", "k8s", "ledger", "tests"}),
-        ("k8s", {"api", "cli", "local", "ledger", "tests"}),
-        ("ledger", {"api", "cli", "local", "k8s", "tests"}),
-        ("postgres", {"api", "cli", "local", "k8s", "tests"}),
-        ("api", {"cli", "local", "k8s", "tests"}),
-        ("local", {"api", "k8s", "ledger", "tests"}),
-        ("otel", {"api", "cli", "local", "k8s", "ledger", "tests"}),
+        ("", {"api", "cli", "client", "local", "k8s", "ledger", "tests"}),
+        ("cli", {"api", "client", "local", "k8s", "ledger", "tests"}),
+        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "tests"}),
+        ("k8s", {"api", "cli", "client", "local", "ledger", "tests"}),
+        ("ledger", {"api", "cli", "client", "local", "k8s", "tests"}),
+        ("postgres", {"api", "cli", "client", "local", "k8s", "tests"}),
+        ("api", {"cli", "client", "local", "k8s", "tests"}),
+        ("client", {"api", "cli", "local", "k8s", "ledger", "tests"}),
+        ("local", {"api", "client", "k8s", "ledger", "tests"}),
+        ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "tests"}),
         ("all", {"tests"}),
     ],
 )

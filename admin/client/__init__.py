@@ -1,0 +1,1 @@
+"""A client of the admin API, for one thread of control or for asyncio; programs import it as `bandmaster.client`."""

@@ -1,0 +1,69 @@
+"""Turns calls into requests and answers into documents or errors, the same for both clients."""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from .calls import Call
+from .errors import ApiProblem, ApiUnavailable
+
+TIMEOUT_SECONDS: Final = 30.0
+TRIES: Final = 3
+AGAIN_SECONDS: Final = 0.5
+"""How long to wait before a call is sent again; twice as long before the next."""
+_AGAIN: Final = frozenset({502, 503, 504})
+T = TypeVar("T", bound=BaseModel)
+
+
+def options(url: str, token: str, timeout_seconds: float, verify: Any) -> Mapping[str, Any]:
+    """Return what both of httpx's clients are made with."""
+    return {
+        "base_url": url.rstrip("/"),
+        "headers": {"Authorization": f"Bearer {token}"},
+        "timeout": timeout_seconds,
+        "verify": verify,
+        "follow_redirects": False,
+    }
+
+
+def request_of(call: Call[T]) -> Mapping[str, Any]:
+    """Return the arguments of httpx's `request`."""
+    return {
+        "method": call.method,
+        "url": call.path,
+        "params": dict(call.query) or None,
+        "json": call.body,
+        "headers": dict(call.headers),
+    }
+
+
+def is_to_repeat(call: Call[T], tried: int, outcome: httpx.Response | httpx.HTTPError) -> bool:
+    """Whether a call that was not answered, or not yet, is sent again."""
+    if tried >= TRIES:
+        return False
+    if isinstance(outcome, httpx.Response):
+        return outcome.status_code in _AGAIN and call.is_repeatable
+    return call.is_repeatable or isinstance(outcome, httpx.ConnectError)
+
+
+def document_of(call: Call[T], response: httpx.Response) -> T:
+    """Return the document of an answer.
+
+    Raises:
+        ApiProblem: If the API refused.
+        ApiUnavailable: If something else answered.
+    """
+    url = str(response.request.url.copy_with(path="/", query=None))
+    if response.is_success:
+        try:
+            return call.answer.model_validate_json(response.content)
+        except ValidationError as error:
+            raise ApiUnavailable(f"its answer is not one of the API's: {error.error_count()} fields", url=url) from None
+    try:
+        told = response.json()
+        problem = ApiProblem(response.status_code, told["code"], told["detail"], told.get("field"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ApiUnavailable(f"it answered with status {response.status_code}", url=url) from None
+    raise problem

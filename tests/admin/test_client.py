@@ -1,0 +1,155 @@
+"""The client, blocking and for asyncio: each call against a real API, refusals, and an API that is away."""
+
+import asyncio
+import contextlib
+import inspect
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pytest
+from calling import Api
+
+from bandmaster.admin.client import wire
+from bandmaster.client import ApiProblem, ApiUnavailable, AsyncClient, Client, calls
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.states import State
+
+ECHO: Final = ["echo", "hello"]
+Ask = Callable[[calls.Call[Any]], Any]
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def ask(request: pytest.FixtureRequest, api: Api) -> Iterator[Ask]:
+    """Sends a call as an admin, by one of the clients."""
+    token = api.token("root", "admin")
+    if request.param == "blocking":
+        with Client(api.url, token) as client:
+            yield client.send
+    else:
+
+        async def sent(call: calls.Call[Any]) -> Any:
+            async with AsyncClient(api.url, token) as client:
+                return await client.send(call)
+
+        yield lambda call: asyncio.run(sent(call))
+
+
+def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
+    for name in ("x", "dead"):
+        api.queue.enqueue({"execution_id": name, "command": ECHO, "metadata": {"user_id": "ann"}})
+    api.queue.transitions.admit(("executions",), 2)
+    api.queue.transitions.settle(Release("dead", 1, State.FAILED, reason="crashed", dead=True))
+    api.queue.transitions.settle(Release("x", 1, State.COMPLETED, result=b'{"exit_code": 0}'))
+    api.queue.enqueue({"execution_id": "waits", "command": ECHO, "metadata": {"user_id": "ann"}})
+    api.catch_up()
+    asked = {
+        "submit": calls.submit({"command": ECHO}, "key-1"),
+        "executions": calls.executions(status=["PENDING"], accepted_from=datetime(2001, 1, 1, tzinfo=UTC), total=True),
+        "show": calls.show("waits"),
+        "timeline": calls.timeline("x"),
+        "payload": calls.payload("waits"),
+        "logs": calls.logs("x", 100),
+        "move": calls.move("waits", "HIGH"),
+        "cancel": calls.cancel("waits", "not needed"),
+        "retry": calls.retry("dead"),
+        "dead": calls.dead(),
+        "queue": calls.queue(),
+        "plan_bulk": calls.plan_bulk({"action": "cancel"}),
+        "actions": calls.actions(),
+        "queue_stats": calls.queue_stats("pod"),
+        "users": calls.users(),
+        "set_limit": calls.set_limit("tenant:a/b", 2),
+        "limits": calls.limits(),
+        "gates": calls.gates(),
+        "lanes": calls.lanes(),
+        "pause": calls.pause("tenant:a/b"),
+        "paused": calls.paused(),
+        "resume": calls.resume("tenant:a/b"),
+        "settings": calls.settings(),
+        "change_setting": calls.change_setting("max_queue_size", 77, None, "*"),
+        "audit": calls.audit(limit=5),
+        "whoami": calls.whoami(),
+    }
+    got = {name: ask(call) for name, call in asked.items()}
+    assert got["executions"].total == 1
+    assert got["show"].state == "PENDING"
+    assert got["payload"].event["command"] == ECHO
+    assert [step.verb for step in got["timeline"].steps] == ["park", "admit", "release"]
+    assert got["cancel"].state == "CANCELLED"
+    assert got["set_limit"].limit == 2
+    assert "tenant:a/b" in got["paused"].paused
+    assert got["change_setting"].value == 77
+    assert got["whoami"].owner == "root"
+    done = ask(calls.change_bulk(got["plan_bulk"].ticket))
+    assert done.changed == got["plan_bulk"].count == 2
+    assert ask(calls.set_limit("tenant:a/b", None)).limit is None
+    functions = {name for name, _ in inspect.getmembers(calls, inspect.isfunction) if not name.startswith("_")}
+    assert functions - {"quote", "dataclass", "field"} == {*asked, "change_bulk"}
+
+
+def test_a_refusal_is_an_error_with_its_code(ask: Ask) -> None:
+    with pytest.raises(ApiProblem) as raised:
+        ask(calls.show("nobody"))
+    assert (raised.value.status, raised.value.code) == (404, "not_found")
+    with pytest.raises(ApiProblem) as raised:
+        ask(calls.submit({"command": ECHO, "priority": "SOON"}, "k"))
+    assert (raised.value.code, raised.value.field) == ("invalid", "priority")
+    with pytest.raises(ApiProblem, match=r"changed_meanwhile"):
+        ask(calls.change_setting("max_queue_size", 5, None, 1))
+
+
+def test_it_submits_once_however_often_it_has_to_send(api: Api) -> None:
+    """A proxy swallows the first answer: the client sends again, and the execution is one."""
+    host, port = api.url.removeprefix("http://").split(":")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        seen = list[bytes]()
+
+        def forward() -> None:
+            for number in range(2):
+                with contextlib.suppress(OSError):
+                    caller, _ = listening.accept()
+                    with caller, socket.create_connection((host, int(port))) as server:
+                        request = caller.recv(65_536)
+                        while b"\r\n\r\n" not in request or not request.endswith(b"}"):
+                            request += caller.recv(65_536)
+                        seen.append(request)
+                        server.sendall(request)
+                        answer = server.recv(65_536)
+                        if number:
+                            caller.sendall(answer)
+
+        thread = threading.Thread(target=forward, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with Client(url, api.token("ann", "submit")) as client:
+            accepted = client.submit(command=ECHO)
+        thread.join(30)
+    assert len(seen) == 2
+    assert api.queue.views.pending() == [accepted.execution_id]
+
+
+def test_an_api_that_is_away_is_told_with_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "TRIES", 1)
+    with (
+        Client("http://127.0.0.1:1", "bm_x_y") as client,
+        pytest.raises(ApiUnavailable, match=r"http://127\.0\.0\.1:1"),
+    ):
+        client.send(calls.whoami())
+
+
+def test_something_else_that_answers_is_not_taken_for_it(redis_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            caller, _ = listening.accept()
+            with caller:
+                caller.recv(65_536)
+                caller.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhtml")
+
+        threading.Thread(target=answer, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with Client(url, "bm_x_y") as client, pytest.raises(ApiUnavailable, match="not one of the API's"):
+            client.send(calls.whoami())
