@@ -25,6 +25,7 @@ from .auth.local_token import FILE, make_local_token
 from .auth.token_file import TokenFile
 from .auth.token_table import TokenTable
 from .events.hub import Hub
+from .rates import Rates
 from .services import Services
 
 _log = Logger(__name__)
@@ -62,6 +63,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         keeper=keeper,
         pods=pods,
         hub=Hub(Follower(queue.scripts)),
+        rates=Rates(ledger, queue.views.server_time_ms),
     )
 
 

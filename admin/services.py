@@ -11,6 +11,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.queue import ExecutionQueueService
 from .auth.keeper import Keeper
 from .events.hub import Hub
+from .rates import Rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +26,6 @@ class Services:
     pods: Callable[[], Pods]
     """The pods of the backend; nothing is connected before the first call."""
     hub: Hub
+    rates: Rates
     closing: threading.Event = field(default_factory=threading.Event)
     """Set when the process is about to end: whoever follows something is let go."""

@@ -197,6 +197,11 @@ class Views(Reader):
         return [raw.decode() for raw in self._client.zrevrange(self._keys.named("dead"), 0, limit - 1)]
 
     @repeated
+    def before_in_action(self, execution_id: str, action: str) -> int | None:
+        """How many of its action were accepted before it and wait; None unless it waits."""
+        return self._client.zrank(self._keys.action_pending(action), execution_id)
+
+    @repeated
     def is_dead(self, execution_id: str) -> bool:
         """Whether the execution is a dead letter."""
         return self._client.zscore(self._keys.named("dead"), execution_id) is not None

@@ -13,7 +13,7 @@ from ...k8s.pods import pod_name
 from ...ledger.errors import LedgerError
 from ...ledger.queries.listing import Place, Wanted, count_executions, executions_page
 from ...ledger.queries.looking import event_of, result_of, steps_of, written_until_ms
-from ...scheduler.engine.record import Result, parse_result, read_records
+from ...scheduler.engine.record import Record, Result, parse_result, read_records
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_action, check_execution_id, check_lane, check_user_id
@@ -146,7 +146,9 @@ def show(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Respons
                 pass  # It was removed in this moment.
         dead = found.record.ended and services.queue.views.is_dead(execution_id)
     answer = execution_answer(found.record, row=found.row, position=position, waits_for=reasons, dead=dead)
-    document = OneExecution.model_construct(**dict(answer), source=found.source, as_of=shown_at(found.as_of_ms))
+    eta_seconds = None if position is None else _eta_seconds(services, found.record)
+    fields: dict[str, Any] = dict(answer) | {"eta_seconds": eta_seconds}
+    document = OneExecution.model_construct(**fields, source=found.source, as_of=shown_at(found.as_of_ms))
     # Most of what is asked: the framework would check once more what was made here.
     return Response(document.model_dump_json(), media_type="application/json")
 
@@ -222,6 +224,14 @@ def show_logs(
         output=kept[-tail_bytes:].decode(errors="ignore"),
         truncated=result.output_truncated or len(kept) > tail_bytes,
     )
+
+
+def _eta_seconds(services: Services, record: Record) -> float | None:
+    rate = services.rates.per_second(record.action)
+    if rate is None:
+        return None
+    before = services.queue.views.before_in_action(record.execution_id, record.action)
+    return None if before is None else round((before + 1) / rate, 1)
 
 
 def _check_reads(caller: Caller, user_id: str | None) -> None:

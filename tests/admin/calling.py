@@ -19,6 +19,7 @@ from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import read_scopes
 from bandmaster.admin.auth.token_table import TokenTable
 from bandmaster.admin.events.hub import Hub
+from bandmaster.admin.rates import Rates
 from bandmaster.admin.services import Services
 from bandmaster.configs.api import ApiSettings
 from bandmaster.k8s.local.pods import LocalPods
@@ -82,6 +83,7 @@ def services_on(client: redis.Redis, database: Database, folder: Path) -> Servic
         keeper=Keeper(table=TokenTable(asking)),
         pods=lambda: LocalPods(folder),
         hub=Hub(Follower(queue.scripts)),
+        rates=Rates(asking, queue.views.server_time_ms),
     )
 
 

@@ -98,6 +98,23 @@ def test_one_is_shown_as_it_is_now_and_after_redis_forgot_it(api: Api) -> None:
         assert client.get(f"{V1}/executions/none").status_code == 404
 
 
+def test_when_it_may_begin_is_estimated_from_what_ended_lately(api: Api) -> None:
+    for number in range(6):
+        send(api, f"r-{number}", action="resize")
+    for _ in range(3):
+        found = api.queue.try_schedule()
+        assert found is not None
+        api.queue.release(found[0])
+    send(api, "other", action="new")
+    api.catch_up()
+    with api.client(api.token("ann", "read")) as client:
+        path = f"{V1}/executions/r-5"
+        assert wait_until(lambda: client.get(path).json()["eta_seconds"], what="the rates") == 600.0
+        assert client.get(f"{V1}/executions/r-3").json()["eta_seconds"] == 200.0
+        assert client.get(f"{V1}/executions/other").json()["eta_seconds"] is None
+        assert client.get(f"{V1}/executions/r-0").json()["eta_seconds"] is None
+
+
 def test_what_it_runs_and_printed_is_for_its_owner_and_admins(api: Api) -> None:
     send(api, "one", command=("echo", "secret"))
     api.queue.try_schedule()
