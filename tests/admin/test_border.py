@@ -33,7 +33,7 @@ def raw(url: str, request: bytes) -> bytes:
     with closing(socket.create_connection(address_of(url), timeout=60)) as connection:
         answer = b""
         # It may close while there is more to read.
-        with suppress(ConnectionError):
+        with suppress(OSError):
             connection.sendall(request)
             connection.shutdown(socket.SHUT_WR)
             while piece := connection.recv(65_536):
