@@ -21,7 +21,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.engine.journal_following import Follower
 from ..scheduler.queue import ExecutionQueueService
 from .auth.keeper import Keeper
-from .auth.local_token import FILE, make_local_token
+from .auth.local_token import FILE, local_token
 from .auth.token_file import TokenFile
 from .auth.token_table import TokenTable
 from .events.hub import Hub
@@ -72,8 +72,8 @@ def _keeper(settings: Settings, table: TokenTable) -> Keeper:
     if api.tokens_file is not None:
         return Keeper(file=TokenFile(api.tokens_file), table=table)
     if api.is_loopback:
-        local = make_local_token(settings.paths.absolute)
-        _log.info("local_token_made", file=str(settings.paths.absolute / FILE))
+        local = local_token(settings.paths.absolute)
+        _log.info("local_token", file=str(settings.paths.absolute / FILE))
         return Keeper(local=local, table=table)
     try:
         if not any(token.revoked_ms is None for token in table.all()):

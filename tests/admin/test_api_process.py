@@ -130,6 +130,9 @@ def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, s
     sent = httpx.post(f"{one}{V1}/executions/", headers=mine, json={"command": ["true"]}).json()["execution_id"]
     assert httpx.post(f"{two}{V1}/executions/{sent}/cancel", headers=others).json()["state"] == "CANCELLED"
     assert httpx.get(f"{one}{V1}/executions/{sent}", headers=mine).json()["state"] == "CANCELLED"
+    beside = start().url()
+    assert httpx.get(f"{beside}{V1}/executions/{sent}", headers=mine).status_code == 200, "one folder, one token"
+    assert httpx.get(f"{one}{V1}/executions/{sent}", headers=mine).status_code == 200
 
 
 def test_a_taken_port_gives_way_if_nobody_chose_it(start: Start) -> None:

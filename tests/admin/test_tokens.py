@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from calling import V1, Api
 
 from bandmaster.admin.auth.keeper import FRESH_SECONDS, STALE_SECONDS, USE_NOTED_SECONDS, Keeper
-from bandmaster.admin.auth.local_token import FILE, make_local_token
+from bandmaster.admin.auth.local_token import FILE, local_token
 from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import Scope
 from bandmaster.admin.auth.secrets import Secret
@@ -213,14 +214,41 @@ def test_a_missing_file_is_explained(tmp_path: Path) -> None:
 
 
 def test_the_local_token_is_for_who_may_read_its_file(tmp_path: Path) -> None:
-    old = make_local_token(tmp_path)
-    token = make_local_token(tmp_path)
+    token = local_token(tmp_path)
     file = tmp_path / FILE
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert found(Keeper(local=token), file.read_text().strip()) == token
-    assert found(Keeper(local=old), file.read_text().strip()) is None
+    text = file.read_text().strip()
+    assert found(Keeper(local=token), text) == token
     assert token.may(Scope.ADMIN)
     assert list(tmp_path.iterdir()) == [file]
+    assert local_token(tmp_path) == token, "the processes of one folder share it"
+    file.unlink()
+    assert found(Keeper(local=local_token(tmp_path)), text) is None
+
+
+def test_processes_that_start_at_once_share_one_local_token(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as executor:
+        tokens = {each.digest for each in executor.map(local_token, [tmp_path / "var"] * 8)}
+    assert len(tokens) == 1
+    assert [each.name for each in (tmp_path / "var").iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize("damage", ["readable", "empty", "another", "link"])
+def test_a_local_token_that_others_could_know_is_refused(tmp_path: Path, damage: str) -> None:
+    local_token(tmp_path)
+    file = tmp_path / FILE
+    match damage:
+        case "readable":
+            file.chmod(0o640)
+        case "empty":
+            file.write_text("")
+        case "another":
+            file.write_text(f"bm_ci_{SECRET}")
+        case _:
+            file.rename(tmp_path / "elsewhere")
+            file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises((SettingsError, OSError)):
+        local_token(tmp_path)
 
 
 def test_tokens_are_made_and_revoked_over_the_api(api: Api) -> None:
