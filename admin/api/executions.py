@@ -13,7 +13,7 @@ from ...k8s.pods import pod_name
 from ...ledger.errors import LedgerError
 from ...ledger.queries.listing import Place, Wanted, count_executions, executions_page
 from ...ledger.queries.looking import event_of, result_of, steps_of, written_until_ms
-from ...scheduler.engine.record import Record, Result, parse_result, read_records
+from ...scheduler.engine.record import Record, Result, parse_result, read_records, read_result
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_action, check_execution_id, check_lane, check_user_id
@@ -148,6 +148,9 @@ def show(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Respons
     answer = execution_answer(found.record, row=found.row, position=position, waits_for=reasons, dead=dead)
     eta_seconds = None if position is None else _eta_seconds(services, found.record)
     fields: dict[str, Any] = dict(answer) | {"eta_seconds": eta_seconds}
+    if found.record.ended and found.source == "redis":
+        result = read_result(services.queue.views, execution_id)
+        fields["exit_code"] = None if result is None else result.exit_code
     document = OneExecution.model_construct(**fields, source=found.source, as_of=shown_at(found.as_of_ms))
     # Most of what is asked: the framework would check once more what was made here.
     return Response(document.model_dump_json(), media_type="application/json")

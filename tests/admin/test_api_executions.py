@@ -87,6 +87,8 @@ def test_one_is_shown_as_it_is_now_and_after_redis_forgot_it(api: Api) -> None:
         api.queue.controls.set_limit("tenant:1", None)
         api.queue.try_schedule()
         api.queue.transitions.settle(Release("one", 1, State.FAILED, reason="exit_code", result=b'{"exit_code": 3}'))
+        shown = client.get(f"{V1}/executions/one").json()
+        assert (shown["state"], shown["source"], shown["exit_code"]) == ("FAILED", "redis", 3)
         api.catch_up()
         api.queue.scripts.client.flushdb()
         shown = client.get(f"{V1}/executions/one").json()
