@@ -131,3 +131,9 @@ def test_users_and_lanes_are_for_operators_and_gates_hide_other_users(api: Api) 
         assert len(client.get(f"{V1}/gates").json()["gates"]) == 2
     with api.client(api.token("ann", "read")) as client:
         assert [each["gate"] for each in client.get(f"{V1}/gates").json()["gates"]] == ["user:ann"]
+
+
+def test_a_token_id_that_none_can_have_is_not_found(api: Api) -> None:
+    with api.client(api.token("root", "admin")) as client:
+        for token_id in ("%00", "a%00b", "%F0%9F%98%80", "x" * 300):
+            assert code_of(client.delete(f"{V1}/tokens/{token_id}")) == (404, "not_found"), token_id

@@ -79,6 +79,28 @@ def test_a_body_without_json_is_refused(api: Api) -> None:
     assert api.queue.get_queue_status()["queue_depth"] == 0
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"\\ud800": 1}',
+        b'{"command": ["\\ud800"]}',
+        b'{"script": "\\ud800"}',
+        b'{"command": ["x"], "action": "\\ud800"}',
+        b'{"command": ["x"], "metadata": {"labels": {"\\ud800": "x"}}}',
+        b'{"command": ["x"], "priority": "\\ud800"}',
+        b'{"command": ["x"], "execution_id": "\\u0000"}',
+        b'{"command": ["x"], "user_id": "\\u202e"}',
+        b'{"command": ["x"], "priority": 1e400}',
+        b'{"command": ["x"], "timeout_seconds": 1' + b"0" * 400 + b"}",
+        b'{"command": ["x"], "scheduled_at": 1e300}',
+    ],
+)
+def test_what_no_text_or_number_may_be_is_refused(api: Api, body: bytes) -> None:
+    with api.client(api.token("root", "admin"), **{"Content-Type": "application/json"}) as client:
+        answer = client.post(SUBMIT, content=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+
+
 def test_a_body_of_ten_megabytes_is_refused_declared_or_not(api: Api) -> None:
     with api.client(api.token("ann", "submit"), **{"Content-Type": "application/json"}) as client:
         answer = client.post(SUBMIT, content=b"x" * 10_000_000)
