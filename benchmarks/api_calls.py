@@ -16,15 +16,15 @@ from bandmaster.admin.auth.local_token import FILE
 
 from .rig import Rig
 
-HEADERS = "Authorization"
-
 
 class Calls:
     """One connection to an API."""
 
     def __init__(self, port: int, token: str = "") -> None:
+        self.port = port
+        self.authorization = f"Bearer {token}"
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self._headers = {HEADERS: f"Bearer {token}"} if token else {}
+        self._headers = {"Authorization": self.authorization} if token else {}
 
     def get(self, path: str) -> Any:
         """Ask, and return the document.

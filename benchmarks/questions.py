@@ -4,6 +4,7 @@ from typing import Final
 
 from . import (
     admit_fifty,
+    api_followers,
     api_lists,
     api_reads,
     bulk_send,
@@ -54,6 +55,7 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
         ledger_drain,
         api_reads,
         api_lists,
+        api_followers,
     )
 )
 

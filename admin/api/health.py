@@ -39,7 +39,7 @@ def _answers(services: Services) -> bool:
 
 def _is_written(services: Services) -> bool:
     try:
-        written_until_ms(services.ledger)
+        services.ledger.soon(lambda: written_until_ms(services.ledger))
     except LedgerError:
         return False
     return True

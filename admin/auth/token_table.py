@@ -45,7 +45,10 @@ class TokenTable:
         return replace(token, created_ms=created_ms)
 
     def find(self, token_id: str) -> Token | None:
-        """Return a token by its id, a revoked one too; None if there is none."""
+        """Return a token by its id, a revoked one too; None if there is none. It does not wait long."""
+        return self._asking.soon(lambda: self._find(token_id))
+
+    def _find(self, token_id: str) -> Token | None:
         with self._asking.reading() as connection:
             row = connection.execute(select(tokens).where(tokens.c.token_id == token_id)).mappings().one_or_none()
         return None if row is None else _token_of(row)

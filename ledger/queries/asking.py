@@ -5,10 +5,10 @@ then told that the ledger does not answer: whoever needs no history goes on mean
 the first read, and again after any that failed.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from threading import BoundedSemaphore
-from typing import Final
+from threading import BoundedSemaphore, Thread
+from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
@@ -18,6 +18,8 @@ from ..schema.upgrading import check
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
+SOON_SECONDS: Final = 2.0
+T = TypeVar("T")
 
 
 class Asking:
@@ -51,6 +53,30 @@ class Asking:
             except LedgerError:
                 self._is_checked = False
                 raise
+
+    def soon(self, read: Callable[[], T]) -> T:
+        """Run a read on which more depends than its own answer: a database that hangs is not waited for.
+
+        Raises:
+            LedgerError: As the read does, and if it has not ended within `SOON_SECONDS`; it goes on, and is not heard.
+        """
+        said: list[T | LedgerError] = []
+
+        def run() -> None:
+            try:
+                said.append(read())
+            except LedgerError as error:
+                said.append(error)
+
+        reading = Thread(target=run, name="ledger-soon", daemon=True)
+        reading.start()
+        reading.join(SOON_SECONDS)
+        if not said:
+            raise LedgerUnavailable(f"no answer within {SOON_SECONDS:g} s", url=self.database.shown_url)
+        (answer,) = said
+        if isinstance(answer, LedgerError):
+            raise answer
+        return answer
 
     @contextmanager
     def turn(self) -> Generator[None]:

@@ -13,6 +13,7 @@ import redis
 from calling import V1, Api, api_on, services_on
 from postgres import installations, postgres_server
 
+from bandmaster.admin.auth.keeper import FRESH_SECONDS
 from bandmaster.configs.api import ApiSettings
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import READS_AT_ONCE
@@ -201,4 +202,16 @@ def test_a_database_that_hangs_holds_up_only_what_needs_it(redis_client: redis.R
                 answers = [each.result() for each in hanging]
             assert {answer.status_code for answer in answers} == {200, 503}
             assert client.get(f"{V1}/audit").status_code == 200
+            # Nobody else waits for it now, and a caller's token has to be asked for again.
+            server.pause()
+            time.sleep(FRESH_SECONDS)
+            for _ in range(3):
+                assert client.get(f"{V1}/executions/queue").json()["queue_depth"] == 0
+                time.sleep(FRESH_SECONDS)
+            readiness = client.get("/readyz")
+            assert (readiness.status_code, readiness.json()["status"]) == (200, "degraded")
+            stranger = "bm_0123456789ab_" + "A" * 43
+            answer = client.get(f"{V1}/whoami", headers={"Authorization": f"Bearer {stranger}"})
+            assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable")
+            server.go_on()
         database.close()
