@@ -73,7 +73,7 @@ class Border:
         if _ANY not in self._allowed_hosts and host not in self._allowed_hosts:
             raise Refused(421, "host_not_allowed", f"{shown(host)} is no name of this API: see api.allowed_hosts")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        if origin is not None and _place_of(origin) != headers.get("host", "").lower():
             raise Refused(403, "origin_not_allowed", f"a page of {shown(origin)} may not call this API")
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > self._max_body_bytes:
@@ -113,3 +113,10 @@ def _host_of(url: str) -> str:
         return (urlsplit(url).hostname or "").lower()
     except ValueError:
         return ""
+
+
+def _place_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None

@@ -50,6 +50,11 @@ _ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (PodsUnavailable, 503, "pods_unavailable"),
     (PodError, 502, "pods_failed"),
 )
+_NOT_TOLD: Final = {
+    "redis_unavailable": "Redis does not answer; the API's log says more",
+    "ledger_unavailable": "the ledger's database does not answer, or refuses; the API's log says more",
+    "pods_unavailable": "the cluster does not answer; the API's log says more",
+}
 _OF_STATUS: Final = {404: "not_found", 405: "method_not_allowed", 408: "too_slow", 413: "too_large"}
 
 
@@ -88,6 +93,10 @@ async def _expected(_: Request, error: Exception) -> JSONResponse:
     status, code = next(((status, code) for kind, status, code in _ANSWERS if isinstance(error, kind)), (500, "failed"))
     if isinstance(error, InvalidRequest):
         return problem(status, code, str(error), field=error.field)
+    if code in _NOT_TOLD:
+        # Addresses and users of servers are for the log; whoever is answered may be a stranger.
+        _log.warning(code, problem=str(error))
+        return problem(status, code, _NOT_TOLD[code])
     return problem(status, code, str(error))
 
 

@@ -7,6 +7,7 @@ At SIGTERM or SIGINT it takes no more connections, answers what it has, and ends
 import errno
 import signal
 import socket
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -18,6 +19,7 @@ from ..configs.settings import Settings
 from ..scheduler.server.connection import client_of, redis_url
 from .application import build, guarded
 from .opening import open_services
+from .services import Services
 
 _log = Logger("bandmaster.admin")
 GRACE_SECONDS: Final = 10
@@ -59,21 +61,29 @@ def serve(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     scheme = "http" if api.tls_certificate is None else "https"
     host, port = listening.getsockname()[:2]
     _log.info("api_started", url=f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
-    server = uvicorn.Server(config)
-
-    def end(*_: object) -> None:
-        services.closing.set()
-        server.should_exit = True
-
-    # Uvicorn has handlers of its own while it serves, and raises the signal once more when it has ended.
+    server = _Server(config, services)
+    # While it serves, Uvicorn's own handlers stand in place of these, and call the same method; then it raises again.
     for each in ends:
-        signal.signal(each, end)
+        signal.signal(each, server.handle_exit)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
     with listening:
         server.run(sockets=[listening])
     services.queue.close()
     services.ledger.database.close()
     _log.info("api_stopped")
+
+
+class _Server(uvicorn.Server):
+    """Lets those go who follow something, as soon as it is to end."""
+
+    def __init__(self, config: uvicorn.Config, services: Services) -> None:
+        super().__init__(config)
+        self._services = services
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        self._services.closing.set()
+        super().handle_exit(sig, frame)
 
 
 def _listen(settings: Settings) -> socket.socket:

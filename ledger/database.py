@@ -163,7 +163,15 @@ def _options(url: URL) -> dict[str, Any]:
     return {
         "pool_pre_ping": True,
         "pool_size": 2,
-        "connect_args": {"connect_timeout": _BUSY_SECONDS, "application_name": "bandmaster-ledger"},
+        "connect_args": {
+            "connect_timeout": _BUSY_SECONDS,
+            "application_name": "bandmaster-ledger",
+            # A server that is gone without a word is noticed within half a minute, and not after hours.
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 20_000,
+        },
     }
 
 

@@ -15,7 +15,7 @@ from ...middleware.operations.dead_letters import accept_again
 from ...scheduler.engine.grants import Code
 from ...scheduler.engine.record import Record
 from ...scheduler.events import ExecutionRequestedEvent
-from ...scheduler.model.errors import DuplicateExecution, QueueRejected, UnknownExecution
+from ...scheduler.model.errors import DuplicateExecution, UnknownExecution, shown
 from ...scheduler.model.identifiers import new_execution_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import TERMINAL, State
@@ -49,12 +49,10 @@ def submit(
     """A script or a command. 201: it was accepted; 200: it had been, under the same Idempotency-Key."""
     event = _event(caller, submission)
     if idempotency_key is None:
-        parked = services.queue.transitions.park(candidate_of(event, services.queue.lane))
-        return Accepted(
-            execution_id=parked.execution_id,
-            state=parked.state,
-            position=parked.position if parked.state is State.PENDING else None,
-        )
+        try:
+            return _park(services, event)
+        except DuplicateExecution:
+            raise _taken(event) from None
     claims = Claims(services.queue.scripts)
     claim = claims.claim(
         idempotency_key,
@@ -167,31 +165,32 @@ def _event(caller: Caller, submission: Submission) -> ExecutionRequestedEvent:
 def _park_once(
     services: Services, claims: Claims, claim: Claim, event: ExecutionRequestedEvent, *, is_chosen: bool
 ) -> tuple[Accepted, bool]:
-    """Accept an execution under its claim; also whether this request did."""
+    """Accept an execution under its claim; also whether this request did.
+
+    A refused request keeps its claim: sent again, it is tried again under the same id.
+    """
     named = event.model_copy(update={"execution_id": claim.execution_id})
     try:
-        parked = services.queue.transitions.park(candidate_of(named, services.queue.lane))
+        return _park(services, named), True
     except DuplicateExecution as error:
-        # The same request, sent twice at once or again. An id that the caller chose may be another execution's.
-        if is_chosen and not _is_ours(services, named):
-            if claim.is_new:
-                claims.give_back(claim)
-            raise
+        if is_chosen and claim.is_new:
+            # The id that the caller chose is another sending's, even if it is the caller's own.
+            claims.give_back(claim)
+            raise _taken(named) from None
+        # The same request, sent twice at once or again.
         state = error.state or State.PENDING
         return Accepted(execution_id=claim.execution_id, state=state, position=_position(services, named)), False
-    except QueueRejected:
-        claims.give_back(claim)
-        raise
+
+
+def _park(services: Services, event: ExecutionRequestedEvent) -> Accepted:
+    parked = services.queue.transitions.park(candidate_of(event, services.queue.lane))
     waits = parked.state is State.PENDING
-    return Accepted(
-        execution_id=parked.execution_id, state=parked.state, position=parked.position if waits else None
-    ), True
+    return Accepted(execution_id=parked.execution_id, state=parked.state, position=parked.position if waits else None)
 
 
-def _is_ours(services: Services, event: ExecutionRequestedEvent) -> bool:
-    """Whether the execution that has the id is this one, as far as Redis knows: of the same user and action."""
-    meta = services.queue.views.meta(event.execution_id)
-    return (meta.get("user"), meta.get("action")) == (event.metadata.user_id, event.action)
+def _taken(event: ExecutionRequestedEvent) -> Refused:
+    # Whose it is, and in which state, is not told.
+    return Refused(409, "duplicate", f"the id {shown(event.execution_id)} is taken: send it under another one")
 
 
 def _position(services: Services, event: ExecutionRequestedEvent) -> int | None:

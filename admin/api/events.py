@@ -4,7 +4,6 @@ In the flow: each process reads the journal once for all its followers. An owner
 executions, an operator everything. A token that is revoked ends its streams within seconds.
 """
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Final
@@ -19,7 +18,7 @@ from ..auth.tokens import Caller
 from ..events.hub import Sees
 from ..events.told import ALIVE, Told, read_event_id
 from ..services import Services
-from .requiring import ReadCaller, ServicesOf, credentials_of
+from .requiring import ReadCaller, ServicesOf, credentials_of, in_thread
 
 router: Final = APIRouter()
 CHECKED_SECONDS: Final = 3.0
@@ -45,10 +44,12 @@ async def follow_events(
     stream = services.hub.follow(_sees(caller), after)
     # Before the answer begins, so that an error is an answer.
     await anext(stream)
-    return StreamingResponse(_checked(stream, request, services), media_type="text/event-stream")
+    return StreamingResponse(_checked(stream, request, services, caller), media_type="text/event-stream")
 
 
-async def _checked(stream: AsyncGenerator[bytes], request: Request, services: Services) -> AsyncGenerator[bytes]:
+async def _checked(
+    stream: AsyncGenerator[bytes], request: Request, services: Services, caller: Caller
+) -> AsyncGenerator[bytes]:
     """The stream, as long as its token is valid and the process does not end."""
     checked_at = sent_at = time.monotonic()
     credentials = credentials_of(request)
@@ -61,7 +62,7 @@ async def _checked(stream: AsyncGenerator[bytes], request: Request, services: Se
                 return
             if now - checked_at >= CHECKED_SECONDS:
                 checked_at = now
-                if not await asyncio.to_thread(_is_valid, services, credentials):
+                if not await in_thread(_is_valid, services, caller, credentials):
                     return
             if piece:
                 yield piece
@@ -73,10 +74,12 @@ async def _checked(stream: AsyncGenerator[bytes], request: Request, services: Se
         await stream.aclose()
 
 
-def _is_valid(services: Services, credentials: str) -> bool:
+def _is_valid(services: Services, caller: Caller, credentials: str) -> bool:
     try:
         secret = Secret.read(credentials)
-        return secret is not None and services.keeper.find(secret) is not None
+        token = None if secret is None else services.keeper.find(secret)
+        # What it may see was decided when it began.
+        return token is not None and (token.scopes, token.owner) == (caller.token.scopes, caller.token.owner)
     except LedgerError:
         return False
 

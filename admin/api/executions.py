@@ -4,6 +4,7 @@ In the flow: the same routes stand under ``/api/v1/admin/executions``, for admin
 everybody else; there, a caller without the scope `operate` sees only its own.
 """
 
+from itertools import islice
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Response
@@ -13,12 +14,14 @@ from ...k8s.pods import pod_name
 from ...ledger.errors import LedgerError
 from ...ledger.queries.listing import Place, Wanted, count_executions, executions_page
 from ...ledger.queries.looking import event_of, result_of, steps_of, written_until_ms
-from ...scheduler.engine.record import Record, Result, parse_result, read_records, read_result
+from ...scheduler.engine.record import Record, Result, parse_result, read_result
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_action, check_execution_id, check_lane, check_user_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import WAITING, State
+from ...scheduler.selecting import Wanted as Selection
+from ...scheduler.selecting import selected
 from ..answers.executions import (
     DeadLetters,
     ExecutionPage,
@@ -34,7 +37,7 @@ from ..auth.tokens import Caller
 from ..errors import forbidden, not_found
 from ..services import Services
 from .cursors import cursor_of, read_cursor
-from .finding import find
+from .finding import Found, find, is_of_ledger
 from .moments import Moment, ms_of, shown_at
 from .requiring import ReadCaller, ServicesOf
 from .shapes import execution_answer, row_answer
@@ -122,10 +125,10 @@ def show_queue(services: ServicesOf, caller: ReadCaller, lane: str | None = None
 def list_dead(services: ServicesOf, caller: ReadCaller, limit: Limit = PAGE) -> DeadLetters:
     """Executions that used up their tries, the latest first; of all of them, the caller's."""
     views = services.queue.views
-    ids = views.dead(limit if caller.token.may(Scope.OPERATE) else MOST_A_PAGE)
-    records = [each for each in read_records(views, ids).values() if caller.sees(each.user_id)]
+    owner = None if caller.token.may(Scope.OPERATE) else caller.token.owner
+    letters = selected(services.queue, "dead", Selection(states=None, user_id=owner, action=None))
     return DeadLetters(
-        executions=[execution_answer(each, dead=True) for each in records[:limit]],
+        executions=[execution_answer(each, dead=True) for each in islice(letters, limit)],
         dead_count=views.status().dead_count,
         source="redis",
         as_of=shown_at(views.server_time_ms()),
@@ -159,8 +162,9 @@ def show(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Respons
 @router.get("/{execution_id}/timeline", summary="Show what happened to an execution")
 def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Timeline:
     """Its transitions in order, the latest thousand of them, from the ledger."""
-    find(services, caller, execution_id)
-    steps = steps_of(services.ledger, execution_id, STEPS)
+    accepted_ms = find(services, caller, execution_id).record.accepted_ms
+    # Not those of an earlier execution that had the same id, which may have been another user's.
+    steps = steps_of(services.ledger, execution_id, STEPS, from_ms=accepted_ms or 0)
     return Timeline(
         execution_id=execution_id,
         steps=[
@@ -188,7 +192,7 @@ def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: str) ->
     found = find(services, caller, execution_id)
     _check_reads(caller, found.record.user_id)
     source, raw = "redis", services.queue.views.event(execution_id)
-    if raw is None:
+    if raw is None and is_of_ledger(services, found):
         source, raw = "ledger", event_of(services.ledger, execution_id)
     if raw is None:
         raise not_found("what it runs is not kept any more, or it is an actor's message")
@@ -217,7 +221,7 @@ def show_logs(
             return LogAnswer(execution_id=execution_id, source="pod", output=text, truncated=len(pieces) > tail_bytes)
         except PodError:
             pass  # The pod was collected, or was never made: there is only what was kept.
-    result = _result(services, execution_id)
+    result = _result(services, found)
     if result is None:
         return LogAnswer(execution_id=execution_id, source="none", output="", truncated=False)
     kept = result.output_tail.encode()
@@ -242,11 +246,11 @@ def _check_reads(caller: Caller, user_id: str | None) -> None:
         raise forbidden("what an execution runs and prints is shown to its owner and to admins")
 
 
-def _result(services: Services, execution_id: str) -> Result | None:
-    raw = services.queue.views.result(execution_id)
+def _result(services: Services, found: Found) -> Result | None:
+    raw = services.queue.views.result(found.record.execution_id)
     if raw is None:
         try:
-            raw = result_of(services.ledger, execution_id)
+            raw = result_of(services.ledger, found.record.execution_id) if is_of_ledger(services, found) else None
         except LedgerError:
             return None
     return None if raw is None else parse_result(raw)

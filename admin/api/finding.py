@@ -45,9 +45,22 @@ def find(services: Services, caller: Caller, execution_id: str) -> Found:
         LedgerError: If only the ledger could know it, and it does not answer.
     """
     found = _found(services, caller, check_execution_id(execution_id))
-    if found is None or not caller.sees(found.record.user_id):
-        raise UnknownExecution(execution_id=execution_id)
-    return found
+    if found is not None and caller.sees(found.record.user_id):
+        return found
+    if found is not None and found.row is None:
+        # As long and as badly as for one that does not exist: the difference would tell that this one does.
+        execution_of(services.ledger, execution_id)
+    raise UnknownExecution(execution_id=execution_id)
+
+
+def is_of_ledger(services: Services, found: Found) -> bool:
+    """Whether what the ledger has under the id is this execution's: an id may be used again.
+
+    Raises:
+        LedgerError: If it does not answer.
+    """
+    row = found.row or execution_of(services.ledger, found.record.execution_id)
+    return row is not None and (row.accepted_ms, row.user_id) == (found.record.accepted_ms, found.record.user_id)
 
 
 def _found(services: Services, caller: Caller, execution_id: str) -> Found | None:

@@ -64,7 +64,7 @@ class Claims(Reader):
 
     @repeated
     def give_back(self, claim: Claim) -> None:
-        """Forget a key whose request was refused, so that it may be sent again."""
+        """Forget a key whose request named an id that is taken: it stands for nothing."""
         self._client.delete(self._keys.request(claim.digest))
 
     @repeated

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...scheduler.model.identifiers import REASON_MAX_CHARS
 from ...scheduler.model.states import State
+from .moments import Moment
 
 
 class Sent(BaseModel):
@@ -103,7 +104,7 @@ class TokenSent(Sent):
     scopes: list[str] = Field(min_length=1)
     max_band: str = "NORMAL"
     gates: list[str] | None = None
-    expires_at: datetime | None = None
+    expires_at: Moment | None = None
 
 
 class BulkAction(StrEnum):

@@ -6,7 +6,9 @@ too; a test asks every route with every scope.
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
 from fastapi import BackgroundTasks, Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
@@ -27,6 +29,9 @@ _bearer: Final = HTTPBearer(
     bearerFormat="bm_ID_SECRET",
 )
 _UNKNOWN: Final = "unknown"
+_LOOKUPS: Final = ThreadPoolExecutor(16, thread_name_prefix="token")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 async def services_of(request: Request) -> Services:
@@ -34,6 +39,11 @@ async def services_of(request: Request) -> Services:
     # Not a plain function: such a one would be called in another thread, which costs more than all that it does.
     services: Any = request.app.state.services
     return services
+
+
+async def in_thread(look: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Look a token up in one of the threads that do nothing else: a database that hangs holds up no other part."""
+    return await asyncio.get_running_loop().run_in_executor(_LOOKUPS, partial(look, *given, **named))
 
 
 def credentials_of(request: Request) -> str:
@@ -62,7 +72,7 @@ async def caller_of(
     token = None
     if secret is not None:
         # Mostly it is known; else a file or a database is asked, which may take its time.
-        token = keeper.known(secret) or await asyncio.to_thread(keeper.find, secret)
+        token = keeper.known(secret) or await in_thread(keeper.find, secret)
     if token is None:
         _log.warning("token_refused", address=address)
         raise unauthorized("there is no such token, it was revoked, or it has expired")

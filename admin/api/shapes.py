@@ -69,7 +69,7 @@ def token_answer(token: Token) -> TokenAnswer:
         gates=None if token.gates is None else list(token.gates),
         created_at=shown_at(token.created_ms),
         created_by=token.created_by,
-        expires_at=iso_of(token.expires_ms),
+        expires_at=None if token.expires_ms is None else shown_at(token.expires_ms),
         revoked_at=iso_of(token.revoked_ms),
         last_used_at=iso_of(token.used_ms),
     )

@@ -12,7 +12,7 @@ router: Final = APIRouter()
 
 
 @router.get("/whoami", summary="Show who the caller is")
-def whoami(caller: ReadCaller) -> Whoami:
+async def whoami(caller: ReadCaller) -> Whoami:
     """The owner of the token, and what the token allows."""
     token = caller.token
     return Whoami(

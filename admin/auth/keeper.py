@@ -72,6 +72,9 @@ class Keeper:
         """Return the token, if it is valid and nothing has to be asked for that; None if somebody has to be asked."""
         if self._local is not None and secret.token_id == self._local.token_id:
             return self._valid(secret, self._local)
+        of_file = None if self._file is None else self._file.find(secret.token_id)
+        if of_file is not None:
+            return self._valid(secret, of_file)
         with self._lock:
             known = self._known.get(secret.token_id)
             if known is None or not known.is_fresh(self._clock()):

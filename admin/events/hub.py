@@ -9,7 +9,9 @@ not answer, followers wait.
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from typing import Final
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
 
 from ...configs.logger import Logger
 from ...scheduler.engine.journal_following import Follower, Page, Position
@@ -24,6 +26,8 @@ QUIET_SECONDS: Final = 1.0
 _A_READ: Final = 1_000
 _AGAIN_SECONDS: Final = 1.0
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Sees = Callable[[Told], bytes]
 """What of an entry a follower gets; ``b""``: nothing."""
 
@@ -34,6 +38,7 @@ class Hub:
     def __init__(self, follower: Follower) -> None:
         """Makes no call."""
         self._follower = follower
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="events")
         self._followers = 0
         self._starting = asyncio.Lock()
         self._reading: asyncio.Task[None] | None = None
@@ -85,7 +90,7 @@ class Hub:
     async def _start(self) -> None:
         async with self._starting:
             if self._reading is None or self._reading.done():
-                self._position = await asyncio.to_thread(self._follower.end)
+                self._position = await self._look(self._follower.end)
                 self._batches.clear()
                 self._kept = 0
                 self._reading = asyncio.create_task(self._read())
@@ -105,7 +110,12 @@ class Hub:
             yield RESET
             return
         while position.count < until.count:
-            page = await asyncio.to_thread(self._follower.read, position, min(_A_READ, until.count - position.count))
+            try:
+                page = await self._look(self._follower.read, position, min(_A_READ, until.count - position.count))
+            except QueueUnavailable:
+                await asyncio.sleep(_AGAIN_SECONDS)
+                yield b""
+                continue
             if page is None or page.missed or not page.entries:
                 yield RESET
                 return
@@ -113,24 +123,38 @@ class Hub:
             position = page.position
 
     async def _read(self) -> None:
+        is_lost = False
         while self._followers:
             try:
-                page = await asyncio.to_thread(self._follower.read, self._position, _A_READ)
-                if page is None or page.missed:
-                    _log.warning("followers_reset", missed=None if page is None else page.missed)
-                    self._position = await asyncio.to_thread(self._follower.end)
+                if is_lost:
+                    self._position = await self._look(self._follower.end)
                     self._append([])
-                    continue
+                    is_lost = False
+                page = await self._look(self._follower.read, self._position, _A_READ)
+                is_lost = page is None or page.missed > 0
+                batch = [] if page is None else _told(self._position, page)
             except QueueUnavailable as error:
                 _log.warning("journal_not_read", problem=str(error))
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue
-            if page.entries:
-                batch = _told(self._position, page)
-                self._position = page.position
+            except (KeyError, ValueError) as error:
+                # What is damaged is left out with all that was not read yet; one that is the last is read once more.
+                _log.error("journal_damaged", exc_info=error)
+                is_lost = True
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            if page is None or is_lost:
+                _log.warning("followers_reset", missed=None if page is None else page.missed)
+                continue
+            self._position = page.position
+            if batch:
                 self._append(batch)
             if not page.ahead:
                 await asyncio.sleep(BATCH_SECONDS)
+
+    async def _look(self, read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """Read in a thread of this hub's own: nobody else's reads hold it up."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(read, *given, **named))
 
     def _append(self, batch: list[Told]) -> None:
         self._batches.append(batch)

@@ -18,6 +18,8 @@ from ..schema.upgrading import check
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
+READ_SECONDS: Final = 30
+"""A query that takes longer is ended, on PostgreSQL."""
 SOON_SECONDS: Final = 2.0
 T = TypeVar("T")
 
@@ -46,6 +48,8 @@ class Asking:
                 raise LedgerUnavailable("there is no such file yet", url=self.database.shown_url)
             try:
                 with self.database.reading() as connection:
+                    if not self.database.is_sqlite:
+                        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {READ_SECONDS * 1000}")
                     if not self._is_checked:
                         check(connection)
                         self._is_checked = True

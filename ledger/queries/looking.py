@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from ...scheduler.engine.journal import Verb
 from ..executions import Execution
 from ..schema.tables import consumer, executions, payloads, results, transitions
 from .asking import Asking
@@ -39,12 +40,15 @@ def execution_of(asking: Asking, execution_id: str) -> Execution | None:
     return None if row is None else Execution(*row)
 
 
-def steps_of(asking: Asking, execution_id: str, limit: int) -> list[Step]:
-    """Return an execution's latest transitions, in their order."""
+def steps_of(asking: Asking, execution_id: str, limit: int, *, from_ms: int = 0) -> list[Step]:
+    """Return an execution's latest transitions, in their order; `from_ms`, not those before.
+
+    A refusal is none: it tells of another execution, which was to have the same id.
+    """
     of = transitions.c
     query = (
         select(of.at_ms, of.verb, of.state, of.attempt, of.reason, of.changed_by, of.details)
-        .where(of.execution_id == execution_id)
+        .where(of.execution_id == execution_id, of.at_ms >= from_ms, of.verb != Verb.REJECT)
         .order_by(of.journal_id.desc(), of.entry_ms.desc(), of.entry_number.desc())
         .limit(limit)
     )

@@ -86,6 +86,20 @@ def test_an_owner_changes_its_own_only_and_a_ticket_is_its_tokens(api: Api) -> N
     assert api.queue.views.meta("b")["state"] == "PENDING"
 
 
+def test_a_ticket_allows_no_more_than_its_token_does_by_now(api: Api) -> None:
+    send(api, "a")
+    send(api, "b", user="bob")
+    text = api.token("ann", "submit", "operate")
+    with api.client(text) as client:
+        plan = client.post(PLAN, json={"action": "cancel"}).json()
+        assert plan["count"] == 2
+        with api.database.writing() as connection:
+            connection.exec_driver_sql("UPDATE tokens SET scopes = 'submit'")
+        api.services.keeper.forget(text.split("_")[1])
+        assert client.post(BULK, json={"ticket": plan["ticket"]}).json() == {"changed": 1, "skipped": 1, "failed": []}
+    assert api.queue.views.meta("b")["state"] == "PENDING"
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import httpx
@@ -171,6 +172,33 @@ def test_a_revoked_token_ends_its_streams(api: Api) -> None:
         # On a machine that has nothing else to do: 5 s. How it is made up does not depend on the machine.
         assert time.monotonic() - began < 30
     assert CHECKED_SECONDS + FRESH_SECONDS <= 6
+
+
+def test_a_stream_ends_when_its_token_may_see_less(api: Api) -> None:
+    token = api.token("op", "operate")
+    with following(api, token) as stream:
+        with api.database.writing() as connection:
+            connection.exec_driver_sql("UPDATE tokens SET scopes = 'read'")
+        assert stream.ended.wait(30)
+
+
+@pytest.mark.parametrize("damaged", [{"verb": "park"}, {"verb": "park", "id": "x", "at": 1, "band": "99"}])
+def test_a_damaged_entry_is_a_reset_and_the_stream_goes_on(api: Api, operator: str, damaged: dict[str, Any]) -> None:
+    with following(api, operator) as stream:
+        send(api, "a")
+        wait_until(lambda: stream.events, what="an event")
+        client: Any = api.queue.scripts.client
+        client.xadd(api.queue.scripts.keys.named("journal"), damaged)
+        wait_until(lambda: stream.events[-1]["event"] == "reset", what="the reset")
+        numbers = count()
+
+        def has_gone_on() -> bool:
+            # What comes right behind the damage may be left out with it.
+            number = next(numbers)
+            send(api, f"after-{number}", user=f"user-{number}")
+            return any(name == "park" and (one or "").startswith("after-") for name, one in stream.seen())
+
+        wait_until(has_gone_on, what="what is new")
 
 
 def test_a_follower_that_is_gone_leaves_nothing(api: Api, operator: str) -> None:

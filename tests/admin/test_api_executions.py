@@ -4,6 +4,7 @@ import httpx
 import pytest
 from calling import V1, Api
 
+from bandmaster.admin.api.executions import MOST_A_PAGE
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
@@ -141,6 +142,58 @@ def test_what_it_runs_and_printed_is_for_its_owner_and_admins(api: Api) -> None:
         api.catch_up()
         api.queue.scripts.client.flushdb()
         assert client.get(f"{V1}/executions/one/logs").json()["output"] == "0123456789"
+
+
+def test_an_id_that_is_used_again_shows_nothing_of_whose_it_was(api: Api) -> None:
+    send(api, "nightly", command=("echo", "anns"))
+    api.queue.try_schedule()
+    api.queue.transitions.settle(
+        Release("nightly", 1, State.FAILED, reason="anns-reason", result=b'{"output_tail": "anns"}')
+    )
+    api.catch_up()
+    first_ms = api.queue.views.server_time_ms()
+    keys = api.queue.scripts.keys
+    # As after a day.
+    api.queue.scripts.client.delete(keys.meta("nightly"), keys.ended("nightly"), keys.result("nightly"))
+    wait_until(lambda: api.queue.views.server_time_ms() > first_ms, what="another millisecond")
+    send(api, "nightly", user="bob", command=("echo", "bobs"))
+    for is_behind in (True, False):
+        with api.client(api.token("bob", "submit")) as client:
+            for path in ("", "/timeline", "/payload", "/logs"):
+                answer = client.get(f"{V1}/executions/nightly{path}")
+                assert answer.status_code == 200, answer.text
+                assert "anns" not in answer.text, (path, is_behind)
+        api.catch_up()
+
+
+def test_refusals_under_its_id_are_none_of_its_transitions(api: Api) -> None:
+    send(api, "one")
+    with api.client(api.token("bob", "submit")) as client:
+        for _ in range(3):
+            assert client.post(f"{V1}/executions/", json={"command": ["x"], "execution_id": "one"}).status_code == 409
+    api.catch_up()
+    with api.client(api.token("ann", "read")) as client:
+        steps = client.get(f"{V1}/executions/one/timeline").json()["steps"]
+    assert [step["verb"] for step in steps] == ["park"]
+
+
+def test_ones_own_dead_letter_is_found_behind_many_of_others(api: Api) -> None:
+    for name, user in [("mine", "ann"), *((f"b-{number}", "bob") for number in range(MOST_A_PAGE + 1))]:
+        send(api, name, user=user)
+        api.queue.try_schedule()
+        api.queue.transitions.settle(Release(name, 1, State.FAILED, reason="crashed", dead=True))
+    with api.client(api.token("ann", "read")) as client:
+        assert ids(client.get(f"{V1}/executions/dead")) == ["mine"]
+
+
+def test_without_the_ledger_nobody_learns_whether_anothers_lives(api: Api) -> None:
+    send(api, "bobs", user="bob")
+    with api.client(api.token("ann", "read")) as client:
+        assert client.get(f"{V1}/executions/bobs").status_code == 404
+        with api.database.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE executions RENAME TO gone")
+        answers = {client.get(f"{V1}/executions/{name}").status_code for name in ("bobs", "nobodys")}
+    assert answers == {503}
 
 
 def test_the_queue_is_counted(api: Api) -> None:

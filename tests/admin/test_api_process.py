@@ -96,6 +96,17 @@ def test_on_this_machine_it_needs_nothing(
     assert local_token()["Authorization"].split("_")[2] not in said
 
 
+def test_those_who_follow_are_let_go_when_it_ends(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
+    running = start()
+    with httpx.stream("GET", f"{running.url()}{V1}/events", headers=local_token(), timeout=60) as answer:
+        pieces = answer.iter_bytes()
+        next(pieces)
+        running.process.send_signal(signal.SIGTERM)
+        assert list(pieces) == [], "the stream ends in order"
+    assert running.process.wait(60) == 0
+    assert "timeout" not in json.dumps(running.said()).lower()
+
+
 def test_a_signal_that_comes_early_ends_it(start: Start) -> None:
     running = start()
     status = Path(f"/proc/{running.process.pid}/status")

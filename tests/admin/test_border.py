@@ -56,7 +56,7 @@ def test_this_machine_is_no_foreign_name(api: Api, host: str) -> None:
 
 
 def test_a_page_of_another_origin_may_not_post(api: Api) -> None:
-    for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "http://["):
         with api.client(api.token("ann", "submit"), Origin=origin) as client:
             answer = client.post(SUBMIT, json={"command": ["true"]})
         assert (answer.status_code, answer.json()["code"]) == (403, "origin_not_allowed")
@@ -213,5 +213,6 @@ def test_a_database_that_hangs_holds_up_only_what_needs_it(redis_client: redis.R
             stranger = "bm_0123456789ab_" + "A" * 43
             answer = client.get(f"{V1}/whoami", headers={"Authorization": f"Bearer {stranger}"})
             assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable")
+            assert "postgres" not in answer.text, "a stranger is not told where the database is"
             server.go_on()
         database.close()

@@ -151,6 +151,37 @@ def test_an_id_that_is_anothers_stays_refused(api: Api) -> None:
             assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")
 
 
+def test_an_id_of_ones_own_that_is_taken_is_refused_too(api: Api) -> None:
+    with api.client(api.token("ann", "submit")) as client:
+        first = client.post(HERE, json=ECHO | {"execution_id": "nightly"}, headers={"Idempotency-Key": "monday"})
+        assert first.status_code == 201
+        again = client.post(HERE, json=ECHO | {"execution_id": "nightly"}, headers={"Idempotency-Key": "monday"})
+        assert again.status_code == 200, "the same request"
+        for body in (ECHO, {"command": ["echo", "bye"]}):
+            other = client.post(HERE, json=body | {"execution_id": "nightly"}, headers={"Idempotency-Key": str(body)})
+            assert (other.status_code, other.json()["code"]) == (409, "duplicate"), "another request"
+
+
+def test_a_twin_of_a_refused_request_is_the_same_execution(api: Api) -> None:
+    """One of two requests under a key is refused, the other accepted meanwhile: sent again, it is still one."""
+    api.queue.enqueue({"execution_id": "before", **ECHO})
+    api.queue.controls.change_setting("max_queue_size", 1)
+    with api.client(api.token("ann", "submit"), **{"Idempotency-Key": "k"}) as client:
+        assert client.post(HERE, json=ECHO).status_code == 429
+        api.queue.controls.change_setting("max_queue_size", 10)
+        accepted = [client.post(HERE, json=ECHO).json()["execution_id"] for _ in range(3)]
+    assert len(set(accepted)) == 1
+    assert api.queue.get_queue_status()["queue_depth"] == 2
+
+
+def test_whose_id_is_taken_is_not_told(api: Api) -> None:
+    api.queue.enqueue({"execution_id": "x", **ECHO, "metadata": {"user_id": "bob"}})
+    with api.client(api.token("ann", "submit")) as client:
+        refused = client.post(HERE, json=ECHO | {"execution_id": "x"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "duplicate")
+    assert "PENDING" not in refused.text
+
+
 def test_moving_keeps_to_what_waits_and_what_the_token_allows(api: Api) -> None:
     for name in ("a", "b"):
         api.queue.enqueue({"execution_id": name, "command": ["true"], "metadata": {"user_id": "ann"}})
