@@ -15,7 +15,7 @@ from ..configs.logger import Logger
 from ..configs.settings import Settings
 from ..k8s.backend import connect as connect_pods
 from ..k8s.pods import Pods
-from ..ledger.errors import LedgerError
+from ..ledger.errors import AnotherQueue, LedgerError
 from ..ledger.opening import database_of
 from ..ledger.queries.asking import Asking
 from ..scheduler.engine.journal_following import Follower
@@ -41,10 +41,11 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
 
     Raises:
         SettingsError: If a setting is wrong, or nobody could call the API.
+        AnotherQueue: If the ledger is that of another queue.
         ExtraMissing: If a package is not installed.
         OSError: If the file of the local token cannot be written.
     """
-    ledger = Asking(database_of(settings))
+    ledger = _ledger(settings)
     keeper = _keeper(settings, TokenTable(ledger))
 
     @cache
@@ -65,6 +66,18 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(ledger, queue.views.server_time_ms),
     )
+
+
+def _ledger(settings: Settings) -> Asking:
+    ledger = Asking(database_of(settings), queue=settings.redis.prefix)
+    try:
+        ledger.soon(ledger.look)
+    except AnotherQueue:
+        # It would show another's history as this queue's.
+        raise
+    except LedgerError as error:
+        _log.warning("ledger_not_read", problem=str(error))
+    return ledger
 
 
 def _keeper(settings: Settings, table: TokenTable) -> Keeper:

@@ -57,7 +57,9 @@ class Rates:
     def _ask(self) -> None:
         ended: Mapping[str, int] | None = None
         try:
-            ended = ended_since(self._asking, self._now_ms() - WINDOW_SECONDS * 1000)
+            since_ms = self._now_ms() - WINDOW_SECONDS * 1000
+            with self._asking.reading() as connection:
+                ended = ended_since(connection, since_ms)
         except (LedgerError, QueueUnavailable) as error:
             _log.debug("rates_not_read", problem=str(error))
         with self._lock:

@@ -15,11 +15,12 @@ from ..scheduler.engine.journal import JournalEntry
 from ..scheduler.engine.journal_following import START, Page, Position
 from .batch import Batch
 from .database import Database, now_ms
-from .errors import AnotherQueue, NotConsumer
+from .errors import NotConsumer
 from .fetching import Fetched
 from .kept import note_exit_codes, write_kept
 from .reconciling import Living, Reconciled, reconcile
 from .schema.tables import consumer, gaps, journals
+from .standing import check_queue
 from .statements import insert_or
 from .writing import count_written, known, write
 
@@ -65,9 +66,7 @@ class Book:
         with self._database.writing() as connection:
             first = insert_or(connection, consumer).values(**_FIRST, queue=self._queue)
             connection.execute(first.on_conflict_do_nothing())
-            of_queue = connection.execute(select(consumer.c.queue)).scalar_one()
-            if of_queue != self._queue:
-                raise AnotherQueue(of_queue, self._queue)
+            check_queue(connection, self._queue)
             is_free = (consumer.c.renewed_ms < now_ms() - self._ttl_ms) | (consumer.c.holder == self._holder)
             taken = update(consumer).where(is_free)
             taken = taken.values(epoch=consumer.c.epoch + 1, holder=self._holder, renewed_ms=now_ms())

@@ -1,15 +1,16 @@
-"""How the ledger stands: its schema, who writes it, how far it has come, and what it could not read.
+"""How the ledger stands: whose it is, its schema, who writes it, how far it has come, and what it could not read.
 
-In the flow: ``bandmaster ledger`` shows it. Reads only.
+In the flow: ``bandmaster ledger`` shows it; who writes or reads it checks whose it is. Reads only.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from ..scheduler.engine.journal_following import Position
 from .database import Database, now_ms
+from .errors import AnotherQueue
 from .schema.tables import consumer, executions, gaps, journals, transitions
 from .schema.upgrading import check, revision_of
 
@@ -34,6 +35,25 @@ class Standing:
     """Executions that had not ended and that Redis does not know any more."""
     missed: int
     """Entries of the journal that Redis dropped before they were read."""
+
+
+def check_queue(connection: Connection, queue: str) -> bool:
+    """Refuse the ledger of another queue.
+
+    Args:
+        connection: Of a database with the tables of this release.
+        queue: The prefix of the queue's keys.
+
+    Returns:
+        Whether it is this queue's; False: nobody has written it yet.
+
+    Raises:
+        AnotherQueue: If it is another's.
+    """
+    found = connection.execute(select(consumer.c.queue)).scalar_one_or_none()
+    if found not in (None, queue):
+        raise AnotherQueue(found, queue)
+    return found is not None
 
 
 def standing(database: Database) -> Standing:

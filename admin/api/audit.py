@@ -33,14 +33,16 @@ def list_changes(
 ) -> Audit:
     """Limits, pauses and settings, and executions that somebody cancelled, moved, retried or dropped; latest first."""
     before = None if cursor is None else EntryPlace(*read_cursor(cursor, int, int, int))
-    found = audited(
-        services.ledger,
-        limit + 1,
-        before=before,
-        subject=None if subject is None else subject.replace("\0", ""),
-        from_ms=ms_of(changed_from),
-        to_ms=ms_of(changed_to),
-    )
+    with services.ledger.reading() as connection:
+        as_of_ms = written_until_ms(connection)
+        found = audited(
+            connection,
+            limit + 1,
+            before=before,
+            subject=None if subject is None else subject.replace("\0", ""),
+            from_ms=ms_of(changed_from),
+            to_ms=ms_of(changed_to),
+        )
     page = found[:limit]
     last = page[-1].place if len(found) > limit else None
     return Audit(
@@ -58,5 +60,5 @@ def list_changes(
         ],
         next=None if last is None else cursor_of(last.journal_id, last.entry_ms, last.entry_number),
         source="ledger",
-        as_of=shown_at(written_until_ms(services.ledger)),
+        as_of=shown_at(as_of_ms),
     )

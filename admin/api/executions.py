@@ -90,14 +90,17 @@ def list_executions(
         text=None if text is None else text.replace("\0", ""),
     )
     before, after = _places(cursor)
-    page = executions_page(services.ledger, wanted, limit, before=before, after=after)
+    with services.ledger.reading() as connection:
+        as_of_ms = written_until_ms(connection)
+        page = executions_page(connection, wanted, limit, before=before, after=after)
+        counted = count_executions(connection, wanted) if total else None
     return ExecutionPage(
         executions=[row_answer(row) for row in page.rows],
         next=_cursor(_EARLIER, page.rows[-1]) if page.rows and page.has_earlier else None,
         previous=_cursor(_LATER, page.rows[0]) if page.rows and page.has_later else None,
-        total=count_executions(services.ledger, wanted) if total else None,
+        total=counted,
         source="ledger",
-        as_of=shown_at(written_until_ms(services.ledger)),
+        as_of=shown_at(as_of_ms),
     )
 
 
@@ -164,7 +167,9 @@ def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: str) -
     """Its transitions in order, the latest thousand of them, from the ledger."""
     accepted_ms = find(services, caller, execution_id).record.accepted_ms
     # Not those of an earlier execution that had the same id, which may have been another user's.
-    steps = steps_of(services.ledger, execution_id, STEPS, from_ms=accepted_ms or 0)
+    with services.ledger.reading() as connection:
+        as_of_ms = written_until_ms(connection)
+        steps = steps_of(connection, execution_id, STEPS, from_ms=accepted_ms or 0)
     return Timeline(
         execution_id=execution_id,
         steps=[
@@ -182,7 +187,7 @@ def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: str) -
         ],
         complete=len(steps) < STEPS,
         source="ledger",
-        as_of=shown_at(written_until_ms(services.ledger)),
+        as_of=shown_at(as_of_ms),
     )
 
 
@@ -192,8 +197,9 @@ def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: str) ->
     found = find(services, caller, execution_id)
     _check_reads(caller, found.record.user_id)
     source, raw = "redis", services.queue.views.event(execution_id)
-    if raw is None and is_of_ledger(services, found):
-        source, raw = "ledger", event_of(services.ledger, execution_id)
+    if raw is None:
+        with services.ledger.reading() as connection:
+            source, raw = "ledger", event_of(connection, execution_id) if is_of_ledger(connection, found) else None
     if raw is None:
         raise not_found("what it runs is not kept any more, or it is an actor's message")
     event = ExecutionRequestedEvent.from_json(raw).model_dump(mode="json", exclude_none=True)
@@ -250,7 +256,8 @@ def _result(services: Services, found: Found) -> Result | None:
     raw = services.queue.views.result(found.record.execution_id)
     if raw is None:
         try:
-            raw = result_of(services.ledger, found.record.execution_id) if is_of_ledger(services, found) else None
+            with services.ledger.reading() as connection:
+                raw = result_of(connection, found.record.execution_id) if is_of_ledger(connection, found) else None
         except LedgerError:
             return None
     return None if raw is None else parse_result(raw)

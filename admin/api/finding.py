@@ -7,6 +7,8 @@ not even that there is one.
 from dataclasses import dataclass, replace
 from typing import Final
 
+from sqlalchemy import Connection
+
 from ...ledger.errors import LedgerError
 from ...ledger.executions import Execution
 from ...ledger.queries.looking import execution_of, written_until_ms
@@ -49,17 +51,14 @@ def find(services: Services, caller: Caller, execution_id: str) -> Found:
         return found
     if found is not None and found.row is None:
         # As long and as badly as for one that does not exist: the difference would tell that this one does.
-        execution_of(services.ledger, execution_id)
+        with services.ledger.reading() as connection:
+            execution_of(connection, execution_id)
     raise UnknownExecution(execution_id=execution_id)
 
 
-def is_of_ledger(services: Services, found: Found) -> bool:
-    """Whether what the ledger has under the id is this execution's: an id may be used again.
-
-    Raises:
-        LedgerError: If it does not answer.
-    """
-    row = found.row or execution_of(services.ledger, found.record.execution_id)
+def is_of_ledger(connection: Connection, found: Found) -> bool:
+    """Whether what the ledger has under the id is this execution's: an id may be used again."""
+    row = found.row or execution_of(connection, found.record.execution_id)
     return row is not None and (row.accepted_ms, row.user_id) == (found.record.accepted_ms, found.record.user_id)
 
 
@@ -70,8 +69,9 @@ def _found(services: Services, caller: Caller, execution_id: str) -> Found | Non
         return Found(Record.from_meta(execution_id, meta), "redis", now_ms)
     meta = views.meta(execution_id)
     try:
-        row = execution_of(services.ledger, execution_id)
-        as_of_ms = written_until_ms(services.ledger)
+        with services.ledger.reading() as connection:
+            as_of_ms = written_until_ms(connection)
+            row = execution_of(connection, execution_id)
     except LedgerError:
         # Only the state is left in Redis: enough for those who may see whatever it is.
         if "state" in meta and caller.token.may(Scope.OPERATE):

@@ -5,7 +5,6 @@ from typing import Final
 from fastapi import APIRouter, Response
 
 from ...ledger.errors import LedgerError
-from ...ledger.queries.looking import written_until_ms
 from ...scheduler.model.errors import QueueUnavailable
 from ..answers.access import Health, Readiness
 from ..services import Services
@@ -39,7 +38,7 @@ def _answers(services: Services) -> bool:
 
 def _is_written(services: Services) -> bool:
     try:
-        services.ledger.soon(lambda: written_until_ms(services.ledger))
+        services.ledger.soon(services.ledger.look)
     except LedgerError:
         return False
     return True

@@ -27,7 +27,7 @@ class TokenTable:
 
     def add(self, token: Token) -> Token:
         """Keep a new token; return it with its time."""
-        with self._asking.turn(), self._asking.database.writing() as connection:
+        with self._asking.writing() as connection:
             created_ms = _now(connection)
             connection.execute(
                 insert(tokens).values(
@@ -61,7 +61,7 @@ class TokenTable:
 
     def revoke(self, token_id: str, *, by: str) -> Token | None:
         """End a token; return it as it is now, None if there is none. One that was revoked before stays as it was."""
-        with self._asking.turn(), self._asking.database.writing() as connection:
+        with self._asking.writing() as connection:
             connection.execute(
                 update(tokens)
                 .where(tokens.c.token_id == token_id, tokens.c.revoked_ms.is_(None))
@@ -72,7 +72,7 @@ class TokenTable:
 
     def note_use(self, token_id: str) -> None:
         """Note that a token was used."""
-        with self._asking.turn(), self._asking.database.writing() as connection:
+        with self._asking.writing() as connection:
             at_ms = _now(connection)
             minute_ms = at_ms // 60_000 * 60_000
             connection.execute(update(tokens).where(tokens.c.token_id == token_id).values(used_ms=minute_ms))

@@ -118,7 +118,7 @@ def _table(*, upgrades: bool) -> Any:
     opening = import_extra("bandmaster.ledger.opening", "ledger")
     settings = settings_of_command()
     database = opening.open_ledger(settings) if upgrades else opening.existing(settings)
-    asking = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking(database)
+    asking = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking(database, queue=settings.redis.prefix)
     return import_extra("bandmaster.admin.auth.token_table", "api").TokenTable(asking)
 
 

@@ -1,12 +1,12 @@
 """``Asking``: reads the ledger for many callers at once, without letting a database that hangs hold up all of them.
 
 In the flow: every query goes through `reading()`. So many read at once, the next waits a moment for its turn, and is
-then told that the ledger does not answer: whoever needs no history goes on meanwhile. The tables' schema is checked by
-the first read, and again after any that failed.
+then told that the ledger does not answer: whoever needs no history goes on meanwhile. That the tables are of this
+release, and the ledger that of this queue, is checked by the first use, and again after any that failed.
 """
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import BoundedSemaphore, Thread
 from typing import Final, TypeVar
 
@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from ..database import Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.upgrading import check
+from ..standing import check_queue
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
@@ -27,9 +28,15 @@ T = TypeVar("T")
 class Asking:
     """Reads one ledger. Safe to share between threads."""
 
-    def __init__(self, database: Database) -> None:
-        """Makes no connection."""
+    def __init__(self, database: Database, *, queue: str) -> None:
+        """Makes no connection.
+
+        Args:
+            database: The database.
+            queue: The prefix of the queue's keys.
+        """
         self.database = database
+        self._queue = queue
         self._turns = BoundedSemaphore(READS_AT_ONCE)
         self._is_checked = False
 
@@ -40,23 +47,36 @@ class Asking:
         Raises:
             LedgerUnavailable: If the database does not answer, or others wait for it already.
             SchemaMismatch: If its tables are of another release.
+            AnotherQueue: If the ledger is that of another queue.
             LedgerRefused: If it will not do it.
         """
-        with self.turn():
+        with self._turn():
             # Looking must not make SQLite's file.
             if self.database.file is not None and not self.database.file.exists():
                 raise LedgerUnavailable("there is no such file yet", url=self.database.shown_url)
-            try:
-                with self.database.reading() as connection:
-                    if not self.database.is_sqlite:
-                        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {READ_SECONDS * 1000}")
-                    if not self._is_checked:
-                        check(connection)
-                        self._is_checked = True
-                    yield connection
-            except LedgerError:
-                self._is_checked = False
-                raise
+            with self._checked(self.database.reading()) as connection:
+                if not self.database.is_sqlite:
+                    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {READ_SECONDS * 1000}")
+                yield connection
+
+    def look(self) -> None:
+        """Find out whether it can be read.
+
+        Raises:
+            LedgerError: As `reading` says.
+        """
+        with self.reading() as connection:
+            check_queue(connection, self._queue)
+
+    @contextmanager
+    def writing(self) -> Generator[Connection]:
+        """One transaction that writes beside the consumer, in tables that it does not write.
+
+        Raises:
+            LedgerError: As `reading` says.
+        """
+        with self._turn(), self._checked(self.database.writing()) as connection:
+            yield connection
 
     def soon(self, read: Callable[[], T]) -> T:
         """Run a read on which more depends than its own answer: a database that hangs is not waited for.
@@ -83,15 +103,23 @@ class Asking:
         return answer
 
     @contextmanager
-    def turn(self) -> Generator[None]:
-        """One of the places of those who use the database at once.
-
-        Raises:
-            LedgerUnavailable: If none became free.
-        """
+    def _turn(self) -> Generator[None]:
         if not self._turns.acquire(timeout=TURN_SECONDS):
             raise LedgerUnavailable("too many wait for it already", url=self.database.shown_url)
         try:
             yield
         finally:
             self._turns.release()
+
+    @contextmanager
+    def _checked(self, opened: AbstractContextManager[Connection]) -> Generator[Connection]:
+        try:
+            with opened as connection:
+                if not self._is_checked:
+                    check(connection)
+                    # Before there was a consumer it is nobody's ledger: it is looked at again.
+                    self._is_checked = check_queue(connection, self._queue)
+                yield connection
+        except LedgerError:
+            self._is_checked = False
+            raise

@@ -8,11 +8,10 @@ acceptance, and is in no list.
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, tuple_
 
 from ..executions import Execution
 from ..schema.tables import executions
-from .asking import Asking
 
 COLUMNS: Final = tuple(executions.c[name] for name in Execution.__slots__)
 _LAST: Final = "\U0010ffff"
@@ -54,22 +53,19 @@ class Page:
 
 
 def executions_page(
-    asking: Asking, wanted: Wanted, limit: int, *, before: Place | None = None, after: Place | None = None
+    connection: Connection, wanted: Wanted, limit: int, *, before: Place | None = None, after: Place | None = None
 ) -> Page:
     """Return a page.
 
     Args:
-        asking: The ledger.
+        connection: Of `Asking.reading`.
         wanted: Which executions.
         limit: How many at most.
         before: List those accepted before this place; None: the latest.
         after: List those accepted after this place, the nearest of them; the page is in the same order.
-
-    Raises:
-        LedgerError: As `Asking.reading` says.
     """
     key = tuple_(executions.c.accepted_ms, executions.c.execution_id)
-    query = _of(wanted, is_sqlite=asking.database.is_sqlite)
+    query = _of(wanted, is_sqlite=_is_sqlite(connection))
     backwards = after is not None
     if before is not None:
         query = query.where(key < (before.accepted_ms, before.execution_id))
@@ -78,23 +74,21 @@ def executions_page(
         query = query.order_by(executions.c.accepted_ms, executions.c.execution_id)
     else:
         query = query.order_by(executions.c.accepted_ms.desc(), executions.c.execution_id.desc())
-    with asking.reading() as connection:
-        rows = [Execution(*row) for row in connection.execute(query.limit(limit + 1))]
+    rows = [Execution(*row) for row in connection.execute(query.limit(limit + 1))]
     has_more, rows = len(rows) > limit, rows[:limit]
     if backwards:
         return Page(rows[::-1], has_earlier=True, has_later=has_more)
     return Page(rows, has_earlier=has_more, has_later=before is not None)
 
 
-def count_executions(asking: Asking, wanted: Wanted) -> int:
-    """How many executions there are in all; it reads each of them.
+def count_executions(connection: Connection, wanted: Wanted) -> int:
+    """How many executions there are in all; it reads each of them."""
+    listed = _of(wanted, is_sqlite=_is_sqlite(connection)).subquery()
+    return connection.execute(select(func.count()).select_from(listed)).scalar_one()
 
-    Raises:
-        LedgerError: As `Asking.reading` says.
-    """
-    listed = _of(wanted, is_sqlite=asking.database.is_sqlite).subquery()
-    with asking.reading() as connection:
-        return connection.execute(select(func.count()).select_from(listed)).scalar_one()
+
+def _is_sqlite(connection: Connection) -> bool:
+    return connection.dialect.name == "sqlite"
 
 
 def _of(wanted: Wanted, *, is_sqlite: bool) -> Select[Any]:

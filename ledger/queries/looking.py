@@ -1,18 +1,18 @@
 """Reads what the ledger knows of one execution: its row, its transitions, its payload and its result.
 
-In the flow: the API asks here for what Redis does not know any more, and for the whole timeline.
+In the flow: the API asks here for what Redis does not know any more, and for the whole timeline, in one transaction of
+`Asking.reading` for each of its answers.
 """
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from ...scheduler.engine.journal import Verb
 from ..executions import Execution
 from ..schema.tables import consumer, executions, payloads, results, transitions
-from .asking import Asking
 from .listing import COLUMNS
 
 
@@ -29,18 +29,13 @@ class Step:
     details: dict[str, Any]
 
 
-def execution_of(asking: Asking, execution_id: str) -> Execution | None:
-    """Return an execution's row; None if it is not known.
-
-    Raises:
-        LedgerError: As `Asking.reading` says, here and below.
-    """
-    with asking.reading() as connection:
-        row = connection.execute(select(*COLUMNS).where(executions.c.execution_id == execution_id)).one_or_none()
+def execution_of(connection: Connection, execution_id: str) -> Execution | None:
+    """Return an execution's row; None if it is not known."""
+    row = connection.execute(select(*COLUMNS).where(executions.c.execution_id == execution_id)).one_or_none()
     return None if row is None else Execution(*row)
 
 
-def steps_of(asking: Asking, execution_id: str, limit: int, *, from_ms: int = 0) -> list[Step]:
+def steps_of(connection: Connection, execution_id: str, limit: int, *, from_ms: int = 0) -> list[Step]:
     """Return an execution's latest transitions, in their order; `from_ms`, not those before.
 
     A refusal is none: it tells of another execution, which was to have the same id.
@@ -52,32 +47,30 @@ def steps_of(asking: Asking, execution_id: str, limit: int, *, from_ms: int = 0)
         .order_by(of.journal_id.desc(), of.entry_ms.desc(), of.entry_number.desc())
         .limit(limit)
     )
-    with asking.reading() as connection:
-        rows = connection.execute(query).all()
     return [
         Step(row.at_ms, row.verb, row.state, row.attempt or 0, row.reason, row.changed_by, json.loads(row[6] or "{}"))
-        for row in reversed(rows)
+        for row in reversed(connection.execute(query).all())
     ]
 
 
-def event_of(asking: Asking, execution_id: str) -> bytes | None:
+def event_of(connection: Connection, execution_id: str) -> bytes | None:
     """Return the event as JSON, if the ledger keeps it."""
-    with asking.reading() as connection:
-        return connection.execute(
-            select(payloads.c.event).where(payloads.c.execution_id == execution_id)
-        ).scalar_one_or_none()
+    return connection.execute(
+        select(payloads.c.event).where(payloads.c.execution_id == execution_id)
+    ).scalar_one_or_none()
 
 
-def result_of(asking: Asking, execution_id: str) -> bytes | None:
+def result_of(connection: Connection, execution_id: str) -> bytes | None:
     """Return the result as JSON, if the ledger keeps it."""
-    with asking.reading() as connection:
-        return connection.execute(
-            select(results.c.result).where(results.c.execution_id == execution_id)
-        ).scalar_one_or_none()
+    return connection.execute(
+        select(results.c.result).where(results.c.execution_id == execution_id)
+    ).scalar_one_or_none()
 
 
-def written_until_ms(asking: Asking) -> int:
-    """Return up to which time the journal was read, in Unix milliseconds; 0 if nothing was."""
-    with asking.reading() as connection:
-        entry_id = connection.execute(select(consumer.c.entry_id)).scalar_one_or_none() or "0"
+def written_until_ms(connection: Connection) -> int:
+    """Return up to which time the journal was read, in Unix milliseconds; 0 if nothing was.
+
+    To be read before what it is told of: on PostgreSQL a later statement may see more, and never less.
+    """
+    entry_id = connection.execute(select(consumer.c.entry_id)).scalar_one_or_none() or "0"
     return int(entry_id.partition("-")[0])

@@ -7,10 +7,9 @@ is no change without its entry, and no entry without its change. Nothing here wr
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, literal, null, select, tuple_, union_all
+from sqlalchemy import Connection, Select, literal, null, select, tuple_, union_all
 
 from ..schema.tables import changes, transitions
-from .asking import Asking
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,7 +38,7 @@ class Audited:
 
 
 def audited(
-    asking: Asking,
+    connection: Connection,
     limit: int,
     *,
     before: EntryPlace | None = None,
@@ -50,15 +49,12 @@ def audited(
     """Return changes, the latest first.
 
     Args:
-        asking: The ledger.
+        connection: Of `Asking.reading`.
         limit: How many at most.
         before: Only those before this place.
         subject: Only those of this name or execution.
         from_ms: Only those made then or later.
         to_ms: Only those made before.
-
-    Raises:
-        LedgerError: As `Asking.reading` says.
     """
     of_names = select(
         *(changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number, changes.c.at_ms, changes.c.verb),
@@ -88,8 +84,7 @@ def audited(
         sides.append(select(latest))
     both = union_all(*sides).subquery()
     query = select(both).order_by(both.c.entry_ms.desc(), both.c.journal_id.desc(), both.c.entry_number.desc())
-    with asking.reading() as connection:
-        rows = connection.execute(query.limit(limit)).all()
+    rows = connection.execute(query.limit(limit)).all()
     return [
         Audited(
             EntryPlace(row.journal_id, row.entry_ms, row.entry_number),

@@ -1,7 +1,8 @@
 """Serves the API for a test, as the process does, and calls it over HTTP with tokens of each scope."""
 
 import threading
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,9 @@ from bandmaster.admin.application import build, guarded
 from bandmaster.admin.auth.keeper import Keeper
 from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import read_scopes
+from bandmaster.admin.auth.secrets import Secret
 from bandmaster.admin.auth.token_table import TokenTable
+from bandmaster.admin.auth.tokens import Token
 from bandmaster.admin.events.hub import Hub
 from bandmaster.admin.rates import Rates
 from bandmaster.admin.services import Services
@@ -34,6 +37,16 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
 V1 = "/api/v1"
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 @dataclass
@@ -72,19 +85,31 @@ class Api:
         catch_up(self.consumer)
 
 
-def services_on(client: redis.Redis, database: Database, folder: Path) -> Services:
-    """What an API works with."""
-    asking = Asking(database)
+def services_on(
+    client: redis.Redis, database: Database, folder: Path, *, clock: Callable[[], float] = time.monotonic
+) -> Services:
+    """What an API works with; by `clock`, a token is asked for again."""
+    asking = Asking(database, queue="exec_queue")
     queue = ExecutionQueueService(client)
     return Services(
         queue=queue,
         broker=RedisBroker(client=client, middleware=[]),
         ledger=asking,
-        keeper=Keeper(table=TokenTable(asking)),
+        keeper=Keeper(table=TokenTable(asking), clock=clock),
         pods=lambda: LocalPods(folder),
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(asking, queue.views.server_time_ms),
     )
+
+
+def found(keeper: Keeper, text: str) -> Token | None:
+    """What a request would find, whichever way it asks."""
+    secret = Secret.read(text)
+    assert secret is not None
+    known = keeper.known(secret)
+    token = keeper.find(secret)
+    assert known in (None, token)
+    return token
 
 
 @contextmanager
@@ -118,7 +143,7 @@ def served(client: redis.Redis, url: str, folder: Path) -> Generator[Api]:
     consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test"))
     assert consumer.begin()
     with api_on(services) as address:
-        yield Api(address, queue, database, consumer, services, TokenTable(Asking(database)))
+        yield Api(address, queue, database, consumer, services, TokenTable(Asking(database, queue="exec_queue")))
     services.queue.close()
     queue.close()
     database.close()

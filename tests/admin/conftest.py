@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from calling import Api, served
+from calling import Api, Clock, served
 from databases import database_url, servers
 
 __all__ = ["database_url", "servers"]
@@ -14,6 +14,11 @@ __all__ = ["database_url", "servers"]
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
