@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 REDACTED: Final = "***"
 UNREADABLE: Final = "<unreadable URL>"
 
-_SECRET_PARAMETERS: Final = frozenset({"password", "sentinel_password", "ssl_password"})
+_SECRET_PARAMETERS: Final = frozenset({"password", "sentinel_password", "ssl_password", "sslpassword"})
+"""Those of redis-py's URLs, and of libpq's."""
 
 
 def redacted_url(url: str) -> str:

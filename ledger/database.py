@@ -32,6 +32,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from ..configs.errors import ExtraMissing, SettingsError
+from ..configs.redaction import redacted_url
 from .errors import LedgerRefused, LedgerUnavailable
 
 _BUSY_SECONDS: Final = 10
@@ -82,8 +83,9 @@ class Database:
 
     @property
     def shown_url(self) -> str:
-        """The URL without its password."""
-        return self._url.render_as_string(hide_password=True)
+        """The URL without its password, wherever it stands: libpq takes it as a parameter, too."""
+        shown = self._url.render_as_string(hide_password=True)
+        return shown if self.is_sqlite else redacted_url(shown)
 
     @contextmanager
     def writing(self) -> Generator[Connection]:

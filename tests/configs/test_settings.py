@@ -259,6 +259,8 @@ def test_a_refused_url_is_not_shown_either(monkeypatch: pytest.MonkeyPatch, url:
         ("unix://ann:pw@/run/a.sock?db=2", "unix://ann:***@/run/a.sock?db=2"),
         ("rediss://h/0?ssl_password=pw", "rediss://h/0?ssl_password=***"),
         ("redis://h/0#pw", "redis://h/0"),
+        ("postgresql://h/db?user=ann&password=pw", "postgresql://h/db?user=ann&password=***"),
+        ("postgresql:///db?host=h&sslpassword=pw", "postgresql:///db?host=h&sslpassword=***"),
         ("ann:pw@host", UNREADABLE),
         ("redis:/ann:pw@host", UNREADABLE),
         ("redis://[pw@host", UNREADABLE),

@@ -60,3 +60,10 @@ def test_a_password_is_not_shown(tmp_path: Path) -> None:
     shown = Database("postgresql://bm:secret@nowhere.invalid/ledger").shown_url
     assert "secret" not in shown
     assert "bm:***@nowhere.invalid" in shown
+    for url in (
+        "postgresql://nowhere.invalid/ledger?user=bm&password=secret",
+        "postgresql:///ledger?host=nowhere.invalid&PASSWORD=secret&sslpassword=secret",
+        "postgresql://bm:secret@nowhere.invalid/ledger?pass%77ord=secret",
+    ):
+        assert "secret" not in Database(url).shown_url
+        assert "nowhere.invalid" in Database(url).shown_url
