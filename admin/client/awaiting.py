@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from ..answers.executions import Accepted
 from .calls import Call, submit
 from .errors import ApiUnavailable
-from .wire import AGAIN_SECONDS, TIMEOUT_SECONDS, document_of, is_to_repeat, options, request_of
+from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, request_of
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -59,8 +59,9 @@ class AsyncClient:
                 outcome = await self._http.request(**request_of(call))
             except httpx.HTTPError as error:
                 outcome = error
-            if is_to_repeat(call, tried, outcome):
-                await asyncio.sleep(AGAIN_SECONDS * 2 ** (tried - 1))
+            pause = pause_seconds(call, tried, outcome)
+            if pause is not None:
+                await asyncio.sleep(pause)
                 continue
             if isinstance(outcome, httpx.HTTPError):
                 raise ApiUnavailable(str(outcome) or type(outcome).__name__, url=self._url) from outcome

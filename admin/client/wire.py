@@ -13,6 +13,8 @@ TIMEOUT_SECONDS: Final = 30.0
 TRIES: Final = 3
 AGAIN_SECONDS: Final = 0.5
 """How long to wait before a call is sent again; twice as long before the next."""
+MOST_PAUSE_SECONDS: Final = 30.0
+"""What asks for a longer pause is not sent again."""
 _AGAIN: Final = frozenset({502, 503, 504})
 T = TypeVar("T", bound=BaseModel)
 
@@ -39,13 +41,23 @@ def request_of(call: Call[T]) -> Mapping[str, Any]:
     }
 
 
-def is_to_repeat(call: Call[T], tried: int, outcome: httpx.Response | httpx.HTTPError) -> bool:
-    """Whether a call that was not answered, or not yet, is sent again."""
+def pause_seconds(call: Call[T], tried: int, outcome: httpx.Response | httpx.HTTPError) -> float | None:
+    """After how long a call that was not answered, or not yet, is sent again; None: it is not.
+
+    Args:
+        call: The call.
+        tried: How often it was sent.
+        outcome: What came of it the last time.
+    """
+    pause = AGAIN_SECONDS * 2 ** (tried - 1)
     if tried >= TRIES:
-        return False
+        return None
     if isinstance(outcome, httpx.Response):
-        return outcome.status_code in _AGAIN and call.is_repeatable
-    return call.is_repeatable or isinstance(outcome, httpx.ConnectError)
+        asked = outcome.headers.get("Retry-After", "")
+        pause = max(pause, float(asked)) if asked.isdecimal() else pause
+        is_repeated = outcome.status_code in _AGAIN and call.is_repeatable
+        return pause if is_repeated and pause <= MOST_PAUSE_SECONDS else None
+    return pause if call.is_repeatable or isinstance(outcome, httpx.ConnectError) else None
 
 
 def document_of(call: Call[T], response: httpx.Response) -> T:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import httpx
 import pytest
-from calling import Api
+from calling import V1, Api
 
 from bandmaster.admin.client import wire
 from bandmaster.client import ApiProblem, ApiUnavailable, AsyncClient, Client, calls
@@ -132,6 +133,38 @@ def test_it_submits_once_however_often_it_has_to_send(api: Api) -> None:
         thread.join(30)
     assert len(seen) == 2
     assert api.queue.views.pending() == [accepted.execution_id]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [({}, 1.0), ({"Retry-After": "7"}, 7.0), ({"Retry-After": "0"}, 1.0), ({"Retry-After": "3600"}, None)],
+)
+def test_it_waits_as_long_as_the_api_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+    busy = httpx.Response(503, headers=headers)
+    assert wire.pause_seconds(calls.whoami(), 2, busy) == seconds
+    assert wire.pause_seconds(calls.whoami(), wire.TRIES, busy) is None
+    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 1, busy) is None, "it is not to be repeated"
+    assert wire.pause_seconds(calls.whoami(), 2, httpx.Response(429, headers=headers)) is None
+
+
+def test_what_is_not_ready_yet_is_asked_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "AGAIN_SECONDS", 0.01)
+    token = api.token("ann", "read")
+    with api.client(token) as client:
+        document = client.get(f"{V1}/whoami").content
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            for status, body in ((b"503 Service Unavailable", b"{}"), (b"200 OK", document)):
+                caller, _ = listening.accept()
+                with caller:
+                    caller.recv(65_536)
+                    head = b"HTTP/1.1 " + status + b"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                    caller.sendall(head % len(body) + body)
+
+        threading.Thread(target=answer, daemon=True).start()
+        with Client(f"http://127.0.0.1:{listening.getsockname()[1]}", token) as client:
+            assert client.send(calls.whoami()).owner == "ann"
 
 
 def test_an_api_that_is_away_is_told_with_its_address(monkeypatch: pytest.MonkeyPatch) -> None:

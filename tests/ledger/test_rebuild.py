@@ -7,42 +7,17 @@ from typing import Any
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
-from model.dump import read_dump
-from model.invariants import Invariants
 from random_operators import Operators
+from redis_work import comparable, is_sound, metas_of, send
 
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.errors import QueueNotEmpty
 from bandmaster.ledger.rebuild.rebuilding import rebuild
 from bandmaster.scheduler.engine.parking import Candidate
-from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import DuplicateExecution
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
-
-CHANGES_WITH_TIME = {"granted_at", "waiting_since", "nonce", "handed_over_at", "behind", "crashes", "cancel_reason"}
-"""Fields of a record that are as new, or are not known to the ledger."""
-
-
-def send(queue: ExecutionQueueService, name: str, **fields: object) -> None:
-    queue.enqueue(ExecutionRequestedEvent.from_any({"execution_id": name, "command": ["true"]} | fields))
-
-
-def metas_of(queue: ExecutionQueueService) -> dict[str, dict[str, str]]:
-    """What Redis knows of every execution."""
-    keys = queue.scripts.client.scan_iter("exec_queue:meta:*")
-    ids = [key.decode().removeprefix("exec_queue:meta:") for key in keys]
-    return dict(zip(ids, queue.views.metas(ids), strict=True))
-
-
-def comparable(meta: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in meta.items() if value and name not in CHANGES_WITH_TIME}
-
-
-def is_sound(queue: ExecutionQueueService) -> None:
-    Invariants().check(read_dump(queue.scripts.client, queue.scripts.keys), one_step=False)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -202,21 +177,6 @@ def test_kept_messages_are_restored(
     is_sound(queue)
 
 
-def test_a_queue_with_work_is_left_alone_unless_it_is_to_be_merged(
-    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
-) -> None:
-    send(queue, "old")
-    catch_up(consumer)
-    redis_client.flushdb()
-    send(queue, "new")
-    with pytest.raises(QueueNotEmpty, match="Redis has 1 executions that have not ended; with --merge"):
-        rebuild(queue, database)
-    assert queue.controls.paused() == {}
-    rebuild(queue, database, merge=True)
-    assert queue.views.pending() == ["old", "new"]
-    is_sound(queue)
-
-
 def test_pauses_limits_and_settings_are_as_operators_left_them(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
 ) -> None:
@@ -271,51 +231,6 @@ def test_a_rebuild_that_died_is_run_again(
     assert queue.views.pending(100) == order
     assert queue.controls.paused() == {}
     is_sound(queue)
-
-
-class TestAnOlderServer:
-    """Redis came back with the data of an earlier moment."""
-
-    @pytest.mark.parametrize("consumer_notices", [False, True])
-    def test_what_has_ended_since_does_not_run_again(
-        self,
-        consumer_notices: bool,
-        queue: ExecutionQueueService,
-        consumer: Consumer,
-        database: Database,
-        reading: Reading,
-        redis_client: redis.Redis,
-    ) -> None:
-        for name in ("ends", "runs", "waits"):
-            send(queue, name)
-        catch_up(consumer)
-        kept = {key: redis_client.dump(key) for key in redis_client.keys("exec_queue:*")}
-        grants = queue.transitions.admit(("executions",), 2).grants
-        assert [grant.execution_id for grant in grants] == ["ends", "runs"]
-        queue.transitions.release("ends", 1, State.COMPLETED, result=b'{"exit_code": 0}')
-        queue.update_priority("waits", "CRITICAL")
-        send(queue, "later")
-        catch_up(consumer)
-
-        redis_client.flushdb()
-        for key, value in kept.items():
-            assert value is not None
-            redis_client.restore(key, 0, value)
-        if consumer_notices:
-            consumer.step()
-            catch_up(consumer)
-        send(queue, "only-in-Redis")
-        rebuild(queue, database, merge=True)
-        states = {one: meta["state"] for one, meta in metas_of(queue).items()}
-        assert states["ends"] == State.COMPLETED
-        assert states["waits"] == states["later"] == states["only-in-Redis"] == State.PENDING
-        assert states["runs"] == (State.PENDING if consumer_notices else State.RUNNING)
-        is_sound(queue)
-        for _ in range(3):
-            catch_up(consumer)
-        rows = {row["execution_id"]: row["state"] for row in reading.rows("SELECT execution_id, state FROM executions")}
-        assert rows == states
-        assert reading.one("SELECT count(*) FROM executions WHERE lost_ms IS NOT NULL") == 0
 
 
 def test_every_living_state_can_be_restored() -> None:

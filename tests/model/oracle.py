@@ -4,16 +4,16 @@ from typing import Final
 
 from bandmaster.scheduler.engine.settlements import Retry, Settlement
 from bandmaster.scheduler.model.states import HOLDING, State
+from model.ends_oracle import EndsOracle
 from model.execution import Execution
 from model.lease_clock import NOTED_EACH_MS, REPAIRED_EACH_MS
-from model.waiting_oracle import WaitingOracle
 
 REAPED_A_CALL: Final = 5
 PROMOTED_A_CALL: Final = 50
 LIVE_CONSUMER_MS: Final = 6_000
 
 
-class Oracle(WaitingOracle):
+class Oracle(EndsOracle):
     """The whole model; its methods answer (code, state) as the scripts do."""
 
     def __init__(self, now_ms: int) -> None:
