@@ -16,6 +16,7 @@ from .api import actions, audit, bulk, changing, controls, events, executions, h
 from .api.requiring import caller_of
 from .auth.scopes import Scope
 from .border import Border
+from .refusals import REFERENCES, add_components
 from .services import Services
 
 V1: Final = "/api/v1"
@@ -24,40 +25,21 @@ _DESCRIPTION: Final = """What happened, and steering it.
 Every request but those of the probes has a token (`Authorization: Bearer bm_…`). Errors are
 `application/problem+json` with a stable `code`. Reads say their `source` and `as_of`. Times are RFC 3339 in UTC.
 """
-_PROBLEM: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["type", "title", "status", "code", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"type": "string", "description": "Stable; for programs."},
-        "detail": {"type": "string", "description": "A sentence for people."},
-        "field": {"type": "string", "description": "What was wrong, if one field was."},
-    },
-}
-_REFUSALS: Final = {
-    400: "The request is no HTTP request as it should be.",
-    401: "No token, or none that is valid.",
-    403: "The token does not allow it.",
-    404: "There is no such thing, or the caller may not know of it.",
-    408: "The body did not arrive in time.",
-    409: "It is not in a state in which this can be done.",
-    412: "It has changed meanwhile.",
-    413: "The body is too long.",
-    421: "The API may not be called by this name.",
-    422: "A value is not allowed.",
-    428: "The request has to say which value it is about.",
-    429: "The queue is full, or the user has too many waiting.",
-    500: "The API failed.",
-    502: "What was asked of the pods failed.",
-    503: "Redis, the ledger's database or the cluster does not answer.",
-}
+
+
+class _Api(FastAPI):
+    """An application whose document tells of each refusal once."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the document."""
+        document = super().openapi()
+        add_components(document)
+        return document
 
 
 def build(services: Services) -> FastAPI:
     """Return the application, without its border."""
-    application = FastAPI(
+    application = _Api(
         title="Bandmaster",
         version=version("bandmaster"),
         description=_DESCRIPTION,
@@ -66,10 +48,7 @@ def build(services: Services) -> FastAPI:
         redoc_url=None,
         openapi_url=f"{V1}/openapi.json",
         generate_unique_id_function=_name_of,
-        responses={
-            status: {"description": meaning, "content": {problems.MEDIA_TYPE: {"schema": _PROBLEM}}}
-            for status, meaning in _REFUSALS.items()
-        },
+        responses=REFERENCES,
     )
     application.state.services = services
     problems.install(application)

@@ -4,9 +4,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import pytest
+from openapi_growth import committed_before, resolved, taken_away
 
 from bandmaster.admin.describing import described
 
@@ -36,55 +37,72 @@ def test_each_operation_says_what_it_is_for_and_how_it_refuses(operation: dict[s
     assert operation["summary"]
     assert operation["description"]
     for status in ("401", "403", "404", "422", "503"):
-        content = operation["responses"][status]["content"]
+        content = resolved(DOCUMENT, operation["responses"][status])["content"]
         assert {"application/problem+json", "application/json"} & set(content)
 
 
-def committed() -> dict[str, Any] | None:
-    """The document of the last commit; None where there is no repository, or it had none."""
-    shown = subprocess.run(
-        ["git", "show", f"HEAD:{FILE.relative_to(ROOT)}"], cwd=ROOT, capture_output=True, check=False
-    )
-    return json.loads(shown.stdout) if shown.returncode == 0 else None
-
-
-def taken_away(before: Any, after: Any, at: str = "") -> list[str]:
-    """What a document had that a later one has not: routes, answers' fields, allowed values; what it newly demands."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", after)
-        told = ("description", "summary", "examples", "required")
-        gone = [f"{at}/{name}" for name in old if name not in new and name not in told]
-        # Of a schema; a parameter has true or false there.
-        demanded: Any = new.get("required") if isinstance(new.get("required"), list) else []
-        gone += [f"{at}/required {each}" for each in demanded if _demands(at, each, old)]
-        return gone + [one for name in old if name in new for one in taken_away(old[name], new[name], f"{at}/{name}")]
-    if isinstance(before, list) and isinstance(after, list) and at.endswith("/enum"):
-        return [f"{at} {each}" for each in cast("list[Any]", before) if each not in cast("list[Any]", after)]
-    return []
-
-
-def _demands(at: str, name: str, before: dict[str, Any]) -> bool:
-    """Whether a field of a body was not required before. That an answer always has one takes nothing away."""
-    sent = ("Submission", "NewPriority", "Cancellation", "NewLimit", "NewSetting", "TokenSent", "MetadataSent")
-    return at.endswith(sent) and name not in before.get("required", [])
-
-
 def test_version_1_only_grows() -> None:
-    before = committed()
-    if before is not None:
-        assert taken_away(before, DOCUMENT) == []
+    before = committed_before(FILE, DOCUMENT)
+    assert taken_away(before or json.loads(FILE.read_text()), DOCUMENT) == []
+    if before is None:
+        pytest.skip("no earlier version of the document is at hand: no repository, or one without its history")
 
 
 def test_what_is_taken_away_is_found() -> None:
     smaller = json.loads(json.dumps(DOCUMENT))
+    schemas = smaller["components"]["schemas"]
     del smaller["paths"]["/healthz"]
-    del smaller["components"]["schemas"]["Whoami"]["properties"]["owner"]
-    smaller["components"]["schemas"]["State"]["enum"].remove("PENDING")
-    smaller["components"]["schemas"]["Submission"]["required"] = ["script"]
-    assert sorted(taken_away(DOCUMENT, smaller)) == [
-        "/components/schemas/State/enum PENDING",
-        "/components/schemas/Submission/required script",
-        "/components/schemas/Whoami/properties/owner",
+    del schemas["Whoami"]["properties"]["owner"]
+    schemas["State"]["enum"].remove("PENDING")
+    schemas["Submission"]["required"] = ["script"]
+    listing = smaller["paths"]["/api/v1/executions/"]["get"]
+    listing["parameters"] = [each for each in listing["parameters"] if each["name"] != "text"]
+    planted = {
         "/paths//healthz",
-    ]
+        "/paths//api/v1/whoami/get/responses/200/content/application/json/schema/properties/owner",
+        "/paths//api/v1/executions/{execution_id}/get/responses/200/content/application/json/schema/properties/state/enum"
+        " PENDING",
+        "/paths//api/v1/executions//post/requestBody/content/application/json/schema/required script",
+        "/paths//api/v1/executions//get/parameters/query text",
+    }
+    found = taken_away(DOCUMENT, smaller)
+    assert planted <= set(found)
+    # The others are the same ones where they are used, too.
+    ends = ("PENDING", "/required script", *planted)
+    assert [one for one in found if not one.endswith(ends)] == []
     assert taken_away(smaller, DOCUMENT) == []
+
+
+def test_what_is_newly_demanded_is_found() -> None:
+    stricter = json.loads(json.dumps(DOCUMENT))
+    added = {"in": "query", "name": "why", "required": True, "schema": {"type": "string"}}
+    stricter["paths"]["/healthz"]["get"]["parameters"] = [added]
+    stricter["paths"]["/api/v1/executions/{execution_id}/cancel"]["post"]["requestBody"]["required"] = True
+    assert taken_away(DOCUMENT, stricter) == [
+        "/paths//api/v1/executions/{execution_id}/cancel/post/requestBody/required",
+        "/paths//healthz/get/parameters/query why required",
+    ]
+
+
+def test_a_part_that_moves_to_the_components_is_not_taken_away() -> None:
+    moved = json.loads(json.dumps(DOCUMENT))
+    answer = moved["paths"]["/healthz"]["get"]["responses"]["200"]["content"]["application/json"]
+    answer["schema"] = moved["components"]["schemas"].pop("Health")
+    assert taken_away(DOCUMENT, moved) == taken_away(moved, DOCUMENT) == []
+
+
+def test_a_document_is_compared_with_the_last_version_that_was_another(tmp_path: Path) -> None:
+    file = tmp_path / "document.json"
+    assert committed_before(file, {"version": 3}) is None
+
+    def git(*arguments: str) -> None:
+        named = ("-c", "user.name=a test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *named, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init")
+    for version in (1, 2, 3):
+        file.write_text(json.dumps({"version": version}))
+        git("add", file.name)
+        git("commit", "--message", str(version))
+    assert committed_before(file, {"version": 3}) == {"version": 2}
+    assert committed_before(file, {"version": 4}) == {"version": 3}

@@ -1,0 +1,65 @@
+"""How the OpenAPI document tells of refusals: each once, among its components, and every operation refers to them.
+
+In the flow: `application` gives every route these references, and the document what they refer to.
+"""
+
+from typing import Any, Final
+
+from .problems import MEDIA_TYPE
+
+_PROBLEM: Final[dict[str, Any]] = {
+    "type": "object",
+    "title": "Problem",
+    "description": "Why a request was refused, or failed.",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "description": "Stable; for programs."},
+        "detail": {"type": "string", "description": "A sentence for people."},
+        "field": {"type": "string", "description": "What was wrong, if one field was."},
+        "errors": {
+            "type": "array",
+            "description": "All fields that were wrong, if several may have been.",
+            "items": {
+                "type": "object",
+                "required": ["field", "problem"],
+                "properties": {"field": {"type": "string"}, "problem": {"type": "string"}},
+            },
+        },
+    },
+}
+_REFUSALS: Final = {
+    400: ("BadRequest", "The request is no HTTP request as it should be."),
+    401: ("Unauthorized", "No token, or none that is valid."),
+    403: ("Forbidden", "The token does not allow it."),
+    404: ("NotFound", "There is no such thing, or the caller may not know of it."),
+    408: ("TooSlow", "The body did not arrive in time."),
+    409: ("Conflict", "It is not in a state in which this can be done."),
+    412: ("ChangedMeanwhile", "It has changed meanwhile."),
+    413: ("TooLarge", "The body is too long."),
+    421: ("Misdirected", "The API may not be called by this name."),
+    422: ("Invalid", "A value is not allowed."),
+    428: ("IfMatchNeeded", "The request has to say which value it is about."),
+    429: ("TooMany", "The queue is full, or the user has too many waiting."),
+    500: ("Failed", "The API failed."),
+    502: ("PodsFailed", "What was asked of the pods failed."),
+    503: ("Unavailable", "Redis, the ledger's database or the cluster does not answer."),
+}
+
+REFERENCES: Final[dict[int | str, dict[str, Any]]] = {
+    # FastAPI gives each answer a description, also one that is a reference.
+    status: {"$ref": f"#/components/responses/{name}", "description": meaning}
+    for status, (name, meaning) in _REFUSALS.items()
+}
+
+
+def add_components(document: dict[str, Any]) -> None:
+    """Add to a document what the references refer to."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    components = document["components"]
+    components["schemas"]["Problem"] = _PROBLEM
+    components["responses"] = {
+        name: {"description": meaning, "content": content} for name, meaning in _REFUSALS.values()
+    }
