@@ -53,7 +53,7 @@ def build(services: Services) -> FastAPI:
     application.state.services = services
     problems.install(application)
     # Those of many before those of one, whose path would match theirs.
-    for part in (bulk.router, executions.router, changing.router):
+    for part in (bulk.router, executions.history, executions.router, changing.router):
         application.include_router(part, prefix=f"{V1}/executions", tags=["executions"])
         application.include_router(
             part,

@@ -1,8 +1,10 @@
 """``Services``: what the routes work with, opened once for a process."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from dramatiq.brokers.redis import RedisBroker
 
@@ -12,6 +14,9 @@ from ..scheduler.queue import ExecutionQueueService
 from .auth.keeper import Keeper
 from .events.hub import Hub
 from .rates import Rates
+
+QUEUE_AT_ONCE: Final = 24
+"""How many routes ask Redis at once: fewer than there are threads, which are AnyIO's forty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,5 +32,7 @@ class Services:
     """The pods of the backend; nothing is connected before the first call."""
     hub: Hub
     rates: Rates
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
+    """Of the routes that ask Redis."""
     closing: threading.Event = field(default_factory=threading.Event)
     """Set when the process is about to end: whoever follows something is let go."""

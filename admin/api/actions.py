@@ -6,18 +6,17 @@ users are is told to operators only.
 
 from typing import Final
 
-from fastapi import APIRouter
-
 from ...scheduler.engine.controls import Dropped
 from ...scheduler.model.identifiers import check_action
 from ...scheduler.model.times import iso_of
 from ..answers.figures import ActionAnswer, Actions, QueueStats, UserAnswer, Users
 from ..errors import Refused, not_found
 from .moments import shown_at
+from .queue_routes import QueueRouter
 from .requiring import OperateCaller, ReadCaller, ServicesOf
 
 MOST_USERS: Final = 1_000
-router: Final = APIRouter()
+router: Final = QueueRouter()
 
 
 @router.get("/actions", summary="List actions with their figures")

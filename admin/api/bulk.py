@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from fastapi import APIRouter
-
 from ...middleware.operations.cancelling import cancel
 from ...middleware.operations.dead_letters import accept_again
 from ...scheduler.engine.grants import Code
@@ -29,10 +27,11 @@ from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from ..errors import forbidden, not_found
 from ..services import Services
+from .queue_routes import QueueRouter
 from .requests import BulkAction, BulkSent, Ticket
 from .requiring import ReadCaller, ServicesOf
 
-router: Final = APIRouter()
+router: Final = QueueRouter()
 MOST: Final = 10_000
 """How many executions one ticket is for."""
 SHOWN: Final = 20

@@ -7,7 +7,7 @@ request, either the transition was made or it was not; a retry may leave both th
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Body, Header, Response
+from fastapi import Body, Header, Response
 
 from ...k8s.runnable import check_runnable
 from ...middleware.operations.cancelling import cancel as cancel_execution
@@ -27,13 +27,14 @@ from ..errors import Refused, forbidden
 from ..services import Services
 from .finding import find
 from .idempotency import Claim, Claims
+from .queue_routes import QueueRouter
 from .requests import Cancellation, NewPriority, Submission
 from .requiring import ReadCaller, ServicesOf, SubmitCaller
 
 _ROUTE: Final = "submit"
 
 
-router: Final = APIRouter()
+router: Final = QueueRouter()
 
 
 @router.post("/", status_code=201, summary="Submit an execution")

@@ -7,7 +7,7 @@ says what it saw (`If-Match`), so that two operators do not undo each other's ch
 import re
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import Header, Query, Response
 
 from ...scheduler.engine.controls import BOUNDS, InForce, check_pausable
 from ...scheduler.model.errors import shown
@@ -19,10 +19,11 @@ from ..auth.tokens import Caller
 from ..errors import Refused, not_found
 from ..services import Services
 from .moments import shown_at
+from .queue_routes import QueueRouter
 from .requests import NewLimit, NewSetting
 from .requiring import AdminCaller, OperateCaller, ServicesOf
 
-router: Final = APIRouter()
+router: Final = QueueRouter()
 _NONE: Final = "none"
 _ETAG: Final = re.compile(r'"(none|[0-9]{1,18}(?:\.[0-9]{1,6})?)"')
 _ANY: Final = "*"

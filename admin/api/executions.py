@@ -39,6 +39,7 @@ from ..services import Services
 from .cursors import cursor_of, read_cursor
 from .finding import Found, find, is_of_ledger
 from .moments import Moment, ms_of, shown_at
+from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
 from .shapes import execution_answer, row_answer
 
@@ -53,10 +54,12 @@ _LATER: Final = "after"
 Limit = Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="At most so many.")]
 
 
-router: Final = APIRouter()
+router: Final = QueueRouter()
+history: Final = APIRouter()
+"""What needs no Redis."""
 
 
-@router.get("/", summary="List executions")
+@history.get("/", summary="List executions")
 def list_executions(
     services: ServicesOf,
     caller: ReadCaller,

@@ -5,15 +5,14 @@ In the flow: figures of Redis as they are now. A gate that is named after a user
 
 from typing import Final
 
-from fastapi import APIRouter
-
 from ..answers.figures import GateAnswer, Gates, LaneAnswer, Lanes
 from .moments import shown_at
+from .queue_routes import QueueRouter
 from .requiring import OperateCaller, ReadCaller, ServicesOf
 
 _OF_USER: Final = "user:"
 _ALL_USERS: Final = "user:*"
-router: Final = APIRouter()
+router: Final = QueueRouter()
 
 
 @router.get("/gates", summary="List gates, the most blocked first")

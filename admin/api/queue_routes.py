@@ -1,0 +1,45 @@
+"""``QueueRouter``: routes that ask Redis, of which only so many do at once.
+
+In the flow: a plain function of a route runs in one of a few threads that all routes share. If Redis hangs, each that
+asks it keeps its thread until the deadline; so only some of the threads may be kept by such, and a request beyond them
+waits here, without one, and is told after a second. What needs no Redis always finds a thread.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final
+
+from fastapi import APIRouter
+from fastapi.concurrency import run_in_threadpool
+
+from ...scheduler.model.errors import QueueUnavailable
+from ..services import Services
+
+TURN_SECONDS: Final = 1.0
+
+
+class QueueRouter(APIRouter):
+    """A router of routes that ask Redis; each has a parameter `services`. Those for asyncio take no turn."""
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
+        """Add a route."""
+        super().add_api_route(path, endpoint if inspect.iscoroutinefunction(endpoint) else _in_turn(endpoint), **given)
+
+
+def _in_turn(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(endpoint)
+    async def answer(*, services: Services, **given: Any) -> Any:
+        turns = services.turns
+        try:
+            async with asyncio.timeout(TURN_SECONDS if turns.locked() else None):
+                await turns.acquire()
+        except TimeoutError:
+            raise QueueUnavailable("too many requests wait for it already") from None
+        try:
+            return await run_in_threadpool(endpoint, services=services, **given)
+        finally:
+            turns.release()
+
+    return answer
