@@ -6,30 +6,20 @@ could call it, the address is taken or an extra is missing.
 
 import signal
 import sys
-from typing import Final
 
-from ..configs.errors import ExtraMissing, SettingsError
 from ..configs.extras import import_extra
-from ..configs.logging import configure_logging
-from ..configs.settings import load_settings
-from ..scheduler.model.errors import BandmasterError
+from ..configs.settings import Settings
+from ..scheduler.process.running import run
 
-ENDS: Final = frozenset({signal.SIGTERM, signal.SIGINT})
+
+def _serve(settings: Settings, ends: frozenset[signal.Signals]) -> None:
+    # Imported when the signals are blocked, and named in one line if the extra is missing.
+    import_extra("bandmaster.admin.process", "api").serve(settings, ends)
 
 
 def main() -> int:
     """Serve until a signal ends the process; return the exit code."""
-    # From the first moment on: one that comes while packages are imported is heeded afterwards.
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-    try:
-        process = import_extra("bandmaster.admin.process", "api")
-        settings = load_settings()
-        configure_logging(settings.logging)
-        process.serve(settings, ENDS)
-        return 0
-    except (ExtraMissing, SettingsError, BandmasterError, OSError) as error:
-        sys.stderr.write(f"bandmaster: api: {error}\n")
-        return 1
+    return run("api", _serve)
 
 
 if __name__ == "__main__":

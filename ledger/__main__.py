@@ -7,30 +7,20 @@ tables are of another release. On SQLite it brings the tables to this release's 
 
 import signal
 import sys
-from typing import Final
 
-from ..configs.errors import ExtraMissing, SettingsError
 from ..configs.extras import import_extra
-from ..configs.logging import configure_logging
-from ..configs.settings import load_settings
-from ..scheduler.model.errors import BandmasterError
+from ..configs.settings import Settings
+from ..scheduler.process.running import run
 
-ENDS: Final = frozenset({signal.SIGTERM, signal.SIGINT})
+
+def _consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
+    # Imported when the signals are blocked, and named in one line if the extra is missing.
+    import_extra("bandmaster.ledger.process", "ledger").consume(settings, ends)
 
 
 def main() -> int:
     """Consume until a signal ends the process; return the exit code."""
-    # From the first moment on: one that comes while packages are imported is not to kill it, but is heeded afterwards.
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-    try:
-        process = import_extra("bandmaster.ledger.process", "ledger")
-        settings = load_settings()
-        configure_logging(settings.logging)
-        process.consume(settings, ENDS)
-        return 0
-    except (ExtraMissing, SettingsError, BandmasterError, OSError) as error:
-        sys.stderr.write(f"bandmaster: ledger: {error}\n")
-        return 1
+    return run("ledger", _consume)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.model.identifiers import check_user_id
 from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.priority import Priority
-from bandmaster.scheduler.model.times import iso_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -130,16 +129,5 @@ def _state(token: Any) -> str:
 
 
 def _document(token: Any) -> dict[str, object]:
-    return {
-        "token_id": token.token_id,
-        "owner": token.owner,
-        "scopes": sorted(token.scopes),
-        "max_band": token.max_band.name,
-        "gates": None if token.gates is None else list(token.gates),
-        "created_at": iso_of(token.created_ms),
-        "created_by": token.created_by,
-        "expires_at": iso_of(token.expires_ms),
-        "revoked_at": iso_of(token.revoked_ms),
-        "last_used_at": iso_of(token.used_ms),
-        "state": _state(token),
-    }
+    answer = import_extra("bandmaster.admin.api.shapes", "api").token_answer(token)
+    return {**answer.model_dump(), "state": _state(token)}
