@@ -5,7 +5,6 @@ A client of the standard library: it costs the same on each side, and less than 
 
 import http.client
 import json
-import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -60,22 +59,17 @@ def served(rig: Rig, ledger: Path) -> Generator[Calls]:
         "BANDMASTER_API__PORT": "0",
         "BANDMASTER_LOGGING__FORMAT": "json",
     }
-    os.environ.update(settings)
-    try:
-        with rig.process("bandmaster.admin"):
-            found: list[int] = []
+    with rig.process("bandmaster.admin", environment=settings):
+        found: list[int] = []
 
-            def has_started() -> bool:
-                said = log.read_text()[seen_bytes:]
-                found[:] = [
-                    int(json.loads(line)["url"].rpartition(":")[2])
-                    for line in said.splitlines()
-                    if line.startswith("{") and '"url"' in line
-                ]
-                return bool(found)
+        def has_started() -> bool:
+            said = log.read_text()[seen_bytes:]
+            found[:] = [
+                int(json.loads(line)["url"].rpartition(":")[2])
+                for line in said.splitlines()
+                if line.startswith("{") and '"url"' in line
+            ]
+            return bool(found)
 
-            rig.wait_until(has_started, "the API")
-            yield Calls(found[0], (folder / FILE).read_text().strip())
-    finally:
-        for name in settings:
-            del os.environ[name]
+        rig.wait_until(has_started, "the API")
+        yield Calls(found[0], (folder / FILE).read_text().strip())

@@ -1,4 +1,4 @@
-"""Measures how fast the ledger's process reads the journal into SQLite: 30,000 entries of 10,000 executions.
+"""Measures how fast the ledger's process reads the journal into its database: 30,000 entries of 10,000 executions.
 
 The entries are there before it begins. Reading, decoding and writing count; each page is one transaction.
 """
@@ -7,16 +7,15 @@ import time
 
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
-from bandmaster.ledger.database import Database
-from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.engine.engine import Engine as Queue
 from bandmaster.scheduler.transport.scripts import Scripts
 
 from .engine import Engine
+from .ledgers import empty_database
 from .question import Figure, Measured, Question, Target
 from .rig import Rig
 
-SQLITE = "SQLite"
+SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 
 
 def measure(rig: Rig, side: str) -> Measured:
@@ -28,26 +27,21 @@ def measure(rig: Rig, side: str) -> Measured:
         for grant in engine.admit(50):
             engine.release(grant)
             ended += 1
-    file = rig.folder / f"{side}.sqlite3"
-    for each in rig.folder.glob(f"{file.name}*"):
-        each.unlink()
-    database = Database(f"sqlite:///{file}")
-    upgrade(database)
-    consumer = Consumer(Queue(Scripts(rig.client)), Book(database, queue="exec_queue", holder="benchmark"))
-    consumer.begin()
-    began, entries = time.perf_counter(), 0
-    while read := consumer.step():
-        entries += read
-    seconds = time.perf_counter() - began
-    database.close()
+    with empty_database(rig, side) as (database, _):
+        consumer = Consumer(Queue(Scripts(rig.client)), Book(database, queue="exec_queue", holder="benchmark"))
+        consumer.begin()
+        began, entries = time.perf_counter(), 0
+        while read := consumer.step():
+            entries += read
+        seconds = time.perf_counter() - began
     return {"written": entries / seconds}
 
 
 QUESTION = Question(
     name="ledger_writer",
     asks="How many of the journal's entries a second does the ledger write?",
-    sides=(SQLITE,),
+    sides=(SQLITE, POSTGRESQL),
     figures=(Figure("written", "1/s"),),
     measure=measure,
-    targets=(Target(SQLITE, "written", at_least=10_000),),
+    targets=(Target(SQLITE, "written", at_least=10_000), Target(POSTGRESQL, "written", at_least=10_000)),
 )

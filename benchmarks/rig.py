@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import redis
@@ -93,14 +94,22 @@ class Rig:
             yield
 
     @contextmanager
-    def process(self, module: str, *arguments: str) -> Generator[None]:
-        """Run a Python module as a process during the block."""
-        environment = {**os.environ, SERVER_VARIABLE: self.url, FOLDER_VARIABLE: str(self.folder)}
+    def process(
+        self, module: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> Generator[None]:
+        """Run a Python module as a process during the block.
+
+        Args:
+            module: Its name.
+            arguments: Its arguments.
+            environment: Variables that it gets besides this process's.
+        """
+        variables = {**os.environ, SERVER_VARIABLE: self.url, FOLDER_VARIABLE: str(self.folder), **environment}
         with (self.folder / "workers.log").open("ab") as log:
             group = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
-                env=environment,
+                env=variables,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,

