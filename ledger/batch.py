@@ -84,7 +84,7 @@ class Batch:
                 entry = replace(entry, fields=clean)
             if entry.verb in _CHANGES:
                 self._change(entry)
-            elif entry.execution_id:
+            elif entry.execution_id or entry.verb == Verb.REJECT:
                 self._transition(entry)
 
     def _transition(self, entry: JournalEntry) -> None:

@@ -31,6 +31,7 @@ FIXED: Final = (
     "actions",
     "deadlines",
     "incarnation",
+    "refusals",
 )
 """The keys that exist once under each prefix."""
 

@@ -21,7 +21,7 @@ class Verb(StrEnum):
     PARK = "park"
     """Accepted: it waits, or is scheduled."""
     REJECT = "reject"
-    """Refused; nothing of it was kept."""
+    """Refused; nothing of it was kept. Of one reason ten a second are told, then, without an id, how many more."""
     PROMOTE = "promote"
     """It was scheduled, and is due."""
     ADMIT = "admit"
@@ -76,7 +76,7 @@ class JournalEntry:
     verb: str
     """A `Verb`, unless a later release wrote it."""
     execution_id: str
-    """Empty for an operator's change that concerns no execution."""
+    """Empty for an operator's change that concerns no execution, and for a number of refusals."""
     at_ms: int
     """Unix milliseconds of the server's clock."""
     fields: dict[str, str]

@@ -13,7 +13,7 @@
 -- Returns: {reply, …}, one each: {'OK', state, position, score} | {'DUPLICATE', state, lasting} | {'QUEUE_FULL', limit}
 --   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled, and for a message, whose sender is not
 --   told; state '' if it is forgotten
--- Uses: call, keys, now, scores, journal, tombstones, counts, gates, ranking, waiting, room, promoting, transitions
+-- Uses: call, keys, now, scores, journal, refusing, tombstones, counts, gates, ranking, waiting, room, promoting, transitions
 local ARGUMENTS_EACH = 13
 local with_payload -- further keys for the same write: the clock, with the last payload of this call
 
@@ -57,7 +57,7 @@ local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, max
     if max_age_ms ~= '' then m.expires_at = exact(now + max_age_ms) end
     local code, detail, known_as = refusal(id, m, parent)
     if code then
-        journal('reject', id, m, 'reason', code)
+        journal_refusal(id, m, code)
         return {code, detail, known_as}
     end
     local due, position = tonumber(due_ms) or 0, -1

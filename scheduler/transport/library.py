@@ -29,6 +29,7 @@ INCLUDES: Final = (
     "scores",
     "reply",
     "journal",
+    "refusing",
     "tombstones",
     "changes",
     "counts",

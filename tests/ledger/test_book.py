@@ -1,5 +1,6 @@
 """One process consumes; a page is written as a whole or not at all, and never twice."""
 
+import json
 import threading
 
 import pytest
@@ -13,7 +14,9 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import AnotherQueue, LedgerRefused, LedgerUnavailable, NotConsumer
 from bandmaster.ledger.fetching import Fetched
 from bandmaster.scheduler.engine.journal_following import Page
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.errors import DuplicateExecution
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
@@ -148,3 +151,22 @@ def test_it_runs_until_it_is_told_to_stop_and_lets_the_next_one_begin(
         stop.set()
         thread.join()
     assert book_of(database, holder="next").take()
+
+
+def test_refusals_are_kept_one_by_one_and_in_numbers(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading
+) -> None:
+    send(queue, "a")
+    again = [Candidate("a", "executions", 2, "resize", message=b"hello")] * 50
+    assert all(isinstance(each, DuplicateExecution) for each in queue.transitions.park_many(again))
+
+    def numbers() -> int:
+        queue.maintenance.sweep()
+        catch_up(consumer)
+        return reading.one("SELECT count(*) FROM transitions WHERE verb = 'reject' AND execution_id = ''")
+
+    wait_until(lambda: numbers() == 1, what="the number of the others")
+    assert reading.one("SELECT count(*) FROM transitions WHERE verb = 'reject'") == 11
+    told = reading.one("SELECT details FROM transitions WHERE verb = 'reject' AND execution_id = ''")
+    assert json.loads(told) == {"count": "40"}
+    assert reading.rows("SELECT execution_id, state FROM executions") == [{"execution_id": "a", "state": "PENDING"}]

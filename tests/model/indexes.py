@@ -16,6 +16,7 @@ OWNED = (
     "leader",
     "journal",
     "incarnation",
+    "refusals",
     "limits",
     "limits:defaults",
     "paused",

@@ -8,6 +8,7 @@ do
     local FIXED = {
         'pending', 'active', 'lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
         'dead', 'journal', 'leader', 'epoch', 'rounds', 'changes', 'actions', 'deadlines', 'incarnation',
+        'refusals',
     }
     local DECLARED = ':settings'
 

@@ -6,21 +6,24 @@ local function enter_again(id, m)
     if m and m.state == 'PENDING' then enter_deadline(id, m, wait_left(m)) end
 end
 
-local function sweep_one(id)
-    local m = load(id)
-    local why = m and m.state == 'PENDING' and staleness(m)
-    if why then expire(id, m, why) else enter_again(id, m) end
-    return why and 1 or 0
-end
-
--- Returns how many executions expired, and whether there may be more.
-local function sweep_due(bound)
-    local due, expired = call('ZRANGEBYSCORE', K.deadlines, '-inf', '(' .. now, 'LIMIT', 0, bound), 0
-    for _, id in ipairs(due) do
-        if moves >= MAX_MOVES then return expired, true end
-        expired = expired + (apart(sweep_one, id) or 0)
+local sweep_due
+do
+    local function sweep_one(id)
+        local m = load(id)
+        local why = m and m.state == 'PENDING' and staleness(m)
+        if why then expire(id, m, why) else enter_again(id, m) end
+        return why and 1 or 0
     end
-    return expired, #due == bound
+
+    -- Returns how many executions expired, and whether there may be more.
+    function sweep_due(bound)
+        local due, expired = call('ZRANGEBYSCORE', K.deadlines, '-inf', '(' .. now, 'LIMIT', 0, bound), 0
+        for _, id in ipairs(due) do
+            if moves >= MAX_MOVES then return expired, true end
+            expired = expired + (apart(sweep_one, id) or 0)
+        end
+        return expired, #due == bound
+    end
 end
 
 -- Re-indexes up to `left` executions of a lane; a later call does the rest. Returns how many this call may still do; a
