@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from ..configs.logger import Logger
 from ..k8s.errors import PodError, PodRejected, PodsUnavailable
@@ -33,6 +34,7 @@ _log = Logger(__name__)
 MEDIA_TYPE: Final = "application/problem+json"
 _RETRY_SECONDS: Final = "5"
 _LISTED: Final = 20
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     # The first match counts: InvalidRequest is a QueueRejected, too.
@@ -104,7 +106,7 @@ async def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     # Only where and why: the value may be a payload.
     wrong = [
-        {"field": ".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]), "problem": each["msg"]}
+        {"field": ".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]), "problem": _why(each)}
         for each in error.errors()[:_LISTED]
     ]
     first = wrong[0]
@@ -112,11 +114,31 @@ async def _not_valid(_: Request, error: Exception) -> JSONResponse:
     return problem(422, "invalid", detail, field=first["field"], errors=wrong)
 
 
+def _why(wrong: Any) -> str:
+    cause = wrong.get("ctx", {}).get("error")
+    if isinstance(cause, InvalidRequest):
+        return f"{cause.problem}{f'; allowed: {cause.allowed}' if cause.allowed else ''}"
+    return str(wrong["msg"]).removeprefix("Value error, ")
+
+
 async def _of_framework(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = _OF_STATUS.get(error.status_code, "refused")
     detail = f"there is no {shown(request.url.path)} here" if error.status_code == 404 else str(error.detail)
-    return problem(error.status_code, code, detail, headers=dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # The framework names those of the first route of the path only.
+        headers["Allow"] = ", ".join(_allowed(request))
+    return problem(error.status_code, code, detail, headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    routes = request.app.router.routes
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches(dict(request.scope) | {"method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:

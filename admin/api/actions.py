@@ -7,7 +7,7 @@ users are is told to operators only.
 from typing import Final
 
 from ...scheduler.engine.controls import Dropped
-from ...scheduler.model.identifiers import check_action
+from ...scheduler.events.fields import Action
 from ...scheduler.model.times import iso_of
 from ..answers.figures import ActionAnswer, Actions, QueueStats, UserAnswer, Users
 from ..errors import Refused, not_found
@@ -40,10 +40,10 @@ def list_actions(services: ServicesOf, caller: ReadCaller) -> Actions:
 
 
 @router.get("/actions/{ref}/queue-stats", summary="Show the queue of an action")
-def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: str) -> QueueStats:
+def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: Action) -> QueueStats:
     """Length, running, limit, oldest wait, and lifetime totals."""
     queue = services.queue
-    if not queue.overview.is_known(f"action:{check_action(ref)}"):
+    if not queue.overview.is_known(f"action:{ref}"):
         raise not_found(f"nothing was ever sent of the action {ref}")
     found = queue.action_statistics(ref)
     oldest = found.oldest_enqueued_at
@@ -61,7 +61,7 @@ def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: str) -> Queu
 
 
 @router.delete("/actions/{ref}", status_code=204, summary="Forget the figures of an unused action")
-def drop_action(services: ServicesOf, caller: OperateCaller, ref: str) -> None:
+def drop_action(services: ServicesOf, caller: OperateCaller, ref: Action) -> None:
     """Its limit and its pause stay."""
     dropped = services.queue.controls.drop_action(ref, by=caller.by)
     if dropped is Dropped.IN_USE:

@@ -12,6 +12,7 @@ from ...ledger.queries.operators import EntryPlace, audited
 from ..answers.controls import Audit, AuditEntry
 from .cursors import cursor_of, read_cursor
 from .moments import Moment, ms_of, shown_at
+from .names import Text
 from .requiring import AdminCaller, ServicesOf
 
 PAGE: Final = 50
@@ -24,7 +25,7 @@ def list_changes(
     services: ServicesOf,
     caller: AdminCaller,
     subject: Annotated[
-        str | None, Query(max_length=300, description="Only of this gate, lane, setting or execution.")
+        Text | None, Query(max_length=300, description="Only of this gate, lane, setting or execution.")
     ] = None,
     changed_from: Annotated[Moment | None, Query(alias="from", description="Made then or later.")] = None,
     changed_to: Annotated[Moment | None, Query(alias="to", description="Made before.")] = None,
@@ -39,7 +40,7 @@ def list_changes(
             connection,
             limit + 1,
             before=before,
-            subject=None if subject is None else subject.replace("\0", ""),
+            subject=subject,
             from_ms=ms_of(changed_from),
             to_ms=ms_of(changed_to),
         )

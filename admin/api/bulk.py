@@ -18,8 +18,6 @@ from ...middleware.operations.dead_letters import accept_again
 from ...scheduler.engine.grants import Code
 from ...scheduler.engine.record import Record
 from ...scheduler.model.errors import InvalidRequest, NotRunnable, QueueRejected
-from ...scheduler.model.identifiers import check_action, check_user_id
-from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ...scheduler.selecting import Wanted, selected
 from ..answers.executions import BulkDone, BulkFailure, BulkPlan
@@ -107,10 +105,10 @@ def _check(caller: Caller, bulk: BulkSent) -> None:
     if (bulk.action is BulkAction.MOVE) != (bulk.priority is not None):
         raise InvalidRequest("priority", "it belongs to the action move, which needs it")
     if bulk.priority is not None:
-        band = Priority.parse(bulk.priority)
+        band = bulk.priority
         if band < caller.token.max_band and not caller.token.may(Scope.OPERATE):
             raise forbidden(f"this token may ask for {caller.token.max_band.name} at most, not {band.name}")
-    if bulk.user is not None and not caller.sees(check_user_id(bulk.user)):
+    if bulk.user is not None and not caller.sees(bulk.user):
         raise forbidden("without the scope operate, only one's own executions are changed")
 
 
@@ -118,7 +116,7 @@ def _meant(services: Services, caller: Caller, bulk: BulkSent) -> Iterator[Recor
     wanted = Wanted(
         states=frozenset(map(State, bulk.status)) or None,
         user_id=bulk.user,
-        action=None if bulk.of_action is None else check_action(bulk.of_action),
+        action=bulk.of_action,
     )
     for group in _GROUPS[bulk.action]:
         for record in selected(services.queue, group, wanted):
@@ -135,7 +133,7 @@ def _act_of(services: Services, caller: Caller, bulk: BulkSent) -> Callable[[str
 
     def move(execution_id: str) -> bool:
         assert bulk.priority is not None
-        return queue.transitions.reprioritise(execution_id, Priority.parse(bulk.priority), by=by)[0] is Code.OK
+        return queue.transitions.reprioritise(execution_id, bulk.priority, by=by)[0] is Code.OK
 
     def retry(execution_id: str) -> bool:
         if not queue.views.is_dead(execution_id):

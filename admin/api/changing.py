@@ -15,6 +15,7 @@ from ...middleware.operations.dead_letters import accept_again
 from ...scheduler.engine.grants import Code
 from ...scheduler.engine.record import Record
 from ...scheduler.events import ExecutionRequestedEvent
+from ...scheduler.events.fields import ExecutionId
 from ...scheduler.model.errors import DuplicateExecution, UnknownExecution, shown
 from ...scheduler.model.identifiers import new_execution_id
 from ...scheduler.model.priority import Priority
@@ -37,7 +38,12 @@ _ROUTE: Final = "submit"
 router: Final = QueueRouter()
 
 
-@router.post("/", status_code=201, summary="Submit an execution")
+@router.post(
+    "/",
+    status_code=201,
+    summary="Submit an execution",
+    responses={200: {"model": Accepted, "description": "It had been accepted, under the same Idempotency-Key."}},
+)
 def submit(
     services: ServicesOf,
     caller: SubmitCaller,
@@ -69,9 +75,9 @@ def submit(
 
 
 @router.put("/{execution_id}/priority", summary="Move an execution to another priority")
-def move(services: ServicesOf, caller: ReadCaller, execution_id: str, new: NewPriority) -> Moved:
+def move(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId, new: NewPriority) -> Moved:
     """One that waits; it keeps the time at which it was accepted, and so its place among those of the new one."""
-    band = Priority.parse(new.priority)
+    band = new.priority
     record = _changeable(services, caller, execution_id)
     if not caller.token.may(Scope.OPERATE):
         _check_band(caller, band)
@@ -88,11 +94,16 @@ def move(services: ServicesOf, caller: ReadCaller, execution_id: str, new: NewPr
     )
 
 
-@router.post("/{execution_id}/cancel", status_code=200, summary="Cancel an execution")
+@router.post(
+    "/{execution_id}/cancel",
+    status_code=200,
+    summary="Cancel an execution",
+    responses={202: {"model": Cancelled, "description": "It was asked to end."}},
+)
 def cancel(
     services: ServicesOf,
     caller: ReadCaller,
-    execution_id: str,
+    execution_id: ExecutionId,
     response: Response,
     why: Annotated[Cancellation | None, Body()] = None,
 ) -> Cancelled:
@@ -112,7 +123,7 @@ def cancel(
 
 
 @router.post("/{execution_id}/retry", status_code=201, summary="Run a dead letter again")
-def retry(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Retried:
+def retry(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> Retried:
     """The same work under a new id; the letter is dropped."""
     record = _changeable(services, caller, execution_id)
     _check_dead(services, record)
@@ -122,7 +133,7 @@ def retry(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Retrie
 
 
 @router.delete("/{execution_id}/dead", status_code=204, summary="Drop a dead letter")
-def drop(services: ServicesOf, caller: ReadCaller, execution_id: str) -> None:
+def drop(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> None:
     """What it would run is forgotten; its history stays."""
     record = _changeable(services, caller, execution_id)
     _check_dead(services, record)
@@ -151,10 +162,7 @@ def _event(caller: Caller, submission: Submission) -> ExecutionRequestedEvent:
     user_id = submission.user_id or caller.token.owner
     if user_id != caller.token.owner and not caller.token.may(Scope.ADMIN):
         raise forbidden("only the scope admin may submit as another user")
-    event = ExecutionRequestedEvent.from_any(
-        {"execution_id": new_execution_id(), **submission.fields(user_id)}
-        | {"priority": Priority.parse(submission.priority)}
-    )
+    event = ExecutionRequestedEvent.from_any({"execution_id": new_execution_id(), **submission.fields(user_id)})
     if not caller.token.may(Scope.ADMIN):
         _check_band(caller, event.priority)
         if foreign := caller.token.foreign_gates(event.gates):

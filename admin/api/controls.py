@@ -9,16 +9,15 @@ from typing import Annotated, Final
 
 from fastapi import Header, Query, Response
 
-from ...scheduler.engine.controls import BOUNDS, InForce, check_pausable
+from ...scheduler.engine.controls import BOUNDS, InForce
 from ...scheduler.model.errors import shown
-from ...scheduler.model.identifiers import check_lane
-from ...scheduler.model.limits import check_limited
 from ...scheduler.overview import GateLoad
 from ..answers.controls import Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
 from ..auth.tokens import Caller
 from ..errors import Refused, not_found
 from ..services import Services
 from .moments import shown_at
+from .names import Lane, Limited, Pausable
 from .queue_routes import QueueRouter
 from .requests import NewLimit, NewSetting
 from .requiring import AdminCaller, OperateCaller, ServicesOf
@@ -27,7 +26,7 @@ router: Final = QueueRouter()
 _NONE: Final = "none"
 _ETAG: Final = re.compile(r'"(none|[0-9]{1,18}(?:\.[0-9]{1,6})?)"')
 _ANY: Final = "*"
-Lane = Annotated[str | None, Query(description="The lane whose bound it is; none: lane `executions`.")]
+OfLane = Annotated[Lane | None, Query(description="The lane whose bound it is; none: lane `executions`.")]
 IfMatch = Annotated[str | None, Header(description="The ETag with which it was read, or `*` whatever it is.")]
 
 
@@ -42,14 +41,14 @@ def list_limits(services: ServicesOf, caller: OperateCaller) -> Limits:
 
 
 @router.get("/limits/{gate:path}", summary="Show the limit of a gate")
-def show_limit(services: ServicesOf, caller: OperateCaller, gate: str) -> LimitAnswer:
+def show_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> LimitAnswer:
     """The one that holds for it, its own or that of its kind."""
-    (load,) = services.queue.overview.limited([check_limited(gate)])
+    (load,) = services.queue.overview.limited([gate])
     return _limit(load)
 
 
 @router.put("/limits/{gate:path}", summary="Set the limit of a gate, or of a kind")
-def set_limit(services: ServicesOf, caller: OperateCaller, gate: str, new: NewLimit) -> LimitAnswer:
+def set_limit(services: ServicesOf, caller: OperateCaller, gate: Limited, new: NewLimit) -> LimitAnswer:
     """A lowered limit takes effect as running executions end."""
     services.queue.controls.set_limit(gate, new.limit, by=caller.by)
     (load,) = services.queue.overview.limited([gate])
@@ -57,7 +56,7 @@ def set_limit(services: ServicesOf, caller: OperateCaller, gate: str, new: NewLi
 
 
 @router.delete("/limits/{gate:path}", summary="Lift the limit of a gate, or of a kind")
-def lift_limit(services: ServicesOf, caller: OperateCaller, gate: str) -> LimitAnswer:
+def lift_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> LimitAnswer:
     """What an actor declares, or the limit of its kind, holds from then on."""
     services.queue.controls.set_limit(gate, None, by=caller.by)
     (load,) = services.queue.overview.limited([gate])
@@ -75,19 +74,19 @@ def list_pauses(services: ServicesOf, caller: OperateCaller) -> Pauses:
 
 
 @router.put("/pauses/{name:path}", summary="Pause a gate, a lane or everything")
-def pause(services: ServicesOf, caller: OperateCaller, name: str) -> Changed:
+def pause(services: ServicesOf, caller: OperateCaller, name: Pausable) -> Changed:
     """What runs goes on."""
-    return Changed(name=check_pausable(name), changed=services.queue.controls.pause(name, by=caller.by))
+    return Changed(name=name, changed=services.queue.controls.pause(name, by=caller.by))
 
 
 @router.delete("/pauses/{name:path}", summary="End a pause")
-def resume(services: ServicesOf, caller: OperateCaller, name: str) -> Changed:
+def resume(services: ServicesOf, caller: OperateCaller, name: Pausable) -> Changed:
     """Time in a pause does not count as waiting time."""
-    return Changed(name=check_pausable(name), changed=services.queue.controls.resume(name, by=caller.by))
+    return Changed(name=name, changed=services.queue.controls.resume(name, by=caller.by))
 
 
 @router.get("/settings", summary="List the runtime settings")
-def list_settings(services: ServicesOf, caller: OperateCaller, lane: Lane = None) -> Settings:
+def list_settings(services: ServicesOf, caller: OperateCaller, lane: OfLane = None) -> Settings:
     """The values in force."""
     return Settings(
         settings=[
@@ -101,7 +100,7 @@ def list_settings(services: ServicesOf, caller: OperateCaller, lane: Lane = None
 
 @router.get("/settings/{name}", summary="Show a runtime setting")
 def show_setting(
-    services: ServicesOf, caller: OperateCaller, name: str, response: Response, lane: Lane = None
+    services: ServicesOf, caller: OperateCaller, name: str, response: Response, lane: OfLane = None
 ) -> SettingAnswer:
     """Its ETag says which value was seen."""
     return _shown(services, response, name, lane)
@@ -114,7 +113,7 @@ def change_setting(
     name: str,
     new: NewSetting,
     response: Response,
-    lane: Lane = None,
+    lane: OfLane = None,
     if_match: IfMatch = None,
 ) -> SettingAnswer:
     """428 without If-Match; 412 if it has another value by now."""
@@ -128,7 +127,7 @@ def reset_setting(
     caller: AdminCaller,
     name: str,
     response: Response,
-    lane: Lane = None,
+    lane: OfLane = None,
     if_match: IfMatch = None,
 ) -> SettingAnswer:
     """428 without If-Match; 412 if it has another value by now."""
@@ -165,7 +164,7 @@ def _shown(services: Services, response: Response, name: str, lane: str | None) 
 def _values(services: Services, lane: str | None) -> dict[str, float | None]:
     if lane is None:
         return services.queue.views.status().settings
-    settings = services.queue.on(check_lane(lane)).views.status().settings
+    settings = services.queue.on(lane).views.status().settings
     return {name: value for name, value in settings.items() if name in BOUNDS}
 
 

@@ -16,9 +16,9 @@ from ...ledger.queries.listing import Place, Wanted, count_executions, execution
 from ...ledger.queries.looking import event_of, result_of, steps_of, written_until_ms
 from ...scheduler.engine.record import Record, Result, parse_result, read_result
 from ...scheduler.events import ExecutionRequestedEvent
+from ...scheduler.events.fields import Action, ExecutionId, UserId
 from ...scheduler.model.errors import UnknownExecution
-from ...scheduler.model.identifiers import check_action, check_execution_id, check_lane, check_user_id
-from ...scheduler.model.priority import Priority
+from ...scheduler.model.identifiers import check_execution_id
 from ...scheduler.model.states import WAITING, State
 from ...scheduler.selecting import Wanted as Selection
 from ...scheduler.selecting import selected
@@ -39,6 +39,7 @@ from ..services import Services
 from .cursors import cursor_of, read_cursor
 from .finding import Found, find, is_of_ledger
 from .moments import Moment, ms_of, shown_at
+from .names import BandInQuery, Lane, Text
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
 from .shapes import execution_answer, row_answer
@@ -64,14 +65,14 @@ def list_executions(
     services: ServicesOf,
     caller: ReadCaller,
     status: Annotated[list[State] | None, Query(description="In one of these states.")] = None,
-    priority: Annotated[list[str] | None, Query(description="Of one of these priorities.")] = None,
-    user: Annotated[str | None, Query(description="Of this user.")] = None,
-    action: str | None = None,
-    lane: str | None = None,
+    priority: Annotated[list[BandInQuery] | None, Query(description="Of one of these priorities.")] = None,
+    user: Annotated[UserId | None, Query(description="Of this user.")] = None,
+    action: Action | None = None,
+    lane: Lane | None = None,
     accepted_from: Annotated[Moment | None, Query(alias="from", description="Accepted then or later.")] = None,
     accepted_to: Annotated[Moment | None, Query(alias="to", description="Accepted before.")] = None,
     text: Annotated[
-        str | None, Query(min_length=1, max_length=128, description="How an id, a user or an action begins.")
+        Text | None, Query(min_length=1, max_length=128, description="How an id, a user or an action begins.")
     ] = None,
     cursor: Annotated[str | None, Query(description="`next` or `previous` of an earlier answer.")] = None,
     limit: Limit = PAGE,
@@ -84,13 +85,13 @@ def list_executions(
         user = caller.token.owner
     wanted = Wanted(
         states=tuple(status or ()),
-        bands=tuple(int(Priority.parse(_priority(one))) for one in priority or ()),
-        user_id=None if user is None else check_user_id(user),
-        action=None if action is None else check_action(action),
-        lane=None if lane is None else check_lane(lane),
+        bands=tuple(map(int, priority or ())),
+        user_id=user,
+        action=action,
+        lane=lane,
         from_ms=ms_of(accepted_from),
         to_ms=ms_of(accepted_to),
-        text=None if text is None else text.replace("\0", ""),
+        text=text,
     )
     before, after = _places(cursor)
     with services.ledger.reading() as connection:
@@ -108,9 +109,9 @@ def list_executions(
 
 
 @router.get("/queue", summary="Show how many wait and run")
-def show_queue(services: ServicesOf, caller: ReadCaller, lane: str | None = None) -> QueueAnswer:
+def show_queue(services: ServicesOf, caller: ReadCaller, lane: Lane | None = None) -> QueueAnswer:
     """Of a lane, by default of lane `executions`."""
-    queue = services.queue if lane is None else services.queue.on(check_lane(lane))
+    queue = services.queue if lane is None else services.queue.on(lane)
     status = queue.views.status()
     (own,) = queue.views.queued_of(queue.lane, [caller.token.owner])
     most = status.settings["max_concurrent_executions"]
@@ -142,7 +143,7 @@ def list_dead(services: ServicesOf, caller: ReadCaller, limit: Limit = PAGE) -> 
 
 
 @router.get("/{execution_id}", summary="Show an execution", response_model=OneExecution)
-def show(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Response:
+def show(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> Response:
     """As it is now, and why it waits; one that Redis has forgotten, as the ledger knows it."""
     found = find(services, caller, execution_id)
     position, reasons, dead = None, list[str](), False
@@ -166,7 +167,7 @@ def show(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Respons
 
 
 @router.get("/{execution_id}/timeline", summary="Show what happened to an execution")
-def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: str) -> Timeline:
+def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> Timeline:
     """Its transitions in order, the latest thousand of them, from the ledger."""
     accepted_ms = find(services, caller, execution_id).record.accepted_ms
     # Not those of an earlier execution that had the same id, which may have been another user's.
@@ -195,7 +196,7 @@ def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: str) -
 
 
 @router.get("/{execution_id}/payload", summary="Show what an execution runs")
-def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: str) -> PayloadAnswer:
+def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> PayloadAnswer:
     """Its script or command; for its owner and for admins."""
     found = find(services, caller, execution_id)
     _check_reads(caller, found.record.user_id)
@@ -215,7 +216,7 @@ def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: str) ->
 def show_logs(
     services: ServicesOf,
     caller: ReadCaller,
-    execution_id: str,
+    execution_id: ExecutionId,
     tail_bytes: Annotated[int, Query(ge=1, le=MOST_TAIL_BYTES, description="At most so much of the end.")] = TAIL_BYTES,
 ) -> LogAnswer:
     """The end of it, from its pod while that exists, else as it was kept; for its owner and for admins."""
@@ -264,10 +265,6 @@ def _result(services: Services, found: Found) -> Result | None:
         except LedgerError:
             return None
     return None if raw is None else parse_result(raw)
-
-
-def _priority(text: str) -> str | int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 3 else text
 
 
 def _cursor(way: str, row: Any) -> str:

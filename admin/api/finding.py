@@ -14,7 +14,6 @@ from ...ledger.executions import Execution
 from ...ledger.queries.looking import execution_of, written_until_ms
 from ...scheduler.engine.record import Record
 from ...scheduler.model.errors import UnknownExecution
-from ...scheduler.model.identifiers import check_execution_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ..answers.document import Source
@@ -41,12 +40,11 @@ def find(services: Services, caller: Caller, execution_id: str) -> Found:
     """Return an execution.
 
     Raises:
-        InvalidRequest: If it cannot be an id.
         UnknownExecution: If there is none, or this caller may not see it.
         QueueUnavailable: If Redis does not answer.
         LedgerError: If only the ledger could know it, and it does not answer.
     """
-    found = _found(services, caller, check_execution_id(execution_id))
+    found = _found(services, caller, execution_id)
     if found is not None and caller.sees(found.record.user_id):
         return found
     if found is not None and found.row is None:

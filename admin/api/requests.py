@@ -1,14 +1,30 @@
 """What callers send: the models of bodies. Unknown fields are refused; the queue checks the values once more."""
 
-from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...scheduler.model.identifiers import REASON_MAX_CHARS
+from ...scheduler.events.fields import (
+    TIMEOUT_MAX_SECONDS,
+    Action,
+    Command,
+    ExecutionId,
+    FileName,
+    Gates,
+    Image,
+    Labels,
+    Quantity,
+    Runtime,
+    Script,
+    UserId,
+    Word,
+)
+from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
-from .moments import Moment
+from ..auth.scopes import Scope
+from .moments import DueTime, Moment
+from .names import Band, BandName, GatePatterns, Reason, Whole
 
 
 class Sent(BaseModel):
@@ -20,9 +36,9 @@ class Sent(BaseModel):
 class MetadataSent(Sent):
     """Data by which the caller finds an execution again."""
 
-    correlation_id: str | None = None
-    labels: dict[str, str] = {}
-    profile: str | None = None
+    correlation_id: Word | None = None
+    labels: Labels = {}
+    profile: Word | None = None
 
 
 class Submission(Sent):
@@ -32,30 +48,30 @@ class Submission(Sent):
         json_schema_extra={"examples": [{"command": ["echo", "hello"], "priority": "HIGH", "timeout_seconds": 60}]}
     )
 
-    script: str | None = Field(default=None, repr=False)
+    script: Script | None = Field(default=None, repr=False)
     """The text of a program; this or `command`."""
-    command: list[str] | None = Field(default=None, repr=False)
+    command: Command | None = Field(default=None, repr=False)
     """A program and its arguments; this or `script`."""
-    execution_id: str | None = None
+    execution_id: ExecutionId | None = None
     """None: a new one."""
-    priority: str | int = "NORMAL"
+    priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
     """CRITICAL, HIGH, NORMAL, LOW or BACKGROUND; the token says how urgent it may be."""
-    action: str = "pod"
+    action: Action = "pod"
     """The action that it counts as."""
-    gates: list[str] = []
+    gates: Gates = ()
     """Further gates to pass; the token says which may be named."""
-    user_id: str | None = None
+    user_id: UserId | None = None
     """As whose it counts; only the scope admin may name another than the token's owner."""
-    timeout_seconds: int = Field(default=300, strict=True)
-    scheduled_at: datetime | None = None
+    timeout_seconds: Whole = Field(default=300, ge=1, le=TIMEOUT_MAX_SECONDS)
+    scheduled_at: DueTime | None = None
     """Not before this time."""
-    image: str | None = None
-    runtime: str | None = None
-    file_name: str | None = None
-    cpu_request: str | None = None
-    cpu_limit: str | None = None
-    memory_request: str | None = None
-    memory_limit: str | None = None
+    image: Image | None = None
+    runtime: Runtime | None = None
+    file_name: FileName | None = None
+    cpu_request: Quantity | None = None
+    cpu_limit: Quantity | None = None
+    memory_request: Quantity | None = None
+    memory_limit: Quantity | None = None
     metadata: MetadataSent = MetadataSent()
 
     def fields(self, user_id: str) -> dict[str, Any]:
@@ -69,13 +85,13 @@ class NewPriority(Sent):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "HIGH"}]})
 
-    priority: str | int
+    priority: Band
 
 
 class Cancellation(Sent):
     """Why an execution is cancelled."""
 
-    reason: str = Field(default="cancelled", max_length=REASON_MAX_CHARS)
+    reason: Reason = "cancelled"
 
 
 class NewLimit(Sent):
@@ -83,7 +99,7 @@ class NewLimit(Sent):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"limit": 4}]})
 
-    limit: int = Field(ge=0, strict=True)
+    limit: Whole = Field(ge=0)
 
 
 class NewSetting(Sent):
@@ -91,7 +107,7 @@ class NewSetting(Sent):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": 20}]})
 
-    value: Annotated[int, Field(strict=True)] | None
+    value: Whole | None
     """None: the default."""
 
 
@@ -100,10 +116,10 @@ class TokenSent(Sent):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"owner": "ann", "scopes": ["submit"]}]})
 
-    owner: str
-    scopes: list[str] = Field(min_length=1)
-    max_band: str = "NORMAL"
-    gates: list[str] | None = None
+    owner: UserId
+    scopes: list[Scope] = Field(min_length=1)
+    max_band: BandName = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
+    gates: GatePatterns | None = None
     expires_at: Moment | None = None
 
 
@@ -128,12 +144,12 @@ class BulkSent(Sent):
     action: BulkAction
     status: list[State] = []
     """Only those in these states; none: in any."""
-    user: str | None = None
-    of_action: str | None = None
+    user: UserId | None = None
+    of_action: Action | None = None
     """Only those of this action."""
-    priority: str | int | None = None
+    priority: Band | None = None
     """For `move`."""
-    reason: str = Field(default="cancelled", max_length=REASON_MAX_CHARS)
+    reason: Reason = "cancelled"
     """For `cancel`."""
 
 

@@ -4,15 +4,13 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from ...scheduler.model.identifiers import check_user_id
-from ...scheduler.model.priority import Priority
 from ..answers.access import NewToken, TokenAnswer, Tokens
 from ..auth.making import new_token
-from ..auth.scopes import read_scopes
 from ..auth.token_table import TokenTable
 from ..errors import Refused, not_found
 from ..services import Services
 from .moments import ms_of
+from .names import TokenId
 from .requests import TokenSent
 from .requiring import AdminCaller, ServicesOf
 from .shapes import token_answer
@@ -30,9 +28,9 @@ def list_tokens(services: ServicesOf, caller: AdminCaller) -> Tokens:
 def create_token(services: ServicesOf, caller: AdminCaller, sent: TokenSent) -> NewToken:
     """Its text is in this answer only."""
     token, secret = new_token(
-        owner=check_user_id(sent.owner),
-        scopes=read_scopes(sent.scopes),
-        max_band=Priority.parse(sent.max_band),
+        owner=sent.owner,
+        scopes=frozenset(sent.scopes),
+        max_band=sent.max_band,
         gates=None if sent.gates is None else tuple(sent.gates),
         expires_ms=ms_of(sent.expires_at),
         created_by=caller.by,
@@ -42,10 +40,9 @@ def create_token(services: ServicesOf, caller: AdminCaller, sent: TokenSent) -> 
 
 
 @router.delete("/tokens/{token_id}", summary="Revoke a token")
-def revoke_token(services: ServicesOf, caller: AdminCaller, token_id: str) -> TokenAnswer:
+def revoke_token(services: ServicesOf, caller: AdminCaller, token_id: TokenId) -> TokenAnswer:
     """It is refused from then on, by other API processes within 5 s."""
-    # PostgreSQL has no text with NUL.
-    token = None if "\0" in token_id else _table(services).revoke(token_id, by=caller.by)
+    token = _table(services).revoke(token_id, by=caller.by)
     services.keeper.forget(token_id)
     if token is None:
         raise not_found("there is no such token in the database")

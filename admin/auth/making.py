@@ -12,6 +12,14 @@ MOST_GATES: Final = 64
 GATE_MAX_CHARS: Final = 200
 
 
+def check_gate_pattern(value: str) -> str:
+    """Return the value if it may be a pattern of gates; else raise InvalidRequest."""
+    if not value.strip() or not value.isprintable() or len(value) > GATE_MAX_CHARS:
+        allowed = f"1 to {GATE_MAX_CHARS} printable characters, * for any"
+        raise InvalidRequest("gates", f"{shown(value)} is no pattern of gates", allowed=allowed)
+    return value
+
+
 def new_token(
     *,
     owner: str,
@@ -27,9 +35,7 @@ def new_token(
         InvalidRequest: If a pattern of gates cannot be one.
     """
     for gate in gates or ():
-        if not gate.strip() or not gate.isprintable() or len(gate) > GATE_MAX_CHARS:
-            allowed = f"1 to {GATE_MAX_CHARS} printable characters, * for any"
-            raise InvalidRequest("gates", f"{shown(gate)} is no pattern of gates", allowed=allowed)
+        check_gate_pattern(gate)
     if len(gates or ()) > MOST_GATES:
         raise InvalidRequest("gates", f"{len(gates or ())} patterns are given", allowed=f"at most {MOST_GATES}")
     secret = Secret.new()

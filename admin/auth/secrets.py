@@ -11,9 +11,21 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...scheduler.model.errors import InvalidRequest, shown
+
 _ID_BYTES: Final = 6
 _SECRET_BYTES: Final = 32
-_TOKEN: Final = re.compile(r"bm_([A-Za-z0-9.-]{1,64})_([A-Za-z0-9_-]{43})")
+TOKEN_ID: Final = re.compile(r"[A-Za-z0-9.-]{1,64}")
+_TOKEN: Final = re.compile(rf"bm_({TOKEN_ID.pattern})_([A-Za-z0-9_-]{{43}})")
+
+
+def check_token_id(value: str) -> str:
+    """Return the value if it may be a token's id; else raise InvalidRequest."""
+    if TOKEN_ID.fullmatch(value):
+        return value
+    raise InvalidRequest(
+        "token_id", f"{shown(value)} is not a token's id", allowed="1 to 64 characters of A-Z a-z 0-9 . -"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from ...ledger.database import now_ms
 from ...ledger.queries.asking import Asking
 from ...ledger.schema.tables import tokens
 from ...scheduler.model.priority import Priority
 from .scopes import Scope
+from .secrets import check_token_id
 from .tokens import Token
 
 
 class TokenTable:
-    """The tokens of one ledger. Safe to share between threads. Each method raises LedgerError if it cannot."""
+    """The tokens of one ledger. Safe to share between threads. Each method raises LedgerError if it cannot, and
+    InvalidRequest if an id cannot be one."""
 
     def __init__(self, asking: Asking) -> None:
         """Makes no connection."""
@@ -50,7 +52,7 @@ class TokenTable:
 
     def _find(self, token_id: str) -> Token | None:
         with self._asking.reading() as connection:
-            row = connection.execute(select(tokens).where(tokens.c.token_id == token_id)).mappings().one_or_none()
+            row = connection.execute(select(tokens).where(_is(token_id))).mappings().one_or_none()
         return None if row is None else _token_of(row)
 
     def all(self) -> list[Token]:
@@ -64,10 +66,10 @@ class TokenTable:
         with self._asking.writing() as connection:
             connection.execute(
                 update(tokens)
-                .where(tokens.c.token_id == token_id, tokens.c.revoked_ms.is_(None))
+                .where(_is(token_id), tokens.c.revoked_ms.is_(None))
                 .values(revoked_ms=_now(connection), revoked_by=by)
             )
-            row = connection.execute(select(tokens).where(tokens.c.token_id == token_id)).mappings().one_or_none()
+            row = connection.execute(select(tokens).where(_is(token_id))).mappings().one_or_none()
         return None if row is None else _token_of(row)
 
     def note_use(self, token_id: str) -> None:
@@ -75,7 +77,12 @@ class TokenTable:
         with self._asking.writing() as connection:
             at_ms = _now(connection)
             minute_ms = at_ms // 60_000 * 60_000
-            connection.execute(update(tokens).where(tokens.c.token_id == token_id).values(used_ms=minute_ms))
+            connection.execute(update(tokens).where(_is(token_id)).values(used_ms=minute_ms))
+
+
+def _is(token_id: str) -> ColumnElement[bool]:
+    # PostgreSQL has no text with NUL: such an id is an error of the caller's, not of the database.
+    return tokens.c.token_id == check_token_id(token_id)
 
 
 def _now(connection: Connection) -> int:

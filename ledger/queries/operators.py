@@ -7,7 +7,7 @@ is no change without its entry, and no entry without its change. Nothing here wr
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, literal, null, select, tuple_, union_all
+from sqlalchemy import BigInteger, Connection, Select, literal, null, select, tuple_, union_all
 
 from ..schema.tables import changes, transitions
 
@@ -67,13 +67,19 @@ def audited(
         *(null().label("value_before"), transitions.c.state.label("value_after"), transitions.c.changed_by),
     ).where(transitions.c.changed_by.is_not(None))
     sides: list[Select[Any]] = []
+    # A cursor may name the journal of any number; PostgreSQL would refuse one that its column could not hold.
+    place = (
+        []
+        if before is None
+        else [literal(each, BigInteger) for each in (before.entry_ms, before.journal_id, before.entry_number)]
+    )
     for side, of, named in (
         (of_names, changes.c, changes.c.name),
         (of_executions, transitions.c, transitions.c.execution_id),
     ):
         key = tuple_(of.entry_ms, of.journal_id, of.entry_number)
         if before is not None:
-            side = side.where(key < (before.entry_ms, before.journal_id, before.entry_number))
+            side = side.where(key < tuple_(*place))
         if subject is not None:
             side = side.where(named == subject)
         if from_ms is not None:

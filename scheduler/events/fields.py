@@ -1,17 +1,27 @@
 """The types of the events' fields: what each accepts beyond its Python type, and how it is written as JSON.
 
 All types are strict: a number is not a text, a bool is not a number. Only values without a JSON form of their own are
-converted: a priority comes by name, a time as ISO 8601, a tuple as a list.
+converted: a priority comes by name, a time as ISO 8601, a tuple as a list. Their JSON schemas tell callers of the API
+what can be told in one.
 """
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from ..model.errors import InvalidRequest, shown
-from ..model.identifiers import check_action, check_execution_id, check_gate_key, check_user_id
+from ..model.identifiers import (
+    ACTION,
+    EXECUTION_ID,
+    GATE_KEY_MAX_CHARS,
+    USER_ID_MAX_CHARS,
+    check_action,
+    check_execution_id,
+    check_gate_key,
+    check_user_id,
+)
 from ..model.priority import Priority
 from ..model.quantity import quantity_value
 
@@ -131,7 +141,17 @@ def _version(value: object) -> object:
     return value
 
 
-def _spelled(name: str, pattern: str, allowed: str) -> AfterValidator:
+def described(**schema: Any) -> Any:
+    """Tell, in the JSON schema of a type, what its check refuses; the check alone decides."""
+    return Field(json_schema_extra=schema)
+
+
+def as_pattern(spelling: re.Pattern[str]) -> str:
+    """Return the pattern of a JSON schema for texts that wholly match an expression."""
+    return f"^{spelling.pattern}$"
+
+
+def _spelled(name: str, pattern: str, allowed: str) -> tuple[AfterValidator, Any]:
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
@@ -139,27 +159,32 @@ def _spelled(name: str, pattern: str, allowed: str) -> AfterValidator:
             return value
         raise InvalidRequest(name, f"{shown(value)} is not {name}", allowed=allowed)
 
-    return AfterValidator(check)
+    return AfterValidator(check), described(pattern=as_pattern(compiled))
 
 
 Version = Annotated[Literal[1], BeforeValidator(_version)]
-ExecutionId = Annotated[str, AfterValidator(check_execution_id)]
-Action = Annotated[str, AfterValidator(check_action)]
-UserId = Annotated[str, AfterValidator(check_user_id)]
-GateKey = Annotated[str, AfterValidator(check_gate_key)]
-Gates = Annotated[tuple[GateKey, ...], BeforeValidator(_from_list), AfterValidator(_gates)]
-Script = Annotated[str, AfterValidator(_script)]
-Command = Annotated[tuple[str, ...], BeforeValidator(_from_list), AfterValidator(_command)]
+ExecutionId = Annotated[str, AfterValidator(check_execution_id), described(pattern=as_pattern(EXECUTION_ID))]
+Action = Annotated[str, AfterValidator(check_action), described(pattern=as_pattern(ACTION))]
+UserId = Annotated[str, AfterValidator(check_user_id), described(minLength=1, maxLength=USER_ID_MAX_CHARS)]
+GateKey = Annotated[str, AfterValidator(check_gate_key), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
+Gates = Annotated[
+    tuple[GateKey, ...],
+    BeforeValidator(_from_list),
+    AfterValidator(_gates),
+    described(maxItems=GATES_MAX, uniqueItems=True),
+]
+Script = Annotated[str, AfterValidator(_script), described(minLength=1)]
+Command = Annotated[tuple[str, ...], BeforeValidator(_from_list), AfterValidator(_command), described(minItems=1)]
 Image = Annotated[
-    str, _spelled("an image", r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}", "a container image, up to 255 characters")
+    str, *_spelled("an image", r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}", "a container image, up to 255 characters")
 ]
 Runtime = Annotated[
     str,
-    _spelled("a runtime", r"[A-Za-z0-9_/][A-Za-z0-9._/+-]{0,127}", "a program's name or path, up to 128 characters"),
+    *_spelled("a runtime", r"[A-Za-z0-9_/][A-Za-z0-9._/+-]{0,127}", "a program's name or path, up to 128 characters"),
 ]
 FileName = Annotated[
     str,
-    _spelled(
+    *_spelled(
         "a file name",
         r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}",
         "1 to 128 characters of A-Z a-z 0-9 . _ -, the first of them no . or -",
@@ -171,14 +196,14 @@ Priorities = Annotated[
 ]
 UtcTime = Annotated[datetime, BeforeValidator(_from_iso), AfterValidator(_utc)]
 Word = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_printable)]
+_LABEL: Final = r"[A-Za-z0-9._/-]{1,63}"
 Labels = Annotated[
     dict[
-        Annotated[
-            str, _spelled("a label's name", r"[A-Za-z0-9._/-]{1,63}", "1 to 63 characters of A-Z a-z 0-9 . _ / -")
-        ],
+        Annotated[str, _spelled("a label's name", _LABEL, "1 to 63 characters of A-Z a-z 0-9 . _ / -")[0]],
         Annotated[str, Field(max_length=256), AfterValidator(_printable)],
     ],
     AfterValidator(_labels),
+    described(maxProperties=LABELS_MAX, propertyNames={"pattern": f"^{_LABEL}$"}),
 ]
 Reason = Annotated[str, Field(max_length=REASON_MAX_CHARS), AfterValidator(check_text)]
 OutputTail = Annotated[str, BeforeValidator(_cleaned), Field(max_length=OUTPUT_TAIL_MAX_CHARS)]

@@ -13,11 +13,11 @@ import uuid_utils
 
 from .errors import InvalidRequest, shown
 
-_EXECUTION_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+EXECUTION_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _PATTERNS: Final = frozenset("*{}")
 """Characters that no gate's key may have: `tenant:*` is a kind, `tenant:{tenant}` a template."""
-_LANE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9._-]{0,127}")
-_ACTION: Final = re.compile(r"[A-Za-z0-9._:%-]{1,128}")
+LANE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9._-]{0,127}")
+ACTION: Final = re.compile(r"[A-Za-z0-9._:%-]{1,128}")
 
 _ESCAPED: Final = re.compile(r"%(?=[0-9A-F]{2})")
 _MEANT: Final = re.compile(r"[*{}]|%(?=[0-9A-F]{2})")
@@ -39,7 +39,7 @@ def new_execution_id() -> str:
 
 def check_execution_id(value: object) -> str:
     """Return the value if it may name an execution; else raise InvalidRequest."""
-    if isinstance(value, str) and _EXECUTION_ID.fullmatch(value):
+    if isinstance(value, str) and EXECUTION_ID.fullmatch(value):
         return value
     raise InvalidRequest(
         "execution_id", f"{shown(value)} is not an execution id", allowed="1 to 128 characters of A-Z a-z 0-9 . _ : -"
@@ -75,7 +75,7 @@ def as_part_of_key(value: str) -> str:
 def check_lane(value: object) -> str:
     """Return the value if it may name a lane (a Dramatiq queue); else raise InvalidRequest."""
     # In a lane of a reserved name, a key of gate `x` would be spelled like one of gate `x:waiting`.
-    if isinstance(value, str) and _LANE.fullmatch(value) and value not in RESERVED_LANES:
+    if isinstance(value, str) and LANE.fullmatch(value) and value not in RESERVED_LANES:
         return value
     raise InvalidRequest(
         "lane",
@@ -86,7 +86,7 @@ def check_lane(value: object) -> str:
 
 def check_action(value: object) -> str:
     """Return the value if it may name an action; else raise InvalidRequest."""
-    if isinstance(value, str) and _ACTION.fullmatch(value):
+    if isinstance(value, str) and ACTION.fullmatch(value):
         return value
     raise InvalidRequest(
         "action", f"{shown(value)} is not an action", allowed="1 to 128 characters of A-Z a-z 0-9 . _ : % -"

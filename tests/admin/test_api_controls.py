@@ -1,8 +1,13 @@
 """Limits, pauses, settings, figures and the audit of their changes; on every database."""
 
+from datetime import datetime
+
 import httpx
 import pytest
 from calling import V1, Api
+
+from bandmaster.admin.api.cursors import cursor_of
+from bandmaster.scheduler.model.errors import InvalidRequest
 
 
 @pytest.fixture
@@ -100,6 +105,19 @@ def test_the_audit_says_who_changed_what(api: Api) -> None:
         assert client.get(f"{V1}/audit", params={"from": "2100-01-01T00:00:00Z"}).json()["entries"] == []
 
 
+def test_a_cursor_of_a_journal_that_cannot_be_is_answered(api: Api) -> None:
+    api.queue.controls.set_limit("tenant:1", 2, by="ann")
+    api.catch_up()
+    with api.client(api.token("root", "admin")) as client:
+        (entry,) = client.get(f"{V1}/audit").json()["entries"]
+        at_ms = int(datetime.fromisoformat(entry["at"]).timestamp() * 1000)
+        for journal_id in (2**31 - 1, 2**31, 2**63 - 1):
+            after, before = cursor_of(journal_id, at_ms + 1000, 0), cursor_of(journal_id, at_ms - 1000, 0)
+            assert client.get(f"{V1}/audit", params={"cursor": after}).json()["entries"] == [entry], journal_id
+            assert client.get(f"{V1}/audit", params={"cursor": before}).json()["entries"] == [], journal_id
+        assert code_of(client.get(f"{V1}/audit", params={"cursor": cursor_of(2**63, 1, 0)})) == (422, "invalid")
+
+
 def test_figures_of_an_action(api: Api) -> None:
     for number in range(3):
         api.queue.enqueue({"execution_id": f"r-{number}", "command": ["true"], "action": "core.http.get"})
@@ -133,7 +151,13 @@ def test_users_and_lanes_are_for_operators_and_gates_hide_other_users(api: Api) 
         assert [each["gate"] for each in client.get(f"{V1}/gates").json()["gates"]] == ["user:ann"]
 
 
-def test_a_token_id_that_none_can_have_is_not_found(api: Api) -> None:
+def test_what_no_database_can_hold_is_refused_under_its_name(api: Api) -> None:
     with api.client(api.token("root", "admin")) as client:
         for token_id in ("%00", "a%00b", "%F0%9F%98%80", "x" * 300):
-            assert code_of(client.delete(f"{V1}/tokens/{token_id}")) == (404, "not_found"), token_id
+            answer = client.delete(f"{V1}/tokens/{token_id}")
+            assert (*code_of(answer), answer.json()["field"]) == (422, "invalid", "token_id"), token_id
+        for path, field in (("audit", "subject"), ("executions/", "text"), ("executions/", "user")):
+            answer = client.get(f"{V1}/{path}", params={field: "a\0b"})
+            assert (*code_of(answer), answer.json()["field"]) == (422, "invalid", field), path
+    with pytest.raises(InvalidRequest, match="token_id"):
+        api.table.revoke("a\0b", by="a test")

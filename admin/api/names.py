@@ -1,0 +1,87 @@
+"""Names, texts and numbers as callers give them in paths, queries and bodies: each is checked where it enters.
+
+In the flow: a route names the type of its parameter. A wrong value is refused with 422 under that name before
+the route runs, and the OpenAPI document tells what a JSON schema can tell of it.
+"""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from ...scheduler.engine.controls import check_pausable
+from ...scheduler.events.fields import as_pattern, check_text, described
+from ...scheduler.model.errors import shown
+from ...scheduler.model.identifiers import (
+    GATE_KEY_MAX_CHARS,
+    LANE,
+    REASON_MAX_CHARS,
+    RESERVED_LANES,
+    check_lane,
+    check_reason,
+)
+from ...scheduler.model.limits import check_limited
+from ...scheduler.model.priority import Priority
+from ..auth.making import GATE_MAX_CHARS, MOST_GATES, check_gate_pattern
+from ..auth.secrets import TOKEN_ID, check_token_id
+
+_NAMES: Final = list(Priority.__members__)
+_NUMBERS: Final = {str(int(band)): band for band in Priority}
+
+
+def _priority(given: object) -> Priority:
+    return Priority.parse(_whole(given))
+
+
+def _priority_in_query(given: str) -> Priority:
+    return _NUMBERS[given] if given in _NUMBERS else Priority.parse(given)
+
+
+def _named(given: object) -> Priority:
+    # Where a number was never taken.
+    return Priority.parse(given if isinstance(given, str) else shown(given))
+
+
+def _name_of(band: Priority) -> str:
+    return band.name
+
+
+def _whole(given: object) -> object:
+    """JSON has one kind of numbers: 4.0 is 4."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+Text = Annotated[str, AfterValidator(check_text), described(pattern=r"^[^\x00]*$")]
+"""Any text that every database can hold."""
+Lane = Annotated[
+    str, AfterValidator(check_lane), described(**{"pattern": as_pattern(LANE), "not": {"enum": sorted(RESERVED_LANES)}})
+]
+Limited = Annotated[str, AfterValidator(check_limited), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
+"""A gate, or a kind of gates."""
+Pausable = Annotated[str, AfterValidator(check_pausable), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
+TokenId = Annotated[str, AfterValidator(check_token_id), described(pattern=as_pattern(TOKEN_ID))]
+GatePatterns = Annotated[
+    list[Annotated[str, AfterValidator(check_gate_pattern), described(minLength=1, maxLength=GATE_MAX_CHARS)]],
+    Field(max_length=MOST_GATES),
+]
+"""Of the gates that a token may name."""
+Reason = Annotated[str, AfterValidator(check_reason), described(maxLength=REASON_MAX_CHARS)]
+Band = Annotated[
+    Priority,
+    BeforeValidator(_priority),
+    PlainSerializer(_name_of, return_type=str, when_used="json"),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": _NAMES},
+                {"type": "integer", "minimum": int(min(Priority)), "maximum": int(max(Priority))},
+            ]
+        }
+    ),
+]
+"""A priority: its name, or its band."""
+BandName = Annotated[Priority, BeforeValidator(_named), WithJsonSchema({"type": "string", "enum": _NAMES})]
+BandInQuery = Annotated[
+    Priority, BeforeValidator(_priority_in_query), WithJsonSchema({"type": "string", "enum": [*_NAMES, *_NUMBERS]})
+]
+"""The same as a text: all that a query has."""
+Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
