@@ -26,6 +26,8 @@ _ANSWER_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+ANSWERED_WITH: Final = "answered_with"
+"""The name in a request's state of further headers for its answer, pairs: a route may make its answer by itself."""
 _ANY: Final = "*"
 
 
@@ -57,6 +59,8 @@ class Border:
                 for name, value in _ANSWER_HEADERS.items():
                     headers.setdefault(name, value)
                 headers["X-Request-Id"] = request_id
+                for name, value in scope.get("state", {}).get(ANSWERED_WITH, ()):
+                    headers.append(name, value)
             await send(message)
 
         try:

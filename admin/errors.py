@@ -33,3 +33,8 @@ def forbidden(detail: str) -> Refused:
 def not_found(detail: str) -> Refused:
     """There is no such thing, or this caller may not know of it."""
     return Refused(404, "not_found", detail)
+
+
+def rate_limited(detail: str, again_seconds: int, headers: dict[str, str]) -> Refused:
+    """It comes too often."""
+    return Refused(429, "rate_limited", detail, headers={"Retry-After": str(again_seconds), **headers})

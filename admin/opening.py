@@ -25,6 +25,7 @@ from .auth.local_token import FILE, local_token
 from .auth.token_file import TokenFile
 from .auth.token_table import TokenTable
 from .events.hub import Hub
+from .quotas.quotas import Quotas
 from .rates import Rates
 from .services import Services
 
@@ -65,6 +66,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         pods=pods,
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(ledger, queue.views.server_time_ms),
+        quotas=Quotas(queue.scripts, settings.api),
     )
 
 

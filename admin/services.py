@@ -13,6 +13,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.queue import ExecutionQueueService
 from .auth.keeper import Keeper
 from .events.hub import Hub
+from .quotas.quotas import Quotas
 from .rates import Rates
 
 QUEUE_AT_ONCE: Final = 24
@@ -32,6 +33,7 @@ class Services:
     """The pods of the backend; nothing is connected before the first call."""
     hub: Hub
     rates: Rates
+    quotas: Quotas
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
     closing: threading.Event = field(default_factory=threading.Event)

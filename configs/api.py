@@ -32,6 +32,12 @@ class ApiSettings(Area, frozen=True):
     """The longest body of a request."""
     body_seconds: float = Field(default=20, gt=0)
     """How long a request's body may take to arrive."""
+    requests_per_minute: int = Field(default=6_000, ge=0)
+    """How many requests a token may send a minute, to all processes together; 0: any number."""
+    submissions_per_minute: int = Field(default=1_200, ge=0)
+    """How many of them may submit something; 0: any number."""
+    failed_logins_per_minute: int = Field(default=60, ge=0)
+    """How many requests without a valid token an address may send a minute, of IPv6 a /64; 0: any number."""
 
     @model_validator(mode="after")
     def _certificate_and_key(self) -> "ApiSettings":

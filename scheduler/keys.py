@@ -148,6 +148,10 @@ class Keys:
         """String with a TTL: the execution that a request to the API made, by the digest of who sent it and its key."""
         return f"{self.prefix}:request:{digest}"
 
+    def quota(self, digest: str) -> str:
+        """String with a TTL: what all API processes took of a caller's quota, by the digest of which and whose."""
+        return f"{self.prefix}:quota:{digest}"
+
     def lock(self, name: str) -> str:
         """String with a TTL: a lock between processes, such as the watcher's."""
         return f"{self.prefix}:lock:{name}"

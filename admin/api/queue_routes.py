@@ -32,14 +32,19 @@ def _in_turn(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(endpoint)
     async def answer(*, services: Services, **given: Any) -> Any:
         turns = services.turns
-        try:
-            async with asyncio.timeout(TURN_SECONDS if turns.locked() else None):
-                await turns.acquire()
-        except TimeoutError:
-            raise QueueUnavailable("too many requests wait for it already") from None
+        # With a turn that is free, nothing has to be timed.
+        await (_waited_for(turns) if turns.locked() else turns.acquire())
         try:
             return await run_in_threadpool(endpoint, services=services, **given)
         finally:
             turns.release()
 
     return answer
+
+
+async def _waited_for(turns: asyncio.Semaphore) -> None:
+    try:
+        async with asyncio.timeout(TURN_SECONDS):
+            await turns.acquire()
+    except TimeoutError:
+        raise QueueUnavailable("too many requests wait for it already") from None

@@ -81,6 +81,12 @@ class Keeper:
                 return None
         return self._valid(secret, known.token)
 
+    def recalls(self, secret: Secret) -> bool:
+        """Whether this is a token that was valid when somebody was last asked for it, however long ago."""
+        with self._lock:
+            known = self._known.get(secret.token_id)
+        return known is not None and self._valid(secret, known.token) is not None
+
     def find(self, secret: Secret) -> Token | None:
         """Return the token whose secret a caller sent; None if there is no such token that is valid.
 

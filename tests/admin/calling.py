@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from bandmaster.admin.auth.secrets import Secret
 from bandmaster.admin.auth.token_table import TokenTable
 from bandmaster.admin.auth.tokens import Token
 from bandmaster.admin.events.hub import Hub
+from bandmaster.admin.quotas.quotas import Quotas
 from bandmaster.admin.rates import Rates
 from bandmaster.admin.services import Services
 from bandmaster.configs.api import ApiSettings
@@ -37,6 +38,10 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
 V1 = "/api/v1"
+UNLIMITED = ApiSettings(
+    requests_per_minute=1_000_000, submissions_per_minute=1_000_000, failed_logins_per_minute=1_000_000
+)
+"""Tests call far more often than people; those of the quotas have others."""
 
 
 class Clock:
@@ -86,7 +91,12 @@ class Api:
 
 
 def services_on(
-    client: redis.Redis, database: Database, folder: Path, *, clock: Callable[[], float] = time.monotonic
+    client: redis.Redis,
+    database: Database,
+    folder: Path,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    api: ApiSettings = UNLIMITED,
 ) -> Services:
     """What an API works with; by `clock`, a token is asked for again."""
     asking = Asking(database, queue="exec_queue")
@@ -99,6 +109,7 @@ def services_on(
         pods=lambda: LocalPods(folder),
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(asking, queue.views.server_time_ms),
+        quotas=Quotas(queue.scripts, api),
     )
 
 
@@ -117,7 +128,14 @@ def api_on(services: Services, settings: ApiSettings | None = None) -> Generator
     """Serve an API until the end of the block; its URL."""
     settings = settings or ApiSettings()
     config = uvicorn.Config(
-        guarded(build(services), settings), host="127.0.0.1", port=0, log_config=None, access_log=False, lifespan="off"
+        guarded(build(services), settings),
+        host="127.0.0.1",
+        port=0,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
     )
     server = uvicorn.Server(config)
     # In a thread that is not the main one, it takes no signals.
@@ -132,6 +150,15 @@ def api_on(services: Services, settings: ApiSettings | None = None) -> Generator
         server.should_exit = True
         thread.join(60)
         assert not thread.is_alive()
+
+
+@contextmanager
+def api_with(api: Api, **settings: Any) -> Generator[Api]:
+    """Serve another beside one, with other settings: for Redis, another process."""
+    given = ApiSettings.model_validate(settings)
+    services = replace(api.services, quotas=Quotas(api.services.queue.scripts, given), closing=threading.Event())
+    with api_on(services, given) as url:
+        yield replace(api, url=url, services=services)
 
 
 def served(client: redis.Redis, url: str, folder: Path) -> Generator[Api]:

@@ -214,3 +214,16 @@ def test_it_starts_without_redis_and_says_so(start: Start, local_token: Callable
     readiness = httpx.get(f"{url}/readyz", timeout=30)
     assert (readiness.status_code, readiness.json()["status"]) == (503, "unready")
     assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def test_two_share_the_quota_of_a_token(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
+    both = [start(api__requests_per_minute="20") for _ in range(2)]
+    urls = [each.url() for each in both]
+    answers = [httpx.get(f"{url}{V1}/whoami", headers=local_token()).status_code for _ in range(20) for url in urls]
+    assert answers == [200] * 20 + [429] * 20
+    assert "quotas_counted_alone" not in json.dumps([each.said() for each in both])
+    assert all(httpx.get(f"{url}/healthz").status_code == 200 for url in urls)
+    both[0].process.kill()
+    assert (
+        httpx.get(f"{start(api__requests_per_minute='20').url()}{V1}/whoami", headers=local_token()).status_code == 429
+    )

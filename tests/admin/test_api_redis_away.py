@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import httpx
 import pytest
 import redis
-from calling import V1, Api, served
+from calling import V1, Api, api_with, served
 from faults_server.own_server import OwnServer
+
+from waiting import wait_until
 
 WAITING = 100
 
@@ -61,3 +64,46 @@ def test_those_who_wait_for_a_redis_that_hangs_hold_up_nobody_else(api_of_its_ow
         server.signal(signal.SIGCONT)
         assert client.get(f"{V1}/executions/queue").status_code == 200
         assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("way", ["hangs", "is killed"])
+def test_quotas_hold_in_each_process_while_redis_is_away(api_of_its_own: Api, server: OwnServer, way: str) -> None:
+    def status(api: Api, token: str) -> int:
+        with api.client(token) as client:
+            return client.get(f"{V1}/whoami").status_code
+
+    def is_counted_together(api: Api) -> bool:
+        before = len(keys())
+        # Each time somebody of whom nothing was counted yet.
+        assert status(api, api.token("ann", "read")) == 200
+        return len(keys()) > before
+
+    def keys() -> list[bytes]:
+        return [key for key in client.scan_iter("exec_queue:quota:*") if not key.endswith(b":look")]
+
+    client: Any
+    with (
+        redis.Redis.from_url(server.url) as client,
+        api_with(api_of_its_own, requests_per_minute=5, failed_logins_per_minute=0) as one,
+        api_with(api_of_its_own, requests_per_minute=5, failed_logins_per_minute=0) as two,
+    ):
+        ann, bob = (api_of_its_own.token(owner, "read") for owner in ("ann", "bob"))
+        assert [status(one, ann) for _ in range(3)] == [200] * 3
+        assert len(keys()) == 1
+        if way == "hangs":
+            server.signal(signal.SIGSTOP)
+        else:
+            server.kill()
+        began = monotonic()
+        # What was taken before counts; what the other process gives, does not.
+        assert [status(one, ann) for _ in range(4)] == [200, 200, 429, 429]
+        assert [status(two, ann) for _ in range(7)] == [200] * 5 + [429] * 2
+        assert [status(one, bob) for _ in range(7)] == [200] * 5 + [429] * 2
+        assert monotonic() - began < 4, "one at most waited in each process, and half a second"
+        if way == "hangs":
+            server.signal(signal.SIGCONT)
+        else:
+            server.start()
+        wait_until(lambda: is_counted_together(one) and is_counted_together(two), what="a common count")
+        carol = api_of_its_own.token("carol", "read")
+        assert sum(status(api, carol) == 200 for _ in range(5) for api in (one, two)) == 5

