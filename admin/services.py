@@ -13,6 +13,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.queue import ExecutionQueueService
 from .auth.keeper import Keeper
 from .events.hub import Hub
+from .looking import Look
 from .quotas.quotas import Quotas
 from .rates import Rates
 
@@ -34,6 +35,8 @@ class Services:
     hub: Hub
     rates: Rates
     quotas: Quotas
+    readiness: Look = field(default_factory=Look)
+    """Whether the process can do its work."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
     closing: threading.Event = field(default_factory=threading.Event)

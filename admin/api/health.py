@@ -1,5 +1,6 @@
 """Probes: whether the process answers, and whether it can do its work. They need no token and tell nothing else."""
 
+from functools import partial
 from typing import Final
 
 from fastapi import APIRouter, Response
@@ -20,9 +21,9 @@ async def show_health() -> Health:
 
 
 @router.get("/readyz", summary="Whether the API can do its work", responses={503: {"model": Readiness}})
-def show_readiness(services: ServicesOf, response: Response) -> Readiness:
+async def show_readiness(services: ServicesOf, response: Response) -> Readiness:
     """503 without Redis. Without the ledger's database, everything but the history works: `degraded`."""
-    has_redis, has_ledger = _answers(services), _is_written(services)
+    has_redis, has_ledger = await services.readiness.at(partial(_answers, services), partial(_is_written, services))
     response.status_code = 200 if has_redis else 503
     status = "unready" if not has_redis else "ready" if has_ledger else "degraded"
     return Readiness(status=status, redis=has_redis, ledger=has_ledger)
