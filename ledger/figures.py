@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from ..scheduler.model.states import State
 from .batch import Figures
 from .schema.tables import action, executions, queue_stats
-from .statements import insert_or
+from .statements import insert_or, put
 
 
 def write_figures(connection: Connection, figures: Mapping[str, Figures]) -> None:
@@ -24,12 +24,8 @@ def write_figures(connection: Connection, figures: Mapping[str, Figures]) -> Non
     connection.execute(insert_or(connection, action).on_conflict_do_nothing(), [{"ref": ref} for ref in refs])
     stored = select(action.c.ref, action.c.id, *queue_stats.c).join_from(action, queue_stats, isouter=True)
     rows = {row["ref"]: row for row in connection.execute(stored.where(action.c.ref.in_(refs))).mappings()}
-    statement = insert_or(connection, queue_stats)
-    columns = [column.name for column in queue_stats.c if column.name != "action_id"]
-    statement = statement.on_conflict_do_update(
-        index_elements=["action_id"], set_={name: statement.excluded[name] for name in columns}
-    )
-    connection.execute(statement, [_added(connection, ref, rows[ref], figures[ref]) for ref in refs])
+    added = [_added(connection, ref, rows[ref], figures[ref]) for ref in refs]
+    put(connection, queue_stats, added, keys=["action_id"])
 
 
 def _added(connection: Connection, ref: str, row: Mapping[Any, Any], figures: Figures) -> dict[str, Any]:

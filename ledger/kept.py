@@ -16,7 +16,7 @@ from ..scheduler.engine.record import Result
 from .executions import Execution
 from .fetching import Fetched, Payload
 from .schema.tables import payloads, results
-from .statements import insert_or
+from .statements import put
 
 _IDS_A_STATEMENT: Final = 500
 
@@ -25,22 +25,13 @@ def write_kept(connection: Connection, fetched: Fetched) -> None:
     """Write all that was fetched, in place of what is there."""
     _forget(connection, fetched.begun)
     write_payloads(connection, fetched.payloads.values())
-    if fetched.results:
-        statement = insert_or(connection, results)
-        statement = statement.on_conflict_do_update(
-            index_elements=["execution_id"], set_={"result": statement.excluded.result}
-        )
-        rows = [{"execution_id": one, "result": result} for one, result in sorted(fetched.results.items())]
-        connection.execute(statement, rows)
+    rows = [{"execution_id": one, "result": result} for one, result in sorted(fetched.results.items())]
+    put(connection, results, rows, keys=["execution_id"])
 
 
 def write_payloads(connection: Connection, fetched: Iterable[Payload]) -> None:
     """Write payloads, in place of those that are there."""
-    rows = [asdict(each) for each in fetched]
-    if rows:
-        statement = insert_or(connection, payloads)
-        replaced = {name: statement.excluded[name] for name in rows[0] if name != "execution_id"}
-        connection.execute(statement.on_conflict_do_update(index_elements=["execution_id"], set_=replaced), rows)
+    put(connection, payloads, [asdict(each) for each in fetched], keys=["execution_id"])
 
 
 def note_exit_codes(rows: Mapping[str, Execution], fetched: Mapping[str, bytes]) -> None:

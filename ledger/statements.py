@@ -1,6 +1,12 @@
-"""``insert_or``: an INSERT that says what happens to a row that is there already, for both databases."""
+"""INSERTs that say what happens to a row that is there already, for both databases.
 
-from sqlalchemy import Connection, Table
+In the flow: whatever writes the ledger writes its rows here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ARRAY, Connection, Table, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 
@@ -8,3 +14,29 @@ def insert_or(connection: Connection, table: Table) -> sqlite.Insert:
     """Begin such an INSERT for the database of a connection; go on with ``on_conflict_do_…``."""
     # The two constructs have the same methods, and no common class.
     return (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(table)  # type: ignore[return-value]
+
+
+def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, keys: Sequence[str] = ()) -> None:
+    """Write rows, each with the same columns, in place of those that are there.
+
+    Args:
+        connection: Of a transaction that writes.
+        table: The table.
+        rows: The rows; no two have the same keys.
+        keys: The columns by which a row is known; none: all rows are new.
+    """
+    if not rows:
+        return
+    names = list(rows[0])
+    statement = insert_or(connection, table)
+    values: Any = rows
+    if connection.dialect.name == "postgresql":
+        # One statement with a list for each column: a row a message would take twice as long.
+        lists = [bindparam(name, type_=ARRAY(table.c[name].type)) for name in names]
+        given = func.unnest(*lists).table_valued(*names, name="given").render_derived()
+        statement = statement.from_select(names, select(*(given.c[name] for name in names)))
+        values = {name: [row[name] for row in rows] for name in names}
+    if keys:
+        replaced = {name: statement.excluded[name] for name in names if name not in keys}
+        statement = statement.on_conflict_do_update(index_elements=list(keys), set_=replaced)
+    connection.execute(statement, values)
