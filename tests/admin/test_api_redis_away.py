@@ -4,7 +4,10 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from inspect import iscoroutinefunction
 from pathlib import Path
+from pkgutil import iter_modules
 from time import monotonic
 from typing import Any
 
@@ -12,12 +15,23 @@ import httpx
 import pytest
 import redis
 from calling import V1, Api, api_with, served
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from faults_server.own_server import OwnServer
 
+from bandmaster.admin import api as folder
 from waiting import wait_until
 
 WAITING = 100
 PROBES = 60
+NEED_NO_REDIS = {"create_token", "list_changes", "list_executions", "list_tokens", "revoke_token"}
+
+
+def test_a_route_that_keeps_a_thread_takes_a_turn_or_needs_no_redis() -> None:
+    modules = [import_module(f"{folder.__name__}.{found.name}") for found in iter_modules(folder.__path__)]
+    routers = [each for module in modules for each in vars(module).values() if isinstance(each, APIRouter)]
+    routes = [each for router in routers for each in router.routes if isinstance(each, APIRoute)]
+    assert {each.name for each in routes if not iscoroutinefunction(each.endpoint)} == NEED_NO_REDIS
 
 
 @pytest.fixture
