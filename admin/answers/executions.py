@@ -58,6 +58,14 @@ class ExecutionPage(Read):
     """How many there are on all pages; only if it was asked for."""
 
 
+class LivingExecutions(Read):
+    """What runs, waits or is scheduled."""
+
+    executions: list[ExecutionAnswer]
+    complete: bool
+    """Whether these are all there are; else there may be more."""
+
+
 class DeadLetters(Read):
     """Dead letters, the latest first."""
 

@@ -4,7 +4,6 @@ In the flow: the same routes stand under ``/api/v1/admin/executions``, for admin
 everybody else; there, a caller without the scope `operate` sees only its own.
 """
 
-from itertools import islice
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Response
@@ -20,10 +19,7 @@ from ...scheduler.events.fields import Action, ExecutionId, UserId
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_execution_id
 from ...scheduler.model.states import WAITING, State
-from ...scheduler.selecting import Wanted as Selection
-from ...scheduler.selecting import selected
 from ..answers.executions import (
-    DeadLetters,
     ExecutionPage,
     LogAnswer,
     OneExecution,
@@ -38,22 +34,18 @@ from ..errors import forbidden, not_found
 from ..services import Services
 from .cursors import cursor_of, read_cursor
 from .finding import Found, find, is_of_ledger
+from .living import PAGE, Limit, user_listed
 from .moments import Moment, ms_of, shown_at
 from .names import BandInQuery, Lane, Text
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
 from .shapes import execution_answer, row_answer
 
-PAGE: Final = 50
-MOST_A_PAGE: Final = 200
 STEPS: Final = 1_000
 TAIL_BYTES: Final = 65_536
 MOST_TAIL_BYTES: Final = 1_048_576
 _EARLIER: Final = "before"
 _LATER: Final = "after"
-
-Limit = Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="At most so many.")]
-
 
 router: Final = QueueRouter()
 history: Final = APIRouter()
@@ -79,14 +71,10 @@ def list_executions(
     total: Annotated[bool, Query(description="Also count all: it takes longer.")] = False,
 ) -> ExecutionPage:
     """The latest accepted first."""
-    if not caller.token.may(Scope.OPERATE):
-        if user not in (None, caller.token.owner):
-            raise forbidden("without the scope operate, only one's own executions are listed")
-        user = caller.token.owner
     wanted = Wanted(
         states=tuple(status or ()),
         bands=tuple(map(int, priority or ())),
-        user_id=user,
+        user_id=user_listed(caller, user),
         action=action,
         lane=lane,
         from_ms=ms_of(accepted_from),
@@ -125,20 +113,6 @@ def show_queue(services: ServicesOf, caller: ReadCaller, lane: Lane | None = Non
         own_waiting=own,
         source="redis",
         as_of=shown_at(queue.views.server_time_ms()),
-    )
-
-
-@router.get("/dead", summary="List dead letters")
-def list_dead(services: ServicesOf, caller: ReadCaller, limit: Limit = PAGE) -> DeadLetters:
-    """Executions that used up their tries, the latest first; of all of them, the caller's."""
-    views = services.queue.views
-    owner = None if caller.token.may(Scope.OPERATE) else caller.token.owner
-    letters = selected(services.queue, "dead", Selection(states=None, user_id=owner, action=None))
-    return DeadLetters(
-        executions=[execution_answer(each, dead=True) for each in islice(letters, limit)],
-        dead_count=views.status().dead_count,
-        source="redis",
-        as_of=shown_at(views.server_time_ms()),
     )
 
 

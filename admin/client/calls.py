@@ -20,6 +20,7 @@ from ..answers.executions import (
     Cancelled,
     DeadLetters,
     ExecutionPage,
+    LivingExecutions,
     LogAnswer,
     Moved,
     OneExecution,
@@ -85,6 +86,14 @@ def executions(
     for name, moment in (("from", accepted_from), ("to", accepted_to)):
         query |= {} if moment is None else {name: moment.isoformat()}
     return Call("GET", f"{V1}/executions/", ExecutionPage, query=query)
+
+
+def living(
+    group: str, *, user: str | None = None, action: str | None = None, limit: int | None = None
+) -> Call[LivingExecutions]:
+    """What is `running`, `waiting` (in the order of its turn) or `scheduled`; needs no ledger."""
+    query = _given(group=group, user=user, action=action, limit=limit)
+    return Call("GET", f"{V1}/executions/living", LivingExecutions, query=query)
 
 
 def show(execution_id: str) -> Call[OneExecution]:

@@ -49,6 +49,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     asked = {
         "submit": calls.submit({"command": ECHO}, "key-1"),
         "executions": calls.executions(status=["PENDING"], accepted_from=datetime(2001, 1, 1, tzinfo=UTC), total=True),
+        "living": calls.living("waiting", user="ann", limit=1),
         "show": calls.show("waits"),
         "timeline": calls.timeline("x"),
         "payload": calls.payload("waits"),
@@ -76,6 +77,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     }
     got = {name: ask(call) for name, call in asked.items()}
     assert got["executions"].total == 1
+    assert [each.execution_id for each in got["living"].executions] == ["waits"]
     assert got["show"].state == "PENDING"
     assert got["payload"].event["command"] == ECHO
     assert [step.verb for step in got["timeline"].steps] == ["park", "admit", "release"]
