@@ -10,6 +10,8 @@ CLUSTER_ARGS ?= -n 4 --dist loadfile
 SECONDS ?= 600
 SEED ?= 1
 CHAOS_ARGS ?=
+# Of fuzz: how many for each route.
+EXAMPLES ?= 200
 # The program of another server, on which the engine is tested too: if it is given, and by `make test-redis` anyway.
 REDIS_SERVER ?=
 OTHER_SERVER = $(or $(REDIS_SERVER),redis-server)
@@ -19,7 +21,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos-cluster check lint types layers docs dist format bench bench-quick lock clean
+.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos-cluster fuzz check lint types layers docs dist format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -67,6 +69,9 @@ test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_AR
 
 chaos-cluster: install ## Ten minutes of rough weather on a cluster, then everything that must hold (SECONDS=600 SEED=1)
 	PYTHONPATH=tests:tests/cluster $(BIN)/python -m chaos --seconds $(SECONDS) --seed $(SEED) $(CHAOS_ARGS)
+
+fuzz: install ## Call the API with many more random requests, others each time (EXAMPLES=200 BANDMASTER_FUZZ_SEED=7)
+	BANDMASTER_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest tests/admin/test_fuzzing.py
 
 check: lint types layers docs test ## Everything CI runs: lint, types, layers, docs, tests
 

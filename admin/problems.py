@@ -93,7 +93,7 @@ async def _expected(_: Request, error: Exception) -> JSONResponse:
     if isinstance(error, Refused):
         return problem(error.status, error.code, str(error), headers=error.headers)
     status, code = next(((status, code) for kind, status, code in _ANSWERS if isinstance(error, kind)), (500, "failed"))
-    if isinstance(error, InvalidRequest):
+    if isinstance(error, InvalidRequest | PodRejected) and error.field is not None:
         return problem(status, code, str(error), field=error.field)
     if code in _NOT_TOLD:
         # Addresses and users of servers are for the log; whoever is answered may be a stranger.

@@ -38,7 +38,16 @@ class PodNotFound(PodError):
 
 
 class PodRejected(PodError):
-    """The specification can never run, however often it is tried; the message names the field and its value."""
+    """The specification can never run, however often it is tried; the message names the field and its value.
+
+    Args:
+        message: What is wrong.
+        field: The field of an event that it is about; None if it is about several.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class PodsUnavailable(PodError):

@@ -64,7 +64,9 @@ def choose_runtime(text: str, file_name: str | None, runtime: str | None) -> Run
         if runtime.startswith("/") and runtime.isprintable():
             return Runtime.PROGRAM
         allowed = ", ".join(_BY_NAME)
-        raise PodRejected(f"runtime {shown(runtime)} is unknown; allowed are: {allowed}, or an absolute path")
+        raise PodRejected(
+            f"runtime {shown(runtime)} is unknown; allowed are: {allowed}, or an absolute path", field="runtime"
+        )
     if text.startswith("#!"):
         return Runtime.ITSELF
     return _BY_SUFFIX.get(PurePosixPath(file_name or "").suffix.lower(), Runtime.PYTHON)

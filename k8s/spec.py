@@ -8,7 +8,9 @@ here loses nothing.
 import hashlib
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..scheduler.model.errors import InvalidRequest, shown
 from ..scheduler.model.identifiers import check_execution_id
@@ -22,6 +24,7 @@ MAX_SCRIPT_BYTES = 1 << 20
 MAX_COMMAND_BYTES = 1 << 20
 #: 50 years: far below the maximum of `activeDeadlineSeconds`.
 MAX_TIMEOUT_SECONDS = 50 * 365 * 86_400
+T = TypeVar("T")
 _PREFIX_LENGTH = 24
 _HASH_LENGTH = 16
 
@@ -121,10 +124,10 @@ class PodSpec:
             _check_command(self.command)
         if not (math.isfinite(self.timeout_seconds) and 0 < self.timeout_seconds <= MAX_TIMEOUT_SECONDS):
             raise PodRejected(f"timeout_seconds {self.timeout_seconds} is not between 0 and {MAX_TIMEOUT_SECONDS}")
-        cpu = [None if value is None else cpu_cores(value) for value in (self.cpu_request, self.cpu_limit)]
+        cpu = [_read(cpu_cores, self, name) for name in ("cpu_request", "cpu_limit")]
         if cpu[0] is not None and cpu[1] is not None and cpu[0] > cpu[1]:
             raise PodRejected(f"cpu_request {self.cpu_request} is more than cpu_limit {self.cpu_limit}")
-        memory = [None if value is None else memory_bytes(value) for value in (self.memory_request, self.memory_limit)]
+        memory = [_read(memory_bytes, self, name) for name in ("memory_request", "memory_limit")]
         if memory[0] is not None and memory[1] is not None and memory[0] > memory[1]:
             raise PodRejected(f"memory_request {self.memory_request} is more than memory_limit {self.memory_limit}")
 
@@ -132,6 +135,14 @@ class PodSpec:
     def name(self) -> str:
         """The name of its pod."""
         return pod_name(self.execution_id, self.attempt)
+
+
+def _read(quantity: Callable[[str], T], spec: PodSpec, field: str) -> T | None:
+    value: str | None = getattr(spec, field)
+    try:
+        return None if value is None else quantity(value)
+    except PodRejected as error:
+        raise PodRejected(f"{field}: {error}", field=field) from error
 
 
 def _check_file_name(name: str) -> None:

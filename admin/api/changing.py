@@ -27,7 +27,7 @@ from ..auth.tokens import Caller
 from ..errors import Refused, forbidden
 from ..services import Services
 from .finding import find
-from .idempotency import Claim, Claims
+from .idempotency import Claim, Claims, IdempotencyKey
 from .queue_routes import QueueRouter
 from .requests import Cancellation, NewPriority, Submission
 from .requiring import ReadCaller, ServicesOf, SubmitCaller
@@ -50,7 +50,7 @@ def submit(
     submission: Submission,
     response: Response,
     idempotency_key: Annotated[
-        str | None, Header(description="The same request sent again is carried out once; kept for a day.")
+        IdempotencyKey | None, Header(description="The same request sent again is carried out once; kept for a day.")
     ] = None,
 ) -> Accepted:
     """A script or a command. 201: it was accepted; 200: it had been, under the same Idempotency-Key."""

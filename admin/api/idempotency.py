@@ -6,16 +6,29 @@ queue takes once. A key belongs to its token and route; with another body it is 
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from pydantic import AfterValidator
+
+from ...scheduler.events.fields import as_pattern, described
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.transport.reading import Reader, repeated
 from ...scheduler.transport.scripts import Scripts
 from ..errors import Refused
 
 KEPT_SECONDS: Final = 86_400
-KEY_MAX_CHARS: Final = 255
+_KEY: Final = re.compile(r"[ -~]{1,255}")
+
+
+def _check(key: str) -> str:
+    if _KEY.fullmatch(key):
+        return key
+    raise InvalidRequest("Idempotency-Key", f"{shown(key)} is none", allowed="1 to 255 printable ASCII characters")
+
+
+IdempotencyKey = Annotated[str, AfterValidator(_check), described(pattern=as_pattern(_KEY))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +53,15 @@ class Claims(Reader):
         """Let a key stand for an execution, unless it does for another already.
 
         Args:
-            key: As the caller sent it.
+            key: As the caller sent it, and its type checked it.
             token_id: Whose key it is.
             route: What the request is for.
             body: All that it asks for.
             execution_id: The id that a first request is to have.
 
         Raises:
-            InvalidRequest: If the key cannot be one.
             Refused: If it was sent with another body.
         """
-        if not 1 <= len(key) <= KEY_MAX_CHARS or not key.isascii() or not key.isprintable():
-            allowed = f"1 to {KEY_MAX_CHARS} printable ASCII characters"
-            raise InvalidRequest("Idempotency-Key", f"{shown(key)} is none", allowed=allowed)
         digest = hashlib.sha256("\n".join((token_id, route, key)).encode()).hexdigest()
         asked = hashlib.sha256(body).hexdigest()
         is_new, first = self._claim(digest, f"{asked} {execution_id}")

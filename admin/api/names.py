@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from ...scheduler.engine.controls import check_pausable
+from ...scheduler.engine.controls import SETTING_MAX, check_pausable
 from ...scheduler.events.fields import as_pattern, check_text, described
 from ...scheduler.model.errors import shown
 from ...scheduler.model.identifiers import (
@@ -85,3 +85,4 @@ BandInQuery = Annotated[
 ]
 """The same as a text: all that a query has."""
 Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
+SettingValue = Annotated[int, Field(strict=True, ge=0, le=SETTING_MAX), BeforeValidator(_whole)]

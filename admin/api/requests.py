@@ -20,11 +20,12 @@ from ...scheduler.events.fields import (
     UserId,
     Word,
 )
+from ...scheduler.model.limits import LIMIT_MAX
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ..auth.scopes import Scope
 from .moments import DueTime, Moment
-from .names import Band, BandName, GatePatterns, Reason, Whole
+from .names import Band, BandName, GatePatterns, Reason, SettingValue, Whole
 
 
 class Sent(BaseModel):
@@ -91,6 +92,8 @@ class NewPriority(Sent):
 class Cancellation(Sent):
     """Why an execution is cancelled."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "no longer needed"}]})
+
     reason: Reason = "cancelled"
 
 
@@ -99,7 +102,7 @@ class NewLimit(Sent):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"limit": 4}]})
 
-    limit: Whole = Field(ge=0)
+    limit: Whole = Field(ge=0, le=LIMIT_MAX)
 
 
 class NewSetting(Sent):
@@ -107,7 +110,7 @@ class NewSetting(Sent):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": 20}]})
 
-    value: Whole | None
+    value: SettingValue | None
     """None: the default."""
 
 

@@ -59,7 +59,7 @@ def check_gate(gate: object) -> str:
 def check_limit(name: str, value: object) -> None:
     """Raise InvalidRequest unless the value may be a limit."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LIMIT_MAX:
-        raise InvalidRequest(name, f"{shown(value)} is not a limit", allowed="a whole number, 0 or more")
+        raise InvalidRequest(name, f"{shown(value)} is not a limit", allowed=f"a whole number, 0 to {LIMIT_MAX}")
 
 
 @dataclass(frozen=True, slots=True)

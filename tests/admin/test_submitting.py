@@ -41,6 +41,9 @@ def test_one_for_later_has_no_position(api: Api) -> None:
         (ECHO | {"priority": "URGENT"}, "priority"),
         (ECHO | {"timeout_seconds": 0}, "timeout_seconds"),
         (ECHO | {"cpu_limit": "many"}, "cpu_limit"),
+        (ECHO | {"cpu_limit": "0.0001"}, "cpu_limit"),
+        (ECHO | {"memory_limit": "0.5"}, "memory_limit"),
+        ({"script": "x", "runtime": "cobol"}, "runtime"),
         (ECHO | {"gates": ["a*"]}, "gate"),
         (ECHO | {"execution_id": "a b"}, "execution_id"),
         ({"command": []}, "command"),
@@ -55,6 +58,7 @@ def test_what_is_wrong_is_named_and_nothing_is_kept(api: Api, body: dict[str, An
         answer = client.post(HERE, json=body, headers={"Idempotency-Key": "k"})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
     assert field in answer.json()["detail"]
+    assert answer.json()["field"]
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert api.queue.get_queue_status()["queue_depth"] == 0
     assert not list(api.queue.scripts.client.scan_iter("exec_queue:request:*"))
