@@ -13,9 +13,10 @@ TIMEOUT_SECONDS: Final = 30.0
 TRIES: Final = 3
 AGAIN_SECONDS: Final = 0.5
 """How long to wait before a call is sent again; twice as long before the next."""
-MOST_PAUSE_SECONDS: Final = 30.0
+MOST_PAUSE_SECONDS: Final = 60.0
 """What asks for a longer pause is not sent again."""
 _AGAIN: Final = frozenset({502, 503, 504})
+RATE_LIMITED: Final = "rate_limited"
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -55,9 +56,17 @@ def pause_seconds(call: Call[T], tried: int, outcome: httpx.Response | httpx.HTT
     if isinstance(outcome, httpx.Response):
         asked = outcome.headers.get("Retry-After", "")
         pause = max(pause, float(asked)) if asked.isdecimal() else pause
-        is_repeated = outcome.status_code in _AGAIN and call.is_repeatable
+        # Of what is refused because there were too many, nothing was carried out, whatever it was.
+        is_repeated = _code_of(outcome) == RATE_LIMITED or (outcome.status_code in _AGAIN and call.is_repeatable)
         return pause if is_repeated and pause <= MOST_PAUSE_SECONDS else None
     return pause if call.is_repeatable or isinstance(outcome, httpx.ConnectError) else None
+
+
+def _code_of(response: httpx.Response) -> str | None:
+    try:
+        return response.json()["code"]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def document_of(call: Call[T], response: httpx.Response) -> T:

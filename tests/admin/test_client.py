@@ -146,7 +146,10 @@ def test_it_waits_as_long_as_the_api_asks_for(headers: dict[str, str], seconds: 
     assert wire.pause_seconds(calls.whoami(), 2, busy) == seconds
     assert wire.pause_seconds(calls.whoami(), wire.TRIES, busy) is None
     assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 1, busy) is None, "it is not to be repeated"
-    assert wire.pause_seconds(calls.whoami(), 2, httpx.Response(429, headers=headers)) is None
+    full = httpx.Response(429, headers=headers, json={"code": "queue_full"})
+    assert wire.pause_seconds(calls.whoami(), 2, full) is None
+    often = httpx.Response(429, headers=headers, json={"code": "rate_limited"})
+    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 2, often) == seconds, "it was not carried out"
 
 
 def test_what_is_not_ready_yet_is_asked_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
