@@ -9,11 +9,13 @@
         ├── AnotherQueue        the ledger is that of another queue
         ├── LedgerEmpty         nothing was ever written into it
         ├── QueueNotEmpty       Redis has work, and was to be rebuilt
+        ├── UserHasWork         a user was to be forgotten whose executions have not ended
+        ├── JournalUnread       no process reads the journal
         ├── SchemaMismatch      its tables are of another release
         └── NotConsumer         another process consumes the journal
 """
 
-from ..scheduler.model.errors import BandmasterError
+from ..scheduler.model.errors import BandmasterError, shown
 
 
 class LedgerError(BandmasterError):
@@ -63,6 +65,28 @@ class QueueNotEmpty(LedgerError):
         super().__init__(
             f"Redis has {executions:,} executions that have not ended; with --merge, they stay unless the ledger knows "
             "that they have ended"
+        )
+
+
+class UserHasWork(LedgerError):
+    """A user was to be forgotten, and executions of it have not ended."""
+
+    def __init__(self, user_id: str, living: int) -> None:
+        """Args: `user_id`, the user; `living`, how many have not ended."""
+        super().__init__(
+            f"{living:,} executions of {shown(user_id)} have not ended: `bandmaster cancel --user USER` cancels them; "
+            "then run this again"
+        )
+
+
+class JournalUnread(LedgerError):
+    """No process reads the journal into the ledger."""
+
+    def __init__(self, unread: int) -> None:
+        """Args: `unread`, how many entries were not read."""
+        super().__init__(
+            f"{unread:,} entries of the journal are not in the ledger, and nobody reads them: is `python -m "
+            "bandmaster.ledger` running?"
         )
 
 

@@ -13,7 +13,7 @@ from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State, may_become
 
-SPEAKS_OF_NOTHING = ("reject", "drop", "limit", "pause", "resume", "set", "drop_action")
+SPEAKS_OF_NOTHING = ("reject", "drop", "limit", "pause", "resume", "set", "drop_action", "erase")
 """Entries that change no living execution."""
 
 

@@ -19,6 +19,7 @@ from bandmaster.cli.controls import pause, resume, setting
 from bandmaster.cli.dead import drop_dead, list_dead, retry_dead
 from bandmaster.cli.demo import demo
 from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of, sentence_of
+from bandmaster.cli.forget import forget_user
 from bandmaster.cli.ledger import rebuild_queue, show_ledger, upgrade_ledger
 from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
@@ -96,6 +97,7 @@ def build() -> typer.Typer:
     ledger = typer.Typer(callback=show_ledger, invoke_without_command=True, rich_markup_mode=None)
     ledger.command("upgrade")(upgrade_ledger)
     ledger.command("rebuild")(rebuild_queue)
+    ledger.command("forget")(forget_user)
     app.add_typer(ledger, name="ledger")
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
     token.command("create")(create_token)

@@ -10,7 +10,15 @@ import redis
 
 from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
-from bandmaster.ledger.errors import AnotherQueue, LedgerEmpty, LedgerUnavailable, QueueNotEmpty, SchemaMismatch
+from bandmaster.ledger.errors import (
+    AnotherQueue,
+    JournalUnread,
+    LedgerEmpty,
+    LedgerUnavailable,
+    QueueNotEmpty,
+    SchemaMismatch,
+    UserHasWork,
+)
 from bandmaster.scheduler.model.errors import (
     AmbiguousExecution,
     BandmasterError,
@@ -65,6 +73,8 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (SchemaMismatch, Exit.USAGE),
     (AnotherQueue, Exit.USAGE),
     (QueueNotEmpty, Exit.USAGE),
+    (UserHasWork, Exit.REJECTED),
+    (JournalUnread, Exit.UNAVAILABLE),
     (LedgerEmpty, Exit.USAGE),
     (redis.RedisError, Exit.UNAVAILABLE),
 )

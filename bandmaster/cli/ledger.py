@@ -23,7 +23,7 @@ LISTED: Final = 20
 
 
 def show_ledger(context: typer.Context, as_json: Json = False) -> None:
-    """Show how the history in SQL stands, upgrade its tables, or rebuild Redis from it.
+    """Show how the history in SQL stands, upgrade its tables, forget a user, or rebuild Redis from it.
 
     The history is written by `python -m bandmaster.ledger`.
 

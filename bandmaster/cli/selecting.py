@@ -87,7 +87,16 @@ def ask_first(what: str, records: Sequence[Record], *, yes: bool) -> None:
     if yes or not records:
         return
     counted = ", ".join(f"{count} {state}" for state, count in Counter(each.state.value for each in records).items())
-    question = f"{what} {len(records)} execution{'' if len(records) == 1 else 's'} ({counted})?"
+    confirm(f"{what} {len(records)} execution{'' if len(records) == 1 else 's'} ({counted})?")
+
+
+def confirm(question: str) -> None:
+    """Ask for confirmation, on standard error.
+
+    Raises:
+        WrongUsage: If standard input is no terminal, so that nobody can be asked.
+        CommandFailed: If the answer is no.
+    """
     if not sys.stdin.isatty():
         raise WrongUsage(f"this would {question.rstrip('?')}, and nobody can be asked: add --yes")
     if not typer.confirm(escaped(question), err=True):

@@ -66,6 +66,8 @@ class Verb(StrEnum):
     """An operator changed a setting."""
     DROP_ACTION = "drop_action"
     """An operator dropped an action's lifetime counters."""
+    ERASE = "erase"
+    """An operator had a user forgotten; its name is a pseudonym."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from model.clock import START_MS
 from turned_queue import TurnedQueue
 
+from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.outbox import UntoldEnd
 from bandmaster.scheduler.engine.restoring import Known, Restoring
 from bandmaster.scheduler.engine.settlements import Release, Retry
@@ -116,6 +117,7 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "status": lambda queue: queue.views.status(),
     "explain": lambda queue: queue.explain("one"),
     "drop_action": lambda queue: queue.controls.drop_action("idle"),
+    "erase": lambda queue: Erasing(queue.scripts).erase("ann", "forgotten-1", ["dead", "here"], by="bob"),
     "action_statistics": lambda queue: queue.action_statistics("pod"),
 }
 """Script → the call of it."""

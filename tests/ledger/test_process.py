@@ -201,3 +201,25 @@ def test_a_lost_redis_is_rebuilt_by_a_command(
         "stays_paused": False,
     }
     assert queue.views.pending() == order
+
+
+def test_a_user_is_forgotten_by_the_command(queue: ExecutionQueueService, start: Start, attempt: Attempt) -> None:
+    assert attempt("upgrade").returncode == 0
+    queue.enqueue({"execution_id": "a", "command": ["true"], "metadata": {"user_id": "ann"}})
+    start()
+    wait_until(lambda: attempt().returncode == 0 and json.loads(attempt().stdout)["ledger"]["executions"] == 1)
+    known = json.loads(attempt("forget", "--user", "ann", "--dry-run").stdout)["known"]
+    assert known == {"executions": 1, "living": 1, "tokens": 0}
+    asks = attempt("forget", "--user", "ann")
+    assert (asks.returncode, "add --yes" in asks.stderr) == (2, True), asks.stderr
+    lives = attempt("forget", "--user", "ann", "--yes")
+    assert (lives.returncode, "1 executions of 'ann' have not ended" in lives.stderr) == (5, True), lives.stderr
+    queue.cancel("a")
+    done = attempt("forget", "--user", "ann", "--yes")
+    assert done.returncode == 0, done.stderr
+    forgotten = json.loads(done.stdout)["forgotten"]
+    assert (forgotten["executions"], forgotten["erased"]) == (1, 1)
+    assert forgotten["pseudonym"].startswith("forgotten-")
+    nobody = attempt("forget", "--user", "ann", "--yes")
+    assert (nobody.returncode, "nothing was known of 'ann'" in nobody.stderr) == (3, True)
+    assert attempt("forget", "--user", "", "--yes").returncode == 2

@@ -14,6 +14,7 @@ import redis
 from lua_text import TOP_LEVEL_LOCAL, body, defined_in, header, kind_of, without_comments
 
 from bandmaster.scheduler.engine.controls import Controls
+from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.maintenance import Maintenance
 from bandmaster.scheduler.engine.outbox import Outbox
 from bandmaster.scheduler.engine.restoring import Restoring
@@ -207,7 +208,7 @@ def test_every_script_has_a_wrapper_that_gives_its_arguments(
 
     monkeypatch.setattr(Scripts, "script", noting)
     scripts = Scripts(redis_client)
-    for wrapper in (Transitions, Maintenance, Controls, Leadership, Views, Outbox, Restoring):
+    for wrapper in (Transitions, Maintenance, Controls, Leadership, Views, Outbox, Restoring, Erasing):
         wrapper(scripts)
     ExecutionQueueService(redis_client)
     assert asked == set(script_names())

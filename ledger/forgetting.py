@@ -1,0 +1,209 @@
+"""Forgets a user: payloads and results go, history and audit keep what happened under a pseudonym.
+
+In the flow: ``bandmaster ledger forget``. First the ledger has to have read all that the journal tells of the user, so
+that nothing comes later under the old name; then Redis is cleared, and the journal tells that it was; when the ledger
+has read that, too, SQL is changed, a page a transaction; at last the user's entries of the journal go, all of which
+have been read. If the process dies anywhere, the command is run again: it finds what is left, and gives it another
+pseudonym. What the user sends meanwhile is not forgotten.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Column, Connection, delete, func, select, update
+
+from ..scheduler.engine.engine import Engine
+from ..scheduler.engine.erasing import Erasing
+from ..scheduler.engine.journal import JournalEntry
+from ..scheduler.engine.journal_following import Follower
+from ..scheduler.model.identifiers import check_user_id
+from ..scheduler.model.states import TERMINAL
+from .database import Database, now_ms
+from .errors import JournalUnread, UserHasWork
+from .schema.tables import changes, executions, holds, payloads, results, tokens, transitions
+from .standing import check_queue, standing
+
+PAGE: Final = 500
+LOOK_SECONDS: Final = 0.1
+WAIT_SECONDS: Final = 60.0
+"""How long the ledger may read nothing, although there is something."""
+_PREFIX: Final = "forgotten-"
+_CHANGED_BY: Final[tuple[Column[Any], ...]] = (
+    *(transitions.c.changed_by, changes.c.changed_by),
+    *(tokens.c.created_by, tokens.c.revoked_by),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was done."""
+
+    pseudonym: str
+    executions: int
+    """In the history."""
+    erased: int
+    """Of which Redis still had something."""
+    struck: int
+    """Entries of the journal that were deleted."""
+    tokens: int
+    """Revoked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a user."""
+
+    executions: int
+    living: int
+    tokens: int
+
+
+def known_of(connection: Connection, user_id: str) -> Known:
+    """Count what the ledger knows of a user."""
+    of_user = select(func.count()).where(executions.c.user_id == user_id)
+    living = of_user.where(executions.c.state.not_in(TERMINAL), executions.c.lost_ms.is_(None))
+    owned = select(func.count()).where(tokens.c.owner == user_id)
+    counts = [connection.execute(each).scalar_one() for each in (of_user, living, owned)]
+    return Known(*counts)
+
+
+def forget(
+    queue: Engine,
+    database: Database,
+    user_id: str,
+    *,
+    by: str,
+    say: Callable[[str], None] = lambda _: None,
+    wait_seconds: float = WAIT_SECONDS,
+) -> Forgotten:
+    """Forget a user whose work has ended.
+
+    Args:
+        queue: The queue.
+        database: Its ledger.
+        user_id: The user.
+        by: Who asks.
+        say: Is told of each step.
+        wait_seconds: How long the ledger's process may read nothing although there is something to read.
+
+    Raises:
+        InvalidRequest: If it cannot be a user.
+        UserHasWork: If executions of it have not ended. Nothing was changed.
+        JournalUnread: If the ledger's process does not read the journal. If it happens at first, nothing was changed.
+        AnotherQueue: If the ledger is that of another queue.
+        LedgerUnavailable: If the database does not answer, and QueueUnavailable, if Redis does not.
+    """
+    check_user_id(user_id)
+    say("waiting until the ledger has read the journal")
+    catch_up(queue, database, wait_seconds=wait_seconds)
+    with database.reading() as connection:
+        check_queue(connection, queue.scripts.keys.prefix)
+        living = known_of(connection, user_id).living
+    if living:
+        raise UserHasWork(user_id, living)
+
+    pseudonym, gate = f"{_PREFIX}{secrets.token_hex(6)}", f"user:{user_id}"
+    erasing = Erasing(queue.scripts)
+    say("clearing Redis")
+    if gate in queue.controls.limits():
+        queue.controls.set_limit(gate, None, by=by)
+    queue.controls.resume(gate, by=by)
+    erasing.forget_pauses(gate)
+    erased = sum(erasing.erase(user_id, pseudonym, page, by=by) for page in _ids(database, user_id))
+    # One more, so that the ledger's position is behind all that names the user.
+    erasing.erase(user_id, pseudonym, [], by=by)
+    until = catch_up(queue, database, wait_seconds=wait_seconds)
+
+    say("changing the history")
+    changed = sum(_change_page(database, user_id, pseudonym, page) for page in _ids(database, user_id))
+    revoked = _change_rest(database, user_id, pseudonym)
+
+    def is_of_user(entry: JournalEntry) -> bool:
+        fields = entry.fields
+        named = fields.get("user") == user_id or fields.get("name") == gate
+        return named or fields.get("by", "").startswith(_by(user_id))
+
+    say("striking the journal")
+    struck = erasing.strike(is_of_user, until)
+    return Forgotten(pseudonym, changed, erased, struck, revoked)
+
+
+def catch_up(queue: Engine, database: Database, *, wait_seconds: float = WAIT_SECONDS) -> str:
+    """Wait until the ledger's process has read the journal up to where it ends now; the id of the entry there.
+
+    Raises:
+        JournalUnread: If it has read nothing for `wait_seconds`.
+    """
+    end = Follower(queue.scripts).end()
+    read, since = -1, time.monotonic()
+    while True:
+        position = standing(database).position
+        is_followed = position is not None and position.incarnation == end.incarnation
+        count = position.count if position is not None and is_followed else 0
+        if is_followed and count >= end.count:
+            return end.entry_id
+        if count > read:
+            read, since = count, time.monotonic()
+        elif time.monotonic() - since >= wait_seconds:
+            raise JournalUnread(end.count - count)
+        time.sleep(LOOK_SECONDS)
+
+
+def _ids(database: Database, user_id: str) -> Iterator[list[str]]:
+    """The user's executions, in pages; those that are changed meanwhile are not missed."""
+    after = ""
+    while True:
+        of_user = select(executions.c.execution_id).where(
+            executions.c.user_id == user_id, executions.c.execution_id > after
+        )
+        with database.reading() as connection:
+            page = list(connection.execute(of_user.order_by(executions.c.execution_id).limit(PAGE)).scalars())
+        if not page:
+            return
+        after = page[-1]
+        yield page
+
+
+def _change_page(database: Database, user_id: str, pseudonym: str, execution_ids: list[str]) -> int:
+    with database.writing() as connection:
+        _overwrite(connection)
+        for table in (payloads, results):
+            connection.execute(delete(table).where(table.c.execution_id.in_(execution_ids)))
+        of_page = holds.c.execution_id.in_(execution_ids)
+        renamed = update(holds).where(of_page, holds.c.gate == f"user:{user_id}")
+        connection.execute(renamed.values(gate=f"user:{pseudonym}"))
+        of_user = update(executions).where(
+            executions.c.execution_id.in_(execution_ids), executions.c.user_id == user_id
+        )
+        # A dead letter without what it would run is none.
+        return connection.execute(of_user.values(user_id=pseudonym, dead=False)).rowcount
+
+
+def _change_rest(database: Database, user_id: str, pseudonym: str) -> int:
+    """Change what names the user otherwise; how many tokens were revoked."""
+    begins = _by(user_id)
+    with database.writing() as connection:
+        _overwrite(connection)
+        named = update(changes).where(changes.c.name == f"user:{user_id}")
+        connection.execute(named.values(name=f"user:{pseudonym}"))
+        for column in _CHANGED_BY:
+            renamed = _by(pseudonym) + func.substr(column, len(begins) + 1)
+            is_by_user = func.substr(column, 1, len(begins)) == begins
+            connection.execute(update(column.table).where(is_by_user).values({column: renamed}))
+        owned = update(tokens).where(tokens.c.owner == user_id)
+        at_ms = func.coalesce(tokens.c.revoked_ms, now_ms())
+        return connection.execute(owned.values(owner=pseudonym, revoked_ms=at_ms)).rowcount
+
+
+def _overwrite(connection: Connection) -> None:
+    """Have SQLite overwrite what this transaction deletes; PostgreSQL's vacuum does."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")
+
+
+def _by(user_id: str) -> str:
+    """How the name begins under which the journal keeps what a caller of the API changed."""
+    return f"{user_id} (token "
