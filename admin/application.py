@@ -12,7 +12,21 @@ from starlette.types import ASGIApp
 
 from ..configs.api import LOOPBACK, ApiSettings
 from . import problems
-from .api import actions, audit, bulk, changing, controls, events, executions, health, living, loads, tokens, whoami
+from .api import (
+    actions,
+    audit,
+    bulk,
+    changing,
+    controls,
+    events,
+    executions,
+    health,
+    living,
+    loads,
+    submitting,
+    tokens,
+    whoami,
+)
 from .api.requiring import caller_of
 from .auth.scopes import Scope
 from .border import Border
@@ -53,7 +67,7 @@ def build(services: Services) -> FastAPI:
     application.state.services = services
     problems.install(application)
     # Those of many before those of one, whose path would match theirs.
-    for part in (bulk.router, living.router, executions.history, executions.router, changing.router):
+    for part in (bulk.router, living.router, executions.history, executions.router, submitting.router, changing.router):
         application.include_router(part, prefix=f"{V1}/executions", tags=["executions"])
         application.include_router(
             part,

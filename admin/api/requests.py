@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
+from fastapi import UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...scheduler.events.fields import (
@@ -79,6 +80,15 @@ class Submission(Sent):
         """Return the fields of the event, for a user."""
         given = self.model_dump(exclude_none=True, exclude={"user_id"})
         return given | {"metadata": given["metadata"] | {"user_id": user_id}}
+
+
+class Upload(Sent):
+    """A script as a file."""
+
+    script: UploadFile = Field(repr=False)
+    """The text of a program, in UTF-8."""
+    submission: str = "{}"
+    """The other fields of a submission, as a JSON object. Without `file_name`, the file's name is it."""
 
 
 class NewPriority(Sent):

@@ -48,6 +48,12 @@ def body_of(method: str, path: str) -> Any:
     return BODIES.get(operation_of(method, path)["operationId"].removeprefix("admin_"))
 
 
+def sent_to(method: str, path: str) -> dict[str, Any]:
+    if path.endswith("/upload"):
+        return {"files": {"script": ("job.sh", b"true")}}
+    return {"json": body_of(method, path)}
+
+
 def filled(path: str, execution_id: str = "own") -> str:
     if path.startswith(f"{V1}/pauses/"):
         return path.replace("{name}", "tenant:1")
@@ -107,7 +113,7 @@ def test_nobody_gets_in_without_a_token_that_is_valid(filled_api: Api, method: s
     wrong = filled_api.token("ann", "admin")
     for token in (None, "x", "bm_x_y", wrong[:-1] + ("A" if wrong[-1] != "A" else "B"), wrong.upper()):
         with filled_api.client(token) as client:
-            answer = asked(client, method, filled(path), json=body_of(method, path))
+            answer = asked(client, method, filled(path), **sent_to(method, path))
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized"), token
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert not list(filled_api.queue.controls.paused())
@@ -127,7 +133,7 @@ def test_a_scope_opens_what_it_includes_and_nothing_else(filled_api: Api, scope:
     execution_id = "own-dead" if path.endswith(("/retry", "/dead")) and changes_one else "own"
     with filled_api.client(filled_api.token("ann", scope)) as client:
         url = filled(path, execution_id)
-        answer = asked(client, method, url, json=body_of(method, path), headers={"If-Match": "*"})
+        answer = asked(client, method, url, **sent_to(method, path), headers={"If-Match": "*"})
     if may:
         assert answer.status_code < 300 or answer.json()["code"] in ("not_found", "in_use", "ended"), answer.text
     else:
@@ -142,7 +148,7 @@ def test_an_execution_of_another_is_there_for_operators_only(
 ) -> None:
     execution_id = f"{whose}-dead" if path.endswith(("/retry", "/dead")) else whose
     with filled_api.client(filled_api.token("ann", scope)) as client:
-        answer = asked(client, method, filled(path, execution_id), json=body_of(method, path))
+        answer = asked(client, method, filled(path, execution_id), **sent_to(method, path))
     if not needed_of(method, path) <= INCLUDED[scope]:
         assert answer.status_code == 403
     elif scope is Scope.ADMIN:
@@ -154,7 +160,7 @@ def test_an_execution_of_another_is_there_for_operators_only(
         # As if it did not exist.
         unknown = f"{execution_id}x"
         with filled_api.client(filled_api.token("ann", scope)) as client:
-            of_none = asked(client, method, filled(path, unknown), json=body_of(method, path))
+            of_none = asked(client, method, filled(path, unknown), **sent_to(method, path))
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
         assert answer.json()["detail"].replace(execution_id, unknown) == of_none.json()["detail"]
     if scope not in (Scope.ADMIN, Scope.OPERATE):

@@ -125,10 +125,10 @@ def succeeded(answers: dict[str, dict[str, int]]) -> set[str]:
 
 def check_succeeded(answers: dict[str, dict[str, int]], names: set[str]) -> None:
     """Else the checks had nothing to check. In a long run, a few calls may use up what others need."""
-    # That a ticket of another answer is found for it is left to chance.
-    of_tickets = {name for name in names if name.endswith("/bulk")}
+    # That a ticket of another answer is found for it is left to chance, as is a file that is UTF-8.
+    by_chance = {name for name in names if name.endswith(("/bulk", "/upload"))}
     if not EXAMPLES:
-        assert names - set(STREAMS) - of_tickets - succeeded(answers) == set()
+        assert names - set(STREAMS) - by_chance - succeeded(answers) == set()
 
 
 def test_every_route_answers_as_the_document_says(api: Api, tmp_path: Path) -> None:
