@@ -29,6 +29,8 @@ _ANSWER_HEADERS: Final = {
 ANSWERED_WITH: Final = "answered_with"
 """The name in a request's state of further headers for its answer, pairs: a route may make its answer by itself."""
 _ANY: Final = "*"
+_DISCARDED_BODIES: Final = 8
+"""As much as so many bodies of the allowed length is read of one that is refused; then its connection ends."""
 
 
 class Border:
@@ -69,6 +71,7 @@ class Border:
         except Refused as refused:
             if began:
                 raise
+            await self._discard(receive)
             headers = refused.headers | {"Connection": "close"}
             await problem(refused.status, refused.code, str(refused), headers=headers)(scope, receive, answer)
 
@@ -82,6 +85,19 @@ class Border:
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > self._max_body_bytes:
             raise self._too_large()
+
+    async def _discard(self, receive: Receive) -> None:
+        """Read what is still coming: a caller whose connection ends while it sends never reads why."""
+        discarded = 0
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while discarded < _DISCARDED_BODIES * self._max_body_bytes:
+                    message = await receive()
+                    discarded += len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
+        except TimeoutError:
+            pass
 
     def _too_large(self) -> Refused:
         return Refused(413, "too_large", f"a body may have {self._max_body_bytes} bytes (api.max_body_bytes)")

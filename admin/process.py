@@ -18,11 +18,13 @@ from ..configs.logger import Logger
 from ..configs.settings import Settings
 from ..scheduler.server.connection import client_of, redis_url
 from .application import build, guarded
+from .auth.local_token import FILE
 from .opening import open_services
 from .services import Services
 
 _log = Logger("bandmaster.admin")
 GRACE_SECONDS: Final = 10
+URL_FILE: Final = "api-url"
 _BACKLOG: Final = 2_048
 
 
@@ -60,7 +62,11 @@ def serve(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     )
     scheme = "http" if api.tls_certificate is None else "https"
     host, port = listening.getsockname()[:2]
-    _log.info("api_started", url=f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    if (settings.paths.absolute / FILE).exists():
+        # Beside the token: who sends it reads where to, since the port may be another one than the usual.
+        (settings.paths.absolute / URL_FILE).write_text(f"{url}\n")
+    _log.info("api_started", url=url)
     server = _Server(config, services)
     # While it serves, Uvicorn's own handlers stand in place of these, and call the same method; then it raises again.
     for each in ends:

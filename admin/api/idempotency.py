@@ -22,13 +22,14 @@ KEPT_SECONDS: Final = 86_400
 _KEY: Final = re.compile(r"[ -~]{1,255}")
 
 
-def _check(key: str) -> str:
+def check_key(key: str) -> str:
+    """Return the value if it may be a key; else raise InvalidRequest."""
     if _KEY.fullmatch(key):
         return key
     raise InvalidRequest("Idempotency-Key", f"{shown(key)} is none", allowed="1 to 255 printable ASCII characters")
 
 
-IdempotencyKey = Annotated[str, AfterValidator(_check), described(pattern=as_pattern(_KEY))]
+IdempotencyKey = Annotated[str, AfterValidator(check_key), described(pattern=as_pattern(_KEY))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from uuid import uuid4
 import httpx
 from pydantic import BaseModel
 
+from ...configs.redaction import redacted_url
 from ..answers.executions import Accepted
 from .calls import Call, submit
 from .errors import ApiUnavailable
@@ -27,8 +28,11 @@ class Client:
             token: As ``bandmaster token create`` prints it.
             timeout_seconds: How long one answer may take.
             verify: As httpx takes it: False, or an `ssl.SSLContext`.
+
+        Raises:
+            InvalidRequest: If the URL or the token cannot be one.
         """
-        self._url = url
+        self._url = redacted_url(url)
         self._http = httpx.Client(**options(url, token, timeout_seconds, verify))
 
     def submit(self, *, idempotency_key: str | None = None, **submission: Any) -> Accepted:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
+from ...scheduler.model.identifiers import check_execution_id
 from ..answers.access import Whoami
 from ..answers.controls import Audit, Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
 from ..answers.executions import (
@@ -30,6 +31,7 @@ from ..answers.executions import (
     Timeline,
 )
 from ..answers.figures import Actions, Gates, Lanes, QueueStats, Users
+from ..api.idempotency import check_key
 
 V1: Final = "/api/v1"
 T = TypeVar("T", bound=BaseModel)
@@ -58,12 +60,18 @@ def _given(**values: Any) -> dict[str, Any]:
 
 
 def _of(execution_id: str, what: str = "") -> str:
+    check_execution_id(execution_id)
     return f"{V1}/executions/{quote(execution_id, safe='')}{what}"
 
 
 def submit(submission: Mapping[str, Any], key: str) -> Call[Accepted]:
-    """Send an execution; `key`, under which it is carried out once."""
-    return Call("POST", f"{V1}/executions/", Accepted, body=submission, headers={"Idempotency-Key": key})
+    """Send an execution; `key`, under which it is carried out once.
+
+    Raises:
+        InvalidRequest: If it cannot be a key.
+    """
+    headers = {"Idempotency-Key": check_key(key)}
+    return Call("POST", f"{V1}/executions/", Accepted, body=submission, headers=headers)
 
 
 def executions(

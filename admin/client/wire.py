@@ -5,8 +5,11 @@ from typing import Any, Final, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
 
-from .calls import Call
+from ...configs.redaction import redacted_url
+from ...scheduler.model.errors import InvalidRequest, shown
+from .calls import V1, Call
 from .errors import ApiProblem, ApiUnavailable
 
 TIMEOUT_SECONDS: Final = 30.0
@@ -21,14 +24,39 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def options(url: str, token: str, timeout_seconds: float, verify: Any) -> Mapping[str, Any]:
-    """Return what both of httpx's clients are made with."""
+    """Return what both of httpx's clients are made with.
+
+    Raises:
+        InvalidRequest: If the URL or the token cannot be one.
+    """
     return {
-        "base_url": url.rstrip("/"),
-        "headers": {"Authorization": f"Bearer {token}"},
+        "base_url": _checked_url(url),
+        "headers": {"Authorization": f"Bearer {_checked_token(token)}"},
         "timeout": timeout_seconds,
         "verify": verify,
         "follow_redirects": False,
     }
+
+
+def _checked_url(url: str) -> str:
+    base = url.strip().rstrip("/").removesuffix(V1)
+    try:
+        parts = httpx.URL(base)
+        is_url = parts.scheme in ("http", "https") and bool(parts.host)
+    except (httpx.InvalidURL, TypeError):
+        is_url = False
+    if not is_url:
+        named = shown(redacted_url(base) if "@" in base else base)
+        raise InvalidRequest("url", f"{named} is none", allowed="like https://bandmaster.example")
+    return base
+
+
+def _checked_token(token: str) -> str:
+    # A file from which it is read ends with a line break. What it is, no error tells.
+    text = token.strip()
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise InvalidRequest("token", "it cannot be one", allowed="what `bandmaster token create` prints")
+    return text
 
 
 def request_of(call: Call[T]) -> Mapping[str, Any]:
@@ -37,7 +65,7 @@ def request_of(call: Call[T]) -> Mapping[str, Any]:
         "method": call.method,
         "url": call.path,
         "params": dict(call.query) or None,
-        "json": call.body,
+        "json": to_jsonable_python(call.body),
         "headers": dict(call.headers),
     }
 

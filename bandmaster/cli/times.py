@@ -25,7 +25,7 @@ def read_duration(text: str, name: str) -> int:
     """
     found = _DURATION.fullmatch(text)
     if not text or found is None:
-        raise WrongUsage(f"{name}: {shown(text)} is not a duration; allowed: like 300, 90s, 5m or 1h30m")
+        raise WrongUsage(f"{name}: {shown(text)} is not a duration; allowed: like 300, 90s, 5m, 1h30m or 90d")
     return sum(int(part or 0) * seconds for part, seconds in zip(found.groups(), _SECONDS, strict=True))
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 
 from ...scheduler.engine.journal import Verb
 from ..executions import Execution
-from ..schema.tables import consumer, executions, payloads, results, transitions
+from ..schema.tables import consumer, executions, journals, payloads, results, transitions
 from .listing import COLUMNS
 
 
@@ -68,9 +68,10 @@ def result_of(connection: Connection, execution_id: str) -> bytes | None:
 
 
 def written_until_ms(connection: Connection) -> int:
-    """Return up to which time the journal was read, in Unix milliseconds; 0 if nothing was.
+    """Return up to which time the journal was read, in Unix milliseconds: at least when it was begun; 0 if none was.
 
     To be read before what it is told of: on PostgreSQL a later statement may see more, and never less.
     """
-    entry_id = connection.execute(select(consumer.c.entry_id)).scalar_one_or_none() or "0"
-    return int(entry_id.partition("-")[0])
+    query = select(consumer.c.entry_id, journals.c.begun_ms).join_from(consumer, journals)
+    row = connection.execute(query).one_or_none()
+    return 0 if row is None else max(int((row.entry_id or "0").partition("-")[0]), row.begun_ms)

@@ -226,6 +226,11 @@ def test_without_the_ledger_only_history_is_missing(api: Api) -> None:
             assert answer.headers["Retry-After"] == "5"
 
 
+def test_an_empty_history_is_as_of_its_beginning(api: Api) -> None:
+    with api.client(api.token("root", "admin")) as client:
+        assert not client.get(ALL).json()["as_of"].startswith("1970")
+
+
 def test_what_lives_is_listed_without_a_ledger(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     with api.database.writing() as connection:
         connection.exec_driver_sql("ALTER TABLE executions RENAME TO gone")

@@ -149,6 +149,11 @@ def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, s
     assert httpx.get(f"{one}{V1}/executions/{sent}", headers=mine).status_code == 200
 
 
+def test_its_address_stands_beside_its_token(start: Start, tmp_path: Path) -> None:
+    url = start().url()
+    assert (tmp_path / "var" / "api-url").read_text() == f"{url}\n"
+
+
 def test_a_taken_port_gives_way_if_nobody_chose_it(start: Start) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -6,7 +6,7 @@ import inspect
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import httpx
@@ -16,6 +16,7 @@ from calling import V1, Api
 from bandmaster.admin.client import wire
 from bandmaster.client import ApiProblem, ApiUnavailable, AsyncClient, Client, calls
 from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.states import State
 
 ECHO: Final = ["echo", "hello"]
@@ -89,8 +90,10 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     done = ask(calls.change_bulk(got["plan_bulk"].ticket))
     assert done.changed == got["plan_bulk"].count == 2
     assert ask(calls.set_limit("tenant:a/b", None)).limit is None
-    functions = {name for name, _ in inspect.getmembers(calls, inspect.isfunction) if not name.startswith("_")}
-    assert functions - {"quote", "dataclass", "field"} == {*asked, "change_bulk"}
+    functions = {
+        name for name, one in inspect.getmembers(calls, inspect.isfunction) if one.__module__ == calls.__name__
+    }
+    assert {name for name in functions if not name.startswith("_")} == {*asked, "change_bulk"}
 
 
 def test_a_refusal_is_an_error_with_its_code(ask: Ask) -> None:
@@ -170,6 +173,44 @@ def test_what_is_not_ready_yet_is_asked_again(api: Api, monkeypatch: pytest.Monk
         threading.Thread(target=answer, daemon=True).start()
         with Client(f"http://127.0.0.1:{listening.getsockname()[1]}", token) as client:
             assert client.send(calls.whoami()).owner == "ann"
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:8640", "ftp://127.0.0.1", "http://", "bandmaster.example", "http://[::1"]
+)
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_wrong_url_is_told_at_once(kind: type[Client | AsyncClient], url: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"^url: .* is none; allowed: like https://bandmaster\.example"):
+        kind(url, "bm_x_y")
+
+
+@pytest.mark.parametrize("token", ["", " ", "bm_x y", "bm_x_grüße", "bm_x_\x00"])
+def test_a_wrong_token_is_told_at_once_and_not_shown(token: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"^token: it cannot be one; allowed: what `bandmaster token create`"):
+        Client("http://127.0.0.1:1", token)
+
+
+def test_url_and_token_may_be_as_files_and_examples_have_them(api: Api) -> None:
+    with Client(f" {api.url}/api/v1/ ", api.token("ann", "read") + "\n") as client:
+        assert client.send(calls.whoami()).owner == "ann"
+
+
+def test_values_of_python_are_sent_as_json_has_them(api: Api) -> None:
+    with Client(api.url, api.token("ann", "submit")) as client:
+        later = datetime.now(UTC) + timedelta(hours=1)
+        assert client.submit(command=ECHO, scheduled_at=later).state == "SCHEDULED"
+        with pytest.raises(InvalidRequest, match="Idempotency-Key"):
+            client.submit(command=ECHO, idempotency_key="é\n")
+        with pytest.raises(InvalidRequest, match="execution_id"):
+            calls.show("")
+
+
+def test_a_body_that_is_too_long_is_refused_and_not_taken_for_an_api_that_is_away(api: Api) -> None:
+    with Client(api.url, api.token("ann", "submit")) as client:
+        for _ in range(5):
+            with pytest.raises(ApiProblem) as raised:
+                client.submit(script="#" * 3_000_000)
+            assert (raised.value.status, raised.value.code) == (413, "too_large")
 
 
 def test_an_api_that_is_away_is_told_with_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
