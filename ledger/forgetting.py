@@ -4,7 +4,7 @@ In the flow: ``bandmaster ledger forget``. First the ledger has to have read all
 that nothing comes later under the old name; then Redis is cleared, and the journal tells that it was; when the ledger
 has read that, too, SQL is changed, a page a transaction; at last the user's entries of the journal go, all of which
 have been read. If the process dies anywhere, the command is run again: it finds what is left, and gives it another
-pseudonym. What the user sends meanwhile is not forgotten.
+pseudonym. What has not ended is left alone: what the user sends meanwhile is forgotten by the next run.
 """
 
 import secrets
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Column, Connection, delete, func, select, update
+from sqlalchemy import Column, Connection, delete, func, or_, select, update
 
 from ..scheduler.engine.engine import Engine
 from ..scheduler.engine.erasing import Erasing
@@ -31,6 +31,9 @@ LOOK_SECONDS: Final = 0.1
 WAIT_SECONDS: Final = 60.0
 """How long the ledger may read nothing, although there is something."""
 _PREFIX: Final = "forgotten-"
+_AFTER_A_NAME: Final = ("@", " (token ")
+"""What follows a name in the journal: its host, at the command line, or its token."""
+_HAS_ENDED: Final = executions.c.state.in_(TERMINAL) | executions.c.lost_ms.is_not(None)
 _CHANGED_BY: Final[tuple[Column[Any], ...]] = (
     *(transitions.c.changed_by, changes.c.changed_by),
     *(tokens.c.created_by, tokens.c.revoked_by),
@@ -50,6 +53,8 @@ class Forgotten:
     """Entries of the journal that were deleted."""
     tokens: int
     """Revoked."""
+    left: int
+    """Executions that came meanwhile, and were left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ class Known:
 def known_of(connection: Connection, user_id: str) -> Known:
     """Count what the ledger knows of a user."""
     of_user = select(func.count()).where(executions.c.user_id == user_id)
-    living = of_user.where(executions.c.state.not_in(TERMINAL), executions.c.lost_ms.is_(None))
+    living = of_user.where(~_HAS_ENDED)
     owned = select(func.count()).where(tokens.c.owner == user_id)
     counts = [connection.execute(each).scalar_one() for each in (of_user, living, owned)]
     return Known(*counts)
@@ -106,29 +111,38 @@ def forget(
         raise UserHasWork(user_id, living)
 
     pseudonym, gate = f"{_PREFIX}{secrets.token_hex(6)}", f"user:{user_id}"
+    by = pseudonym if _is_by(by, user_id) else by
     erasing = Erasing(queue.scripts)
     say("clearing Redis")
+    revoked = _revoke(database, user_id)
     if gate in queue.controls.limits():
         queue.controls.set_limit(gate, None, by=by)
     queue.controls.resume(gate, by=by)
     erasing.forget_pauses(gate)
     erased = sum(erasing.erase(user_id, pseudonym, page, by=by) for page in _ids(database, user_id))
-    # One more, so that the ledger's position is behind all that names the user.
+    # One more, so that there is an entry behind all that names the user; the ledger's position will not be before it.
     erasing.erase(user_id, pseudonym, [], by=by)
-    until = catch_up(queue, database, wait_seconds=wait_seconds)
+    told = f"user:{pseudonym}"
+    latest = queue.journal.entries(newest_first=True)
+    until = next(entry.entry_id for entry in latest if entry.fields.get("name") == told)
+    catch_up(queue, database, wait_seconds=wait_seconds)
 
     say("changing the history")
-    changed = sum(_change_page(database, user_id, pseudonym, page) for page in _ids(database, user_id))
-    revoked = _change_rest(database, user_id, pseudonym)
+    changed = 0
+    while page := _change_page(database, user_id, pseudonym):
+        changed += page
+    _change_rest(database, user_id, pseudonym)
 
     def is_of_user(entry: JournalEntry) -> bool:
         fields = entry.fields
         named = fields.get("user") == user_id or fields.get("name") == gate
-        return named or fields.get("by", "").startswith(_by(user_id))
+        return named or _is_by(fields.get("by", ""), user_id)
 
     say("striking the journal")
     struck = erasing.strike(is_of_user, until)
-    return Forgotten(pseudonym, changed, erased, struck, revoked)
+    with database.reading() as connection:
+        left = known_of(connection, user_id).executions
+    return Forgotten(pseudonym, changed, erased, struck, revoked, left)
 
 
 def catch_up(queue: Engine, database: Database, *, wait_seconds: float = WAIT_SECONDS) -> str:
@@ -153,11 +167,11 @@ def catch_up(queue: Engine, database: Database, *, wait_seconds: float = WAIT_SE
 
 
 def _ids(database: Database, user_id: str) -> Iterator[list[str]]:
-    """The user's executions, in pages; those that are changed meanwhile are not missed."""
+    """The user's executions that have ended, in pages."""
     after = ""
     while True:
         of_user = select(executions.c.execution_id).where(
-            executions.c.user_id == user_id, executions.c.execution_id > after
+            executions.c.user_id == user_id, executions.c.execution_id > after, _HAS_ENDED
         )
         with database.reading() as connection:
             page = list(connection.execute(of_user.order_by(executions.c.execution_id).limit(PAGE)).scalars())
@@ -167,35 +181,41 @@ def _ids(database: Database, user_id: str) -> Iterator[list[str]]:
         yield page
 
 
-def _change_page(database: Database, user_id: str, pseudonym: str, execution_ids: list[str]) -> int:
+def _change_page(database: Database, user_id: str, pseudonym: str) -> int:
+    """Change what is known of some executions; how many. Whether they have ended is asked in the same transaction."""
     with database.writing() as connection:
         _overwrite(connection)
+        of_user = select(executions.c.execution_id).where(executions.c.user_id == user_id, _HAS_ENDED)
+        ids = list(connection.execute(of_user.limit(PAGE).with_for_update()).scalars())
         for table in (payloads, results):
-            connection.execute(delete(table).where(table.c.execution_id.in_(execution_ids)))
-        of_page = holds.c.execution_id.in_(execution_ids)
-        renamed = update(holds).where(of_page, holds.c.gate == f"user:{user_id}")
+            connection.execute(delete(table).where(table.c.execution_id.in_(ids)))
+        renamed = update(holds).where(holds.c.execution_id.in_(ids), holds.c.gate == f"user:{user_id}")
         connection.execute(renamed.values(gate=f"user:{pseudonym}"))
-        of_user = update(executions).where(
-            executions.c.execution_id.in_(execution_ids), executions.c.user_id == user_id
-        )
         # A dead letter without what it would run is none.
-        return connection.execute(of_user.values(user_id=pseudonym, dead=False)).rowcount
+        changed = update(executions).where(executions.c.execution_id.in_(ids))
+        connection.execute(changed.values(user_id=pseudonym, dead=False))
+    return len(ids)
 
 
-def _change_rest(database: Database, user_id: str, pseudonym: str) -> int:
-    """Change what names the user otherwise; how many tokens were revoked."""
-    begins = _by(user_id)
+def _revoke(database: Database, user_id: str) -> int:
+    """Revoke the user's tokens, so that it sends nothing more; how many it has."""
+    at_ms = func.coalesce(tokens.c.revoked_ms, now_ms())
+    with database.writing() as connection:
+        return connection.execute(update(tokens).where(tokens.c.owner == user_id).values(revoked_ms=at_ms)).rowcount
+
+
+def _change_rest(database: Database, user_id: str, pseudonym: str) -> None:
+    """Change what names the user otherwise."""
     with database.writing() as connection:
         _overwrite(connection)
         named = update(changes).where(changes.c.name == f"user:{user_id}")
         connection.execute(named.values(name=f"user:{pseudonym}"))
+        connection.execute(update(tokens).where(tokens.c.owner == user_id).values(owner=pseudonym))
         for column in _CHANGED_BY:
-            renamed = _by(pseudonym) + func.substr(column, len(begins) + 1)
-            is_by_user = func.substr(column, 1, len(begins)) == begins
+            renamed = pseudonym + func.substr(column, len(user_id) + 1)
+            begins = or_(*(func.substr(column, 1, len(user_id + end)) == user_id + end for end in _AFTER_A_NAME))
+            is_by_user = or_(column == user_id, begins)
             connection.execute(update(column.table).where(is_by_user).values({column: renamed}))
-        owned = update(tokens).where(tokens.c.owner == user_id)
-        at_ms = func.coalesce(tokens.c.revoked_ms, now_ms())
-        return connection.execute(owned.values(owner=pseudonym, revoked_ms=at_ms)).rowcount
 
 
 def _overwrite(connection: Connection) -> None:
@@ -204,6 +224,6 @@ def _overwrite(connection: Connection) -> None:
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
 
 
-def _by(user_id: str) -> str:
-    """How the name begins under which the journal keeps what a caller of the API changed."""
-    return f"{user_id} (token "
+def _is_by(by: str, user_id: str) -> bool:
+    """Whether this is the name of a user, as the command line and the API note who asked."""
+    return by == user_id or by.startswith(tuple(user_id + end for end in _AFTER_A_NAME))

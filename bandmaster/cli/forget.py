@@ -54,5 +54,9 @@ def forget_user(
         say_json({"forgotten": asdict(done)})
     else:
         say(f"{done.pseudonym}: {done.executions:,} executions, {done.tokens:,} tokens revoked")
+    if done.left:
+        raise CommandFailed(
+            f"{done.left:,} executions came meanwhile, and are not forgotten: run it again when they have ended"
+        )
     if not any((known.executions, known.tokens, done.erased, done.struck, done.executions)):
         raise CommandFailed(f"nothing was known of {user!r}", Exit.NOT_FOUND)

@@ -209,7 +209,12 @@ def test_what_died_on_the_way_is_finished_by_the_next_run(
 
     monkeypatch.setattr(forgetting, "PAGE", 2)
     fill(queue, USER)
-    steps = ((Erasing, "erase", 1), (forgetting, "_change_page", 0), (forgetting, "_change_page", 1))
+    steps = (
+        (Erasing, "erase", 0),
+        (Erasing, "erase", 1),
+        (forgetting, "_change_page", 0),
+        (forgetting, "_change_page", 1),
+    )
     for of, name, calls in (*steps, (forgetting, "_change_rest", 0), (Erasing, "_delete", 0)):
         with monkeypatch.context() as patched:
             dies_after(patched, of, name, calls)
@@ -217,6 +222,52 @@ def test_what_died_on_the_way_is_finished_by_the_next_run(
                 forgotten(queue, database)
     forgotten(queue, database)
     is_forgotten(redis_client, database)
+
+
+@pytest.mark.usefixtures("consuming")
+def test_what_the_user_sends_meanwhile_is_left_alone(
+    queue: ExecutionQueueService, database: Database, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(queue, USER)
+    does = Erasing.erase
+
+    def sends_after(erasing: Erasing, user: str, pseudonym: str, ids: list[str], *, by: str) -> int:
+        erased = does(erasing, user, pseudonym, ids, by=by)
+        if not ids:
+            event = {"execution_id": "late", "command": ["true"], "metadata": {"user_id": USER}}
+            queue.enqueue(ExecutionRequestedEvent.from_any(event))
+        return erased
+
+    monkeypatch.setattr(Erasing, "erase", sends_after)
+    done = forgotten(queue, database)
+    assert (done.executions, done.left) == (4, 1)
+    assert reading.rows("SELECT execution_id, state FROM executions WHERE user_id = :user", user=USER) == [
+        {"execution_id": "late", "state": "PENDING"}
+    ]
+    assert reading.one("SELECT count(*) FROM payloads WHERE execution_id = 'late'") == 1
+    fill(queue, OTHER + "3")
+    catch_up(queue, database)
+    assert reading.one("SELECT count(*) FROM journals") == 1, "the consumer's own entry was not struck"
+    assert reading.rows("SELECT * FROM gaps") == []
+
+
+@pytest.mark.usefixtures("consuming")
+def test_who_asked_is_the_user_only_if_the_name_is_whole(
+    queue: ExecutionQueueService, database: Database, reading: Reading, redis_client: Any
+) -> None:
+    fill(queue, OTHER)
+    names = (USER, f"{USER}@web-1", f"{USER} (token 1, ::1)", f"{USER}-2@web-1", f"x{USER}", f"{USER}s")
+    for number, by in enumerate(names):
+        queue.controls.set_limit(f"tenant:{number}", 1, by=by)
+    done = forget(queue, database, USER, by=f"{USER}@laptop")
+    rows = reading.rows("SELECT name, changed_by FROM changes WHERE name LIKE 'tenant:%' ORDER BY name")
+    forgotten_names = [done.pseudonym, f"{done.pseudonym}@web-1", f"{done.pseudonym} (token 1, ::1)"]
+    assert [row["changed_by"] for row in rows] == [*forgotten_names, *names[3:]]
+    (asked,) = reading.rows("SELECT DISTINCT changed_by FROM changes WHERE verb = 'erase'")
+    assert asked == {"changed_by": done.pseudonym}
+    assert {change.by for change in queue.journal.changes(100)} >= {*names[3:]}
+    assert not {change.by for change in queue.journal.changes(100)} & {*names[:3]}
+    assert queue.controls.limits()["tenant:0"] == 1
 
 
 @pytest.mark.usefixtures("consuming")
