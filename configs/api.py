@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
 
 from .area import Area, texts
 
@@ -12,7 +12,7 @@ PORT = 8640
 
 
 class ApiSettings(Area, frozen=True):
-    """The admin API: where it listens, who may call it, and how much a request may be."""
+    """The admin API: where it listens, who may call it, how much a request may be; where the command line finds it."""
 
     host: str = Field(default="127.0.0.1", min_length=1)
     """The address to listen on; any but a loopback one needs credentials: a ledger with tokens, or `tokens_file`."""
@@ -38,6 +38,15 @@ class ApiSettings(Area, frozen=True):
     """How many of them may submit something; 0: any number."""
     failed_logins_per_minute: int = Field(default=60, ge=0)
     """How many requests without a valid token an address may send a minute, of IPv6 a /64; 0: any number."""
+
+    url: str | None = None
+    """Where the command line finds an API, like https://bandmaster.example; none: it works beside Redis."""
+    token: SecretStr | None = None
+    """The token with which the command line calls it; better in a file."""
+    token_file: Path | None = None
+    """The file that holds that token."""
+    timeout_seconds: float = Field(default=10, gt=0)
+    """How long the command line waits for an answer of the API, before it asks again or gives up."""
 
     @model_validator(mode="after")
     def _certificate_and_key(self) -> "ApiSettings":

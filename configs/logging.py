@@ -24,7 +24,7 @@ _CALL_LINE: Final = "Received args=%r kwargs=%r."
 """The line that each Dramatiq actor logs at DEBUG."""
 
 # These log much at INFO that Bandmaster's own events already say.
-_QUIETER: Final = ("apscheduler", "alembic", "uvicorn")
+_QUIETER: Final = ("apscheduler", "alembic", "httpcore", "httpx", "uvicorn")
 
 
 class WithoutPayloads(logging.Filter):

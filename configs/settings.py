@@ -131,8 +131,8 @@ def _explained(detail: ErrorDetails) -> str:
         return f"{where}: unknown; allowed: {', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    if path[1:] == ["url"] or isinstance(detail["input"], dict):
-        # The value may hold a password.
+    if path[1:] in (["url"], ["token"]) or isinstance(detail["input"], dict):
+        # The value may be a secret, or hold one.
         return f"{where}: {message}"
     return f"{where}: {detail['input']!r} is not allowed: {message}"
 

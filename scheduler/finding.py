@@ -42,17 +42,6 @@ def meant(typed: str, known: Iterable[str]) -> str:
     return found[0]
 
 
-def find_ids(queue: ExecutionQueueService, typed: Iterable[str]) -> list[tuple[str, UnknownExecution | None]]:
-    """Pair each found id with None and each unknown text with its error; an ambiguous or invalid one raises."""
-    found: list[tuple[str, UnknownExecution | None]] = []
-    for one in dict.fromkeys(typed):
-        try:
-            found.append((find_id(queue, one), None))
-        except UnknownExecution as error:
-            found.append((one, error))
-    return found
-
-
 def known_ids(queue: ExecutionQueueService) -> Iterable[str]:
     """Yield the ids that can be found by their beginnings."""
     yield from queue.overview.active()

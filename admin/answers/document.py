@@ -13,6 +13,10 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
+class Nothing(Answer):
+    """No document: it was done, and there is nothing more to tell."""
+
+
 class Read(Answer):
     """A document that was read."""
 

@@ -138,6 +138,19 @@ class LogAnswer(Answer):
     """Whether there was more before it."""
 
 
+class ResultAnswer(Read):
+    """How an execution ended, as it is kept."""
+
+    execution_id: str
+    exit_code: int | None
+    reason: str | None
+    duration_seconds: float | None
+    output_tail: str
+    """The end of what it printed."""
+    output_truncated: bool
+    """Whether there was more before it."""
+
+
 class Cancelled(Answer):
     """An execution that was cancelled."""
 

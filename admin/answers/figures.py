@@ -75,6 +75,13 @@ class LaneAnswer(Answer):
     asked_seconds_ago: float | None
     executions: int
     """Those that wait, are scheduled or run."""
+    queue_depth: int
+    active_count: int
+    scheduled_count: int
+    by_priority: dict[str, int]
+    """How many wait."""
+    bounds: dict[str, float | None]
+    """The lane's own settings; none: no bound."""
 
 
 class Lanes(Read):
@@ -82,3 +89,5 @@ class Lanes(Read):
 
     lanes: list[LaneAnswer]
     leader: str | None
+    leader_epoch: int | None
+    """The number of its leadership; a later leader has a higher one."""

@@ -19,12 +19,14 @@ from ...scheduler.events.fields import Action, ExecutionId, UserId
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_execution_id
 from ...scheduler.model.states import WAITING, State
+from ..answers.document import Source
 from ..answers.executions import (
     ExecutionPage,
     LogAnswer,
     OneExecution,
     PayloadAnswer,
     QueueAnswer,
+    ResultAnswer,
     Step,
     Timeline,
 )
@@ -205,9 +207,10 @@ def show_logs(
             return LogAnswer(execution_id=execution_id, source="pod", output=text, truncated=len(pieces) > tail_bytes)
         except PodError:
             pass  # The pod was collected, or was never made: there is only what was kept.
-    result = _result(services, found)
-    if result is None:
+    kept_result = _result(services, found)
+    if kept_result is None:
         return LogAnswer(execution_id=execution_id, source="none", output="", truncated=False)
+    result, _ = kept_result
     kept = result.output_tail.encode()
     return LogAnswer(
         execution_id=execution_id,
@@ -215,6 +218,19 @@ def show_logs(
         output=kept[-tail_bytes:].decode(errors="ignore"),
         truncated=result.output_truncated or len(kept) > tail_bytes,
     )
+
+
+@router.get("/{execution_id}/result", summary="Show how an execution ended")
+def show_result(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> ResultAnswer:
+    """Its exit code, why, how long it ran and the end of what it printed; for its owner and for admins."""
+    found = find(services, caller, execution_id)
+    _check_reads(caller, found.record.user_id)
+    kept = _result(services, found)
+    if kept is None:
+        raise not_found("no result of it is kept, or it has not ended yet")
+    result, source = kept
+    as_of = shown_at(services.queue.views.server_time_ms())
+    return ResultAnswer(execution_id=execution_id, **result.model_dump(), source=source, as_of=as_of)
 
 
 def _eta_seconds(services: Services, record: Record) -> float | None:
@@ -230,15 +246,18 @@ def _check_reads(caller: Caller, user_id: str | None) -> None:
         raise forbidden("what an execution runs and prints is shown to its owner and to admins")
 
 
-def _result(services: Services, found: Found) -> Result | None:
-    raw = services.queue.views.result(found.record.execution_id)
+def _result(services: Services, found: Found) -> tuple[Result, Source] | None:
+    """The result that is kept, and where."""
+    source, raw = "redis", services.queue.views.result(found.record.execution_id)
     if raw is None:
         try:
             with services.ledger.reading() as connection:
+                source = "ledger"
                 raw = result_of(connection, found.record.execution_id) if is_of_ledger(connection, found) else None
         except LedgerError:
             return None
-    return None if raw is None else parse_result(raw)
+    result = None if raw is None else parse_result(raw)
+    return None if result is None else (result, source)
 
 
 def _cursor(way: str, row: Any) -> str:

@@ -5,6 +5,8 @@ In the flow: figures of Redis as they are now. A gate that is named after a user
 
 from typing import Final
 
+from ...scheduler.engine.controls import BOUNDS
+from ...scheduler.lanes import all_lanes
 from ..answers.figures import GateAnswer, Gates, LaneAnswer, Lanes
 from .moments import shown_at
 from .queue_routes import QueueRouter
@@ -51,10 +53,16 @@ def list_lanes(services: ServicesOf, caller: OperateCaller) -> Lanes:
                 live=each.live,
                 asked_seconds_ago=None if each.asked_ms_ago is None else each.asked_ms_ago / 1000,
                 executions=each.size,
+                queue_depth=figures.queue_depth,
+                active_count=figures.active_count,
+                scheduled_count=figures.scheduled_count,
+                by_priority=figures.pending_by_priority,
+                bounds={name: value for name, value in figures.settings.items() if name in BOUNDS},
             )
-            for each in services.queue.overview.lanes()
+            for each, figures in all_lanes(services.queue)
         ],
         leader=None if leader is None else leader.leader_id,
+        leader_epoch=None if leader is None else leader.epoch,
         source="redis",
         as_of=shown_at(services.queue.views.server_time_ms()),
     )

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from ...scheduler.model.identifiers import check_execution_id
 from ..answers.access import Whoami
 from ..answers.controls import Audit, Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
+from ..answers.document import Nothing
 from ..answers.executions import (
     Accepted,
     BulkDone,
@@ -27,6 +28,7 @@ from ..answers.executions import (
     OneExecution,
     PayloadAnswer,
     QueueAnswer,
+    ResultAnswer,
     Retried,
     Timeline,
 )
@@ -124,6 +126,11 @@ def logs(execution_id: str, tail_bytes: int | None = None) -> Call[LogAnswer]:
     return Call("GET", _of(execution_id, "/logs"), LogAnswer, query=_given(tail_bytes=tail_bytes))
 
 
+def result(execution_id: str) -> Call[ResultAnswer]:
+    """How it ended."""
+    return Call("GET", _of(execution_id, "/result"), ResultAnswer)
+
+
 def cancel(execution_id: str, reason: str) -> Call[Cancelled]:
     """End it."""
     return Call("POST", _of(execution_id, "/cancel"), Cancelled, body={"reason": reason})
@@ -137,6 +144,11 @@ def move(execution_id: str, priority: str) -> Call[Moved]:
 def retry(execution_id: str) -> Call[Retried]:
     """Run a dead letter again."""
     return Call("POST", _of(execution_id, "/retry"), Retried)
+
+
+def drop(execution_id: str) -> Call[Nothing]:
+    """Forget a dead letter."""
+    return Call("DELETE", _of(execution_id, "/dead"), Nothing)
 
 
 def dead(limit: int | None = None) -> Call[DeadLetters]:
@@ -164,6 +176,11 @@ def actions() -> Call[Actions]:
     return Call("GET", f"{V1}/actions", Actions)
 
 
+def drop_action(action: str) -> Call[Nothing]:
+    """Forget the figures of an unused action."""
+    return Call("DELETE", f"{V1}/actions/{quote(action, safe='')}", Nothing)
+
+
 def queue_stats(action: str) -> Call[QueueStats]:
     """The queue of an action."""
     return Call("GET", f"{V1}/actions/{quote(action, safe='')}/queue-stats", QueueStats)
@@ -187,6 +204,11 @@ def lanes() -> Call[Lanes]:
 def limits() -> Call[Limits]:
     """All limits."""
     return Call("GET", f"{V1}/limits", Limits)
+
+
+def limit(gate: str) -> Call[LimitAnswer]:
+    """The limit that holds for a gate."""
+    return Call("GET", f"{V1}/limits/{quote(gate, safe='')}", LimitAnswer)
 
 
 def set_limit(gate: str, limit: int | None) -> Call[LimitAnswer]:

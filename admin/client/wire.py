@@ -107,7 +107,7 @@ def document_of(call: Call[T], response: httpx.Response) -> T:
     url = str(response.request.url.copy_with(path="/", query=None))
     if response.is_success:
         try:
-            return call.answer.model_validate_json(response.content)
+            return call.answer.model_validate_json(response.content or b"{}")
         except ValidationError as error:
             raise ApiUnavailable(f"its answer is not one of the API's: {error.error_count()} fields", url=url) from None
     try:

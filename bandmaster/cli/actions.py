@@ -1,6 +1,6 @@
 """``bandmaster actions``: lists the statistics of each action, and drops actions that are not used any more.
 
-In the flow: a thin layer around ``ExecutionQueueService.overview`` and ``.controls``. Dropping may be repeated.
+In the flow: a thin layer around the desk. Dropping may be repeated.
 """
 
 from dataclasses import asdict
@@ -9,12 +9,12 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.completing import complete_action
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.port import Controls
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.scheduler.engine.controls import Dropped
 from bandmaster.scheduler.model.identifiers import check_action
-from bandmaster.scheduler.queue import ExecutionQueueService
 
 _CODES: Final = {Dropped.DROPPED: Exit.OK, Dropped.IN_USE: Exit.FAILED, Dropped.UNKNOWN: Exit.NOT_FOUND}
 
@@ -44,10 +44,10 @@ def actions(
     """
     for action in dropped or []:
         check_action(action)
-    with opened() as bandmaster:
+    with at_desk() as desk:
         if dropped:
-            raise typer.Exit(_drop(bandmaster.queue, dropped, as_json=as_json))
-        found = bandmaster.queue.overview.actions()
+            raise typer.Exit(_drop(desk.controls, dropped, as_json=as_json))
+        found = desk.figures.actions()
     shown = found[:limit]
     if as_json:
         say_json({"actions": [asdict(each) for each in shown], "more": len(found) - len(shown)})
@@ -70,8 +70,8 @@ def actions(
         note(f"there are {len(found) - len(shown)} more; see --limit")
 
 
-def _drop(queue: ExecutionQueueService, names: list[str], *, as_json: bool) -> Exit:
-    codes = {action: queue.controls.drop_action(action) for action in dict.fromkeys(names)}
+def _drop(controls: Controls, names: list[str], *, as_json: bool) -> Exit:
+    codes = {action: controls.drop_action(action) for action in dict.fromkeys(names)}
     for action, code in codes.items():
         if code is Dropped.IN_USE:
             note(f"{action} is used: one of it waits or runs; nothing was changed")

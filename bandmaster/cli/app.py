@@ -7,11 +7,13 @@ connected or configured before a command needs it, so ``--help`` works whatever 
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from bandmaster.cli.actions import actions
+from bandmaster.cli.address import TYPED, Typed, command_at
 from bandmaster.cli.bash import asked_by_bash, complete
 from bandmaster.cli.cancel import cancel, priority
 from bandmaster.cli.changes import changes
@@ -57,8 +59,16 @@ def root(
     _version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Ask this admin API instead of Redis: https://…, before COMMAND.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(metavar="TOKEN", help="For the API; others may see what you type.")
+    ] = None,
+    token_file: Annotated[Path | None, typer.Option(metavar="FILE", help="The file that holds the token.")] = None,
 ) -> None:
-    """What all commands share: nothing but ``--version``."""
+    """What all commands share: ``--version``, and where they find the queue."""
+    TYPED.set(Typed(url, token, token_file))
 
 
 def build() -> typer.Typer:
@@ -132,7 +142,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _command_of(arguments: Sequence[str]) -> str:
     known = {command.name for command in build().registered_commands} | {"dead", "ledger", "token"}
-    return f"{arguments[0]} " if arguments and arguments[0] in known else ""
+    name = "".join(arguments[(at := command_at(list(arguments))) : at + 1])
+    return f"{name} " if name in known else ""
 
 
 def main() -> int:

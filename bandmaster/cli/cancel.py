@@ -1,21 +1,21 @@
 """``bandmaster cancel`` and ``bandmaster priority``: cancel executions, or move them to another priority.
 
-In the flow: this module finds the executions and reports the result of each; `middleware/operations/cancelling.py`
-cancels them: waiting ones end at once, running ones are asked to end.
+In the flow: this module has the desk find and change the executions, and reports the result of each: waiting ones end
+at once, running ones are asked to end.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import typer
 
 from bandmaster.cli.completing import complete_id, complete_priority
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
-from bandmaster.middleware.operations.cancelling import cancel as cancel_execution
 from bandmaster.scheduler.engine.grants import Cancellation, Code
-from bandmaster.scheduler.finding import find_id, find_ids
 from bandmaster.scheduler.model.errors import UnknownExecution, shown
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import TERMINAL
@@ -55,16 +55,15 @@ def cancel(
     check_meant(ids, filters)
     codes: list[Exit] = [Exit.OK]
     documents: list[dict[str, object]] = []
-    with opened() as bandmaster:
+    with at_desk() as desk:
         if filters.typed:
-            records = all_meant(bandmaster.queue, filters, LIVING)
+            records = all_meant(desk.executions, filters, LIVING)
             ask_first("cancel", records, yes=yes)
-            found_ids = [(each.execution_id, None) for each in records]
+            found_ids: list[tuple[str, UnknownExecution | None]] = [(each.execution_id, None) for each in records]
         else:
-            found_ids = find_ids(bandmaster.queue, ids)
-        broker = bandmaster.dramatiq_broker()
+            found_ids = _found(desk.executions, ids)
         for found, unknown in found_ids:
-            cancelled = None if unknown else cancel_execution(bandmaster.queue, broker, found, reason=reason)
+            cancelled = None if unknown else desk.executions.cancel(found, reason)
             if cancelled is None or cancelled.code is Code.UNKNOWN:
                 note(str(unknown or UnknownExecution(execution_id=found)))
                 codes.append(Exit.NOT_FOUND)
@@ -113,33 +112,49 @@ def priority(
     band = Priority.parse(int(name) if name.isdecimal() else name)
     failed: list[Exit] = [Exit.OK]
     documents: list[dict[str, object]] = []
-    with opened() as bandmaster:
-        queue = bandmaster.queue
+    with at_desk() as desk:
         if filters.typed:
-            records = all_meant(queue, filters, WAITING)
+            records = all_meant(desk.executions, filters, WAITING)
             ask_first(f"move to {band.name.lower()}", records, yes=yes)
             ids = [each.execution_id for each in records]
         else:
             # Find all before changing any.
-            ids = [find_id(queue, one) for one in ids]
+            ids = [desk.executions.find(one) for one in ids]
         for found in ids:
-            code, now_in = queue.transitions.reprioritise(found, int(band))
-            if code is Code.OK:
-                position = queue.explain(found).position
-                documents.append({"execution_id": found, "priority": band.name, "state": now_in, "position": position})
+            moved = desk.executions.move(found, band)
+            if moved.code is Code.OK:
+                position = moved.position
+                told: dict[str, object] = {
+                    "execution_id": found,
+                    "priority": band.name,
+                    "state": moved.state,
+                    "position": position,
+                }
+                documents.append(told)
                 if not as_json:
                     say(f"{found}  {band.name.lower()}{'' if position is None else f', position {position}'}")
-            elif code is Code.UNKNOWN:
+            elif moved.code is Code.UNKNOWN:
                 note(str(UnknownExecution(execution_id=found)))
                 failed.append(Exit.NOT_FOUND)
             else:
-                note(f"{found} does not wait any more (state {now_in}): its priority was not changed")
+                note(f"{found} does not wait any more (state {moved.state}): its priority was not changed")
                 failed.append(Exit.OK if filters.typed else Exit.FAILED)
     if as_json:
         say_json({"executions": documents})
     elif not documents and max(failed) is Exit.OK:
         say("nothing")
     raise typer.Exit(max(failed))
+
+
+def _found(executions: Executions, typed: Sequence[str]) -> list[tuple[str, UnknownExecution | None]]:
+    """Pair each found id with None and each unknown text with its error; an ambiguous or invalid one raises."""
+    found: list[tuple[str, UnknownExecution | None]] = []
+    for one in dict.fromkeys(typed):
+        try:
+            found.append((executions.find(one), None))
+        except UnknownExecution as error:
+            found.append((one, error))
+    return found
 
 
 def _say(execution_id: str, cancelled: Cancellation) -> None:

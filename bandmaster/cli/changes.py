@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.opening import opened
+from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, say, say_json, say_table
 from bandmaster.cli.times import show_time
 from bandmaster.scheduler.engine.journal import Change
@@ -31,8 +31,8 @@ def changes(
       bandmaster changes
       bandmaster changes --json | jq '.changes[] | select(.name == "action:pod")'
     """
-    with opened() as bandmaster:
-        found = bandmaster.queue.journal.changes(limit)
+    with at_desk() as desk:
+        found = desk.controls.changes(limit)
     if as_json:
         say_json({"changes": [_json(each) for each in found]})
     elif found:

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.address import url_of
 from bandmaster.cli.exits import EXPECTED
 from bandmaster.cli.naming import used_names
 from bandmaster.cli.opening import Opened, opened_on
@@ -94,6 +95,9 @@ def _asked(read: Callable[[Opened], list[str]]) -> list[str]:
     try:
         # Without logs and without waiting for the server: nothing may be printed here, and the user waits.
         settings = load_settings()
+        if url_of(settings) is not None:
+            # Of another queue than the one that is meant, nothing is completed.
+            return []
         with connect(settings, wait_seconds=0, name="bandmaster-cli") as client:
             return read(opened_on(settings, client))
     except EXPECTED:

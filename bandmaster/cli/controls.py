@@ -1,6 +1,6 @@
 """``bandmaster pause``, ``resume`` and ``setting``: an operator's controls, which take effect at once everywhere.
 
-In the flow: a thin layer around `ExecutionQueueService.controls`; the script that admits executions reads the values on
+In the flow: a thin layer around the desk; the script that admits executions reads the values on
 each call. Each command may be repeated without harm.
 """
 
@@ -9,15 +9,13 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.completing import complete_lane, complete_name, complete_setting
-from bandmaster.cli.naming import unused_name
+from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.occupancy import NO_LIMIT, named
-from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import note, say, say_facts, say_json
-from bandmaster.scheduler.engine.controls import BOUNDS, check_bound, check_pausable
+from bandmaster.scheduler.engine.controls import check_bound, check_pausable
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.identifiers import check_lane
 from bandmaster.scheduler.model.limits import EVERYTHING
-from bandmaster.scheduler.queue import ExecutionQueueService
 
 DEFAULT: Final = "default"
 Name = Annotated[
@@ -43,9 +41,9 @@ def pause(name: Name = EVERYTHING, as_json: Json = False) -> None:
       bandmaster pause lane:executions
     """
     check_pausable(name)
-    with opened() as bandmaster:
-        changed = bandmaster.queue.controls.pause(name)
-        unused = unused_name(bandmaster.queue, name)
+    with at_desk() as desk:
+        changed = desk.controls.pause(name)
+        unused = desk.controls.unused_name(name)
     if unused:
         note(unused)
     if as_json:
@@ -63,9 +61,9 @@ def resume(name: Name = EVERYTHING, as_json: Json = False) -> None:
       bandmaster resume action:pod
     """
     check_pausable(name)
-    with opened() as bandmaster:
-        changed = bandmaster.queue.controls.resume(name)
-        still = list(bandmaster.queue.controls.paused())
+    with at_desk() as desk:
+        changed = desk.controls.resume(name)
+        still = desk.controls.paused()
     if as_json:
         say_json({"resumed": name, "changed": changed, "paused": still})
     else:
@@ -104,14 +102,14 @@ def setting(
         if name is not None:
             check_bound(name)
     wanted = None if value is None or value == DEFAULT else _whole(value, name or "setting")
-    with opened() as bandmaster:
-        known = _settings(bandmaster.queue, lane)
+    with at_desk() as desk:
+        known = desk.controls.settings(lane)
         if name is not None and name not in known:
             raise InvalidRequest("setting", f"{shown(name)} is not a setting", allowed=", ".join(known))
         if name is not None and value is not None:
-            bandmaster.queue.controls.change_setting(name, wanted, lane=lane)
-            known = _settings(bandmaster.queue, lane)
-        unused = None if lane is None else unused_name(bandmaster.queue, f"lane:{lane}")
+            desk.controls.change_setting(name, wanted, lane)
+            known = desk.controls.settings(lane)
+        unused = None if lane is None else desk.controls.unused_name(f"lane:{lane}")
     if unused:
         note(unused)
     figures = {one: figure for one, figure in known.items() if name in (None, one)}
@@ -119,13 +117,6 @@ def setting(
         say_json({"settings": {one: whole(figure) for one, figure in figures.items()}})
     else:
         say_facts((one, shown_value(figure)) for one, figure in figures.items())
-
-
-def _settings(queue: ExecutionQueueService, lane: str | None) -> dict[str, float | None]:
-    if lane is None:
-        return queue.views.status().settings
-    settings = queue.on(lane).views.status().settings
-    return {name: value for name, value in settings.items() if name in BOUNDS}
 
 
 def whole(value: float | None) -> int | None:

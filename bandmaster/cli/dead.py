@@ -10,18 +10,15 @@ from typing import Annotated
 import typer
 
 from bandmaster.cli.completing import complete_dead
-from bandmaster.cli.exits import CommandFailed, Exit, exit_of
-from bandmaster.cli.failures import Failure, read_failure
-from bandmaster.cli.opening import opened
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.port import Desk, Letters
+from bandmaster.cli.desk.told import Letter, LetterRefused
+from bandmaster.cli.exits import CommandFailed, Exit
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
 from bandmaster.cli.times import read_duration, show_duration
-from bandmaster.middleware.operations.dead_letters import Again, accept_again, refused_again
-from bandmaster.scheduler.engine.record import Record, read_records, read_result
-from bandmaster.scheduler.finding import EVERYTHING, meant
-from bandmaster.scheduler.model.errors import NotRunnable, QueueRejected, UnknownExecution
-from bandmaster.scheduler.model.identifiers import check_execution_id
-from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.middleware.operations.dead_letters import Again
+from bandmaster.scheduler.model.errors import UnknownExecution
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Ids = Annotated[
@@ -45,24 +42,15 @@ def list_dead(
     """
     if context.invoked_subcommand is not None:
         return
-    with opened() as bandmaster:
-        queue = bandmaster.queue
-        records = list(read_records(queue.views, queue.views.dead(limit)).values())
-        results = {each.execution_id: read_result(queue.views, each.execution_id) for each in records}
-        failures = {each.execution_id: read_failure(queue, each.execution_id) for each in records}
-        now_ms = queue.views.server_time_ms()
+    with at_desk() as desk:
+        letters = desk.letters.listed(limit)
+        now_ms, untold = desk.executions.now_ms(), desk.letters.untold
     if as_json:
-        documents: list[dict[str, object]] = []
-        for each in records:
-            result, failure = results[each.execution_id], failures[each.execution_id]
-            documents.append(
-                each.as_json()
-                | {"result": None if result is None else result.model_dump()}
-                | {"failure": None if failure is None else failure.as_json()}
-            )
-        say_json({"executions": documents})
-    elif records:
-        _say_letters(records, failures, now_ms)
+        documents = [_document(each) for each in letters]
+        known = [{name: value for name, value in each.items() if name not in untold} for each in documents]
+        say_json({"executions": known})
+    elif letters:
+        _say_letters(letters, now_ms)
     else:
         say("nothing is dead")
 
@@ -87,28 +75,25 @@ def retry_dead(
     check_meant(ids, filters)
     retried: list[Again] = []
     refused: list[Exit] = [Exit.OK]
-    with opened() as bandmaster:
-        queue = bandmaster.queue
-        broker = bandmaster.dramatiq_broker()
-        for execution_id in _meant(queue, ids, filters, "run again", yes=yes):
+    with at_desk() as desk:
+        for execution_id in _meant(desk, ids, filters, "run again", yes=yes):
             try:
-                again = accept_again(queue, broker, execution_id)
-            except (NotRunnable, QueueRejected) as error:
+                again = desk.letters.retry(execution_id)
+            except LetterRefused as error:
                 if not filters.typed:
                     raise
                 # A letter that cannot be retried does not stop the others.
                 note(str(error))
-                refused.append(exit_of(error))
+                refused.append(error.code)
                 continue
-            queue.drop(execution_id)
             retried.append(again)
             if not as_json:
                 say(str(again))
-        missing = {lane: bandmaster.missing_worker(lane) for lane in sorted({each.lane for each in retried})}
+        missing = {lane: desk.figures.missing_worker(lane) for lane in sorted({each.lane for each in retried})}
         for sentence in filter(None, missing.values()):
             note(sentence)
         listed = [each for each in retried if each.position is None and missing[each.lane] is None]
-        for execution_id, why in refused_again(queue, listed).items():
+        for execution_id, why in desk.letters.refused_again(listed).items():
             note(f"{execution_id} is refused again: {why}")
             refused.append(Exit.REJECTED)
     if as_json:
@@ -144,15 +129,15 @@ def drop_dead(
     ids, filters = execution_ids or [], Filters(user, action, tuple(state or ()), everything or alone)
     check_meant(ids, filters)
     dropped: list[str] = []
-    with opened() as bandmaster:
+    with at_desk() as desk:
         meant_ids = _meant(
-            *(bandmaster.queue, ids, filters, "forget"),
+            *(desk, ids, filters, "forget"),
             yes=yes,
             least_seconds=least_seconds,
             orphans=everything and older is None,
         )
         for execution_id in meant_ids:
-            if bandmaster.queue.drop(execution_id):
+            if desk.letters.drop(execution_id):
                 dropped.append(execution_id)
                 if not as_json:
                     say(f"{execution_id} dropped")
@@ -162,10 +147,17 @@ def drop_dead(
         say("nothing")
 
 
-def _say_letters(records: list[Record], failures: dict[str, Failure | None], now_ms: int) -> None:
+def _document(letter: Letter) -> dict[str, object]:
+    return letter.record.as_json() | {
+        "result": None if letter.result is None else letter.result.model_dump(),
+        "failure": None if letter.failure is None else letter.failure.as_json(),
+    }
+
+
+def _say_letters(letters: list[Letter], now_ms: int) -> None:
     rows: list[tuple[str, ...]] = []
-    for each in records:
-        failure = failures[each.execution_id]
+    for letter in letters:
+        each, failure = letter.record, letter.failure
         age = "" if each.ended_ms is None else f"{show_duration(now_ms - each.ended_ms)} ago"
         why = (failure and failure.exception) or each.reason or each.state
         called = "" if failure is None else f"({failure.arguments})"
@@ -178,7 +170,7 @@ def _say_letters(records: list[Record], failures: dict[str, Failure | None], now
 
 
 def _meant(
-    queue: ExecutionQueueService,
+    desk: Desk,
     typed: list[str],
     filters: Filters,
     what: str,
@@ -189,27 +181,25 @@ def _meant(
 ) -> list[str]:
     """The dead letters that were named, or that pass the filters and were confirmed."""
     if not filters.typed:
-        return _found(queue, typed)
-    records = all_meant(queue, filters, ("dead",))
+        return _found(desk.letters, typed)
+    records = all_meant(desk.executions, filters, ("dead",))
     if least_seconds is not None:
-        latest_ms = queue.views.server_time_ms() - least_seconds * 1000
+        latest_ms = desk.executions.now_ms() - least_seconds * 1000
         records = [each for each in records if each.ended_ms is not None and each.ended_ms <= latest_ms]
     ask_first(what, records, yes=yes)
     found = [each.execution_id for each in records]
     if not orphans:
         return found
     # A letter whose record is gone has no user and no action, so only --all selects it.
-    return list(dict.fromkeys([*found, *queue.views.dead(EVERYTHING)]))
+    return list(dict.fromkeys([*found, *desk.letters.ids()]))
 
 
-def _found(queue: ExecutionQueueService, typed: list[str]) -> list[str]:
+def _found(letters: Letters, typed: list[str]) -> list[str]:
     """The ids of the named dead letters; all are looked up before any is changed."""
-    letters = queue.views.dead(EVERYTHING)
     found: list[str] = []
     for one in dict.fromkeys(typed):
-        check_execution_id(one)
         try:
-            found.append(one if one in letters else meant(one, letters))
+            found.append(letters.find(one))
         except UnknownExecution:
             raise CommandFailed(
                 f"no dead letter {one!r} is known: `bandmaster dead` lists them", Exit.NOT_FOUND

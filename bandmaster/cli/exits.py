@@ -8,6 +8,7 @@ from typing import Final
 
 import redis
 
+from bandmaster.admin.client.errors import ApiProblem, ApiUnavailable
 from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.ledger.errors import (
@@ -47,7 +48,7 @@ MEANINGS: Final = {
     Exit.FAILED: "what was asked about failed (a waited-for execution, a process of `up`)",
     Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
     Exit.NOT_FOUND: "no such execution",
-    Exit.UNAVAILABLE: "a server does not answer: Redis, the cluster or the database",
+    Exit.UNAVAILABLE: "a server does not answer: Redis, the API, the cluster or the database",
     Exit.REJECTED: "not accepted: queue full, too many of one user, or a duplicate",
     Exit.INTERRUPTED: "Ctrl-C",
     Exit.UNREAD: "whoever read its output has gone",
@@ -76,8 +77,18 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (UserHasWork, Exit.REJECTED),
     (JournalUnread, Exit.UNAVAILABLE),
     (LedgerEmpty, Exit.USAGE),
+    (ApiUnavailable, Exit.UNAVAILABLE),
     (redis.RedisError, Exit.UNAVAILABLE),
 )
+
+_OF_PROBLEM: Final[dict[str, Exit]] = {
+    "not_found": Exit.NOT_FOUND,
+    **dict.fromkeys(("duplicate", "queue_full", "user_limit", "rate_limited", "idempotency_key_reused"), Exit.REJECTED),
+    **dict.fromkeys(("redis_unavailable", "ledger_unavailable", "pods_unavailable", "too_slow"), Exit.UNAVAILABLE),
+    **dict.fromkeys(("unauthorized", "forbidden", "host_not_allowed", "origin_not_allowed"), Exit.USAGE),
+    **dict.fromkeys(("invalid", "ambiguous", "too_large", "method_not_allowed", "refused"), Exit.USAGE),
+}
+"""The exit code for a problem's code; any other: FAILED."""
 
 
 class CommandFailed(BandmasterError):
@@ -97,6 +108,8 @@ class WrongUsage(CommandFailed):
 
 def sentence_of(error: Exception) -> str:
     """The message of an expected error."""
+    if isinstance(error, ApiProblem):
+        return error.detail
     return f"the server did not answer: {error}" if isinstance(error, redis.RedisError) else str(error)
 
 
@@ -104,4 +117,6 @@ def exit_of(error: Exception) -> Exit:
     """The exit code of an expected error."""
     if isinstance(error, CommandFailed):
         return error.code
+    if isinstance(error, ApiProblem):
+        return _OF_PROBLEM.get(error.code, Exit.FAILED)
     return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.FAILED)

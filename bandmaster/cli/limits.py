@@ -1,6 +1,6 @@
 """``bandmaster limit``: sets how many executions may hold a gate, or each gate of a kind, at once; also from a file.
 
-In the flow: a thin layer around `ExecutionQueueService.controls`. A file is read and checked completely before any
+In the flow: a thin layer around the desk. A file is read and checked completely before any
 limit is set; each limit is set separately, and the same file can be applied again.
 """
 
@@ -10,10 +10,10 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.completing import complete_gate
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.port import Controls
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.naming import unused_name
 from bandmaster.cli.occupancy import NO_LIMIT, limit_json, limit_of, note_of
-from bandmaster.cli.opening import Opened, opened
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.limits import check_limit, check_limited
@@ -56,14 +56,14 @@ def limit(
     if file is not None and gate is not None:
         raise WrongUsage("--file sets what the file lists: give no gate beside it")
     wanted = read_limits(file) if file is not None else _typed(gate, most)
-    with opened() as bandmaster:
-        if gate in bandmaster.queue.views.status().settings:
+    with at_desk() as desk:
+        if gate in desk.controls.settings(None):
             raise WrongUsage(f"{gate} is not a gate but a setting: `bandmaster setting {gate} N`")
         for name, value in wanted.items():
-            bandmaster.queue.controls.set_limit(name, value)
-        _note_unused(bandmaster, wanted)
+            desk.controls.set_limit(name, value)
+        _note_unused(desk.controls, wanted)
         asked = [gate] if gate is not None else list(wanted)
-        loads = bandmaster.queue.overview.limited(asked or None)
+        loads = desk.controls.limited(asked or None)
     if as_json:
         say_json({"limits": [limit_json(each) for each in loads]})
     elif loads:
@@ -122,8 +122,8 @@ def _typed(gate: str | None, most: str | None) -> Limits:
     return {gate: int(most)}
 
 
-def _note_unused(bandmaster: Opened, wanted: Limits) -> None:
+def _note_unused(controls: Controls, wanted: Limits) -> None:
     """Warn of an unused name if only one limit was set: a file with several may well name gates of the future."""
     for name, value in wanted.items() if len(wanted) == 1 else ():
-        if value is not None and (unused := unused_name(bandmaster.queue, name)):
+        if value is not None and (unused := controls.unused_name(name)):
             note(unused)

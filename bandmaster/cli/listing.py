@@ -1,21 +1,21 @@
 """``bandmaster list``: shows executions that run, wait (in the order of their start), are scheduled, or have ended.
 
-In the flow: reads only; `selecting.py` finds the executions, this module shows them.
+In the flow: reads only; the desk finds the executions, this module shows them.
 """
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Annotated, Final
 
 import typer
 
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
-from bandmaster.cli.opening import opened
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.told import HistoryUnavailable
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.selecting import read_states
 from bandmaster.cli.times import show_taken
 from bandmaster.scheduler.engine.record import Record
-from bandmaster.scheduler.selecting import Wanted, selected
+from bandmaster.scheduler.selecting import Wanted
 
 ENDED_UNASKED: Final = 5
 """How many ended executions an unfiltered list shows at its end."""
@@ -50,17 +50,23 @@ def list_executions(
     """
     groups, states = read_states(state or [])
     wanted = Wanted(states, user, action)
-    with opened() as bandmaster:
-        queue = bandmaster.queue
+    with at_desk() as desk:
         records: list[Record] = []
         cut: list[str] = []
         for group in groups:
             most = min(limit, ENDED_UNASKED) if group == "ended" and not state else limit
-            found = list(islice(selected(queue, group, wanted), most + 1))
-            records += found[:most]
-            if len(found) > most:
+            try:
+                found = desk.executions.listed(group, wanted, most)
+            except HistoryUnavailable as error:
+                if state:
+                    raise
+                # Nobody asked for it: what lives is all the more useful then.
+                note(str(error))
+                continue
+            records += found.records
+            if found.more:
                 cut.append(group)
-        now_ms = queue.views.server_time_ms()
+        now_ms = desk.executions.now_ms()
     if as_json:
         say_json({"executions": [record.as_json() for record in records], "more": cut})
         return

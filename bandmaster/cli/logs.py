@@ -6,33 +6,15 @@ ended. Control characters are escaped, unless ``--raw`` asks for the unchanged b
 
 import codecs
 import sys
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from bandmaster.cli.completing import Id
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.told import Read
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.opening import Opened, opened
-from bandmaster.cli.screen import escaped_lines, note, say_json
-from bandmaster.configs.errors import SettingsError
-from bandmaster.k8s.errors import PodError
-from bandmaster.k8s.pods import Pods, pod_name
-from bandmaster.scheduler.engine.record import Record, read_records, read_result
-from bandmaster.scheduler.finding import find_id
-from bandmaster.scheduler.model.errors import UnknownExecution
-
-POLL_SECONDS: Final = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The output and its source: the attempt's pod, or only the stored result."""
-
-    source: str
-    pieces: Iterator[bytes]
+from bandmaster.cli.screen import escaped_lines, say_json
 
 
 def logs(
@@ -54,14 +36,15 @@ def logs(
     """
     if raw and as_json:
         raise WrongUsage("--raw and --json exclude each other: JSON cannot hold any bytes")
-    with opened() as bandmaster:
-        found = find_id(bandmaster.queue, execution_id)
+    with at_desk() as desk:
+        if raw and not desk.output.is_raw:
+            raise WrongUsage("--raw works beside Redis only: the API gives text, and not the bytes")
+        if follow and not desk.output.is_followed:
+            raise WrongUsage("--follow works beside Redis only: the API gives what was printed so far")
+        found = desk.executions.find(execution_id)
         writer = _Writer(found, raw=raw, as_json=as_json, by_piece=follow)
-        pods = _pods_of(bandmaster)
-        if follow:
-            _follow(bandmaster, pods, found, tail, writer)
-        else:
-            writer.write_all(_read(bandmaster, pods, _record(bandmaster, found), tail))
+        for read in desk.output.reads(found, tail, follow=follow):
+            writer.write_all(read)
         writer.close()
 
 
@@ -104,50 +87,3 @@ class _Writer:
             say_json({"execution_id": self._execution_id, "source": self._source, "output": text}, line=True)
         else:
             self._kept.append(text)
-
-
-def _pods_of(bandmaster: Opened) -> Pods | None:
-    try:
-        return bandmaster.pods()
-    except (PodError, SettingsError) as error:
-        note(f"only what is stored can be shown: {error}")
-        return None
-
-
-def _record(bandmaster: Opened, execution_id: str) -> Record:
-    record = read_records(bandmaster.queue.views, [execution_id]).get(execution_id)
-    if record is None:
-        raise UnknownExecution(execution_id=execution_id)
-    return record
-
-
-def _read(bandmaster: Opened, pods: Pods | None, record: Record, tail: int | None, *, follow: bool = False) -> Read:
-    """The output of the current attempt."""
-    if pods is not None and record.attempt:
-        try:
-            name = record.pod or pod_name(record.execution_id, record.attempt)
-            return Read("pod", pods.logs(name, follow=follow, tail_bytes=tail))
-        except PodError:
-            pass  # The pod was collected or is not created yet: there is only the stored result.
-    result = read_result(bandmaster.queue.views, record.execution_id)
-    if result is None:
-        if not follow:
-            note(f"{record.execution_id} has printed nothing that is kept; it is {record.state}")
-        return Read("none", iter(()))
-    if result.output_truncated:
-        note("its pod is gone; this is the stored end of its output")
-    data = result.output_tail.encode()
-    return Read("result", iter([data if tail is None else data[len(data) - min(tail, len(data)) :]]))
-
-
-def _follow(bandmaster: Opened, pods: Pods | None, execution_id: str, tail: int | None, writer: _Writer) -> None:
-    followed = 0
-    while True:
-        record = _record(bandmaster, execution_id)
-        if record.attempt > followed and (record.pod is not None or record.ended):
-            writer.write_all(_read(bandmaster, pods, record, tail, follow=True))
-            followed, tail = record.attempt, None
-        elif record.ended:
-            return
-        else:
-            time.sleep(POLL_SECONDS)

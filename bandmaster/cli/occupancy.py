@@ -1,13 +1,13 @@
 """``bandmaster gates`` and ``bandmaster workers``: show the gates that block executions, and lanes with their workers.
 
-In the flow: reads only, a thin layer around ``ExecutionQueueService.overview``.
+In the flow: reads only, a thin layer around the desk.
 """
 
 from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.opening import opened
+from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.times import show_duration
 from bandmaster.scheduler.model.limits import EVERYTHING
@@ -33,8 +33,8 @@ def gates(
       bandmaster gates
       bandmaster gates --json | jq '.gates[] | select(.waiting > 100)'
     """
-    with opened() as bandmaster:
-        found = bandmaster.queue.overview.gates()
+    with at_desk() as desk:
+        found = desk.figures.gates()
     shown = found[:limit]
     if as_json:
         say_json({"gates": [gate_json(each) for each in shown], "more": len(found) - len(shown)})
@@ -70,8 +70,8 @@ def workers(as_json: Json = False) -> None:
       bandmaster workers
       bandmaster workers --json | jq '.lanes[] | select(.live | not)'
     """
-    with opened() as bandmaster:
-        lanes = bandmaster.queue.overview.lanes()
+    with at_desk() as desk:
+        lanes = desk.figures.lanes()
     if as_json:
         say_json({"lanes": [lane_json(each) for each in lanes]})
     elif lanes:

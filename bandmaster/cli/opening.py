@@ -13,12 +13,15 @@ import redis
 from dramatiq.brokers.redis import RedisBroker
 from redis.exceptions import NoPermissionError
 
+from bandmaster.cli.address import url_of
 from bandmaster.cli.diagnosis import diagnosis
+from bandmaster.cli.exits import WrongUsage
 from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.settings import Settings, load_settings, sections
 from bandmaster.configs.unread import warn_of_unknown
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.pods import Pods
+from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -61,12 +64,7 @@ class Opened:
     def missing_worker(self, lane: str | None = None) -> str | None:
         """A warning if no worker has lately asked for a lane, by default for the lane of executions; else None."""
         name = lane or self.queue.lane
-        asked = self.queue.views.asked_ms_ago(name)
-        if asked is not None and asked <= LIVE_CONSUMER_MS:
-            return None
-        since = "yet" if asked is None else f"for {asked // 1000} s"
-        start = "start one with `bandmaster up`" if name == self.queue.lane else "start its application's worker"
-        return f"no worker has asked for lane {name} {since}: {start}"
+        return warning_of_missing(name, self.queue.views.asked_ms_ago(name))
 
     def server(self) -> Server:
         """Read the server's description of itself."""
@@ -79,7 +77,16 @@ class Opened:
         return Server(kind, version, eviction_policy(self.client))
 
 
-def settings_of_command() -> Settings:
+def warning_of_missing(lane: str, asked_ms_ago: int | None) -> str | None:
+    """A warning if no worker has lately asked for a lane; else None."""
+    if asked_ms_ago is not None and asked_ms_ago <= LIVE_CONSUMER_MS:
+        return None
+    since = "yet" if asked_ms_ago is None else f"for {asked_ms_ago // 1000} s"
+    start = "start one with `bandmaster up`" if lane == DEFAULT_LANE else "start its application's worker"
+    return f"no worker has asked for lane {lane} {since}: {start}"
+
+
+def settings_anywhere() -> Settings:
     """Load the settings and configure logging; warn of environment variables with our prefix that are no settings.
 
     Raises:
@@ -91,15 +98,43 @@ def settings_of_command() -> Settings:
     return settings
 
 
-@contextmanager
-def opened() -> Generator[Opened]:
-    """Open the queue until the command has ended.
+def settings_of_command() -> Settings:
+    """The same, for a command that works beside Redis only.
 
     Raises:
         SettingsError: If a setting is wrong.
+        WrongUsage: If the command was sent to an API.
+    """
+    settings = settings_anywhere()
+    if url_of(settings) is not None:
+        raise WrongUsage(
+            "this works beside Redis or the database only, and not through the API: leave out --url, and unset "
+            "BANDMASTER_API__URL"
+        )
+    return settings
+
+
+@contextmanager
+def opened() -> Generator[Opened]:
+    """Open the queue until the command has ended, for one that works beside Redis only.
+
+    Raises:
+        SettingsError: If a setting is wrong.
+        WrongUsage: If the command was sent to an API.
         QueueUnavailable: If the server does not answer; says why, and what to do.
     """
-    settings = settings_of_command()
+    with opened_with(settings_of_command()) as bandmaster:
+        yield bandmaster
+
+
+@contextmanager
+def opened_with(settings: Settings) -> Generator[Opened]:
+    """Open the queue that these settings name.
+
+    Raises:
+        SettingsError: If the server's URL is wrong.
+        QueueUnavailable: If the server does not answer; says why, and what to do.
+    """
     redis_url(settings)
     try:
         client = connect(settings, wait_seconds=WAIT_SECONDS, name="bandmaster-cli")

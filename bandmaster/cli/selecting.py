@@ -1,7 +1,7 @@
 """The filters that commands on many executions take, and the question before they are changed.
 
-In the flow: `cancel`, `priority` and `dead` use this; `list` takes the states from here. `scheduler/selecting.py` finds
-the executions.
+In the flow: `cancel`, `priority` and `dead` use this; `list` takes the states from here. The desk finds the
+executions.
 """
 
 import sys
@@ -13,13 +13,13 @@ from typing import Annotated
 import typer
 
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
+from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.screen import escaped
 from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.model.errors import shown
 from bandmaster.scheduler.model.states import State
-from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.selecting import STATES_OF, Wanted, selected
+from bandmaster.scheduler.selecting import STATES_OF, Wanted
 
 User = Annotated[str | None, typer.Option("--user", "-u", help="All of this user.", autocompletion=complete_user)]
 Action = Annotated[str | None, typer.Option(help="All of this action.", autocompletion=complete_action)]
@@ -63,7 +63,7 @@ def check_meant(ids: Sequence[str], filters: Filters) -> None:
     read_states(list(filters.states))
 
 
-def all_meant(queue: ExecutionQueueService, filters: Filters, groups: Sequence[str]) -> list[Record]:
+def all_meant(executions: Executions, filters: Filters, groups: Sequence[str]) -> list[Record]:
     """Every execution of these groups that passes the filters, in the order of `list`.
 
     Raises:
@@ -74,7 +74,7 @@ def all_meant(queue: ExecutionQueueService, filters: Filters, groups: Sequence[s
     if states is not None and not states & possible:
         raise WrongUsage(f"--state: only what is {' or '.join(groups)} can be meant here")
     wanted = Wanted(states, filters.user_id, filters.action)
-    return [record for group in groups for record in selected(queue, group, wanted)]
+    return [record for group in groups for record in executions.every(group, wanted)]
 
 
 def ask_first(what: str, records: Sequence[Record], *, yes: bool) -> None:

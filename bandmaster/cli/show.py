@@ -1,7 +1,7 @@
 """``bandmaster show``: shows one execution, with its position, why it waits, its timeline and its result.
 
-In the flow: reads only. The timeline comes from the journal, as far back as that reaches; the tail of the output comes
-from the stored result, with every control character escaped.
+In the flow: reads only; the desk tells all that is shown. The tail of the output comes from the stored result, with
+every control character escaped.
 """
 
 from typing import Annotated, Final
@@ -9,26 +9,21 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.completing import Id
-from bandmaster.cli.failures import Failure, read_failure
-from bandmaster.cli.opening import opened
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.told import Shown
+from bandmaster.cli.failures import Failure
 from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
 from bandmaster.cli.times import show_duration, show_taken, show_time
-from bandmaster.cli.waiting import pod_waits_for
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.journal_events import event_of
-from bandmaster.scheduler.engine.record import Record, Result, read_result
+from bandmaster.scheduler.engine.record import Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.finding import find_id
-from bandmaster.scheduler.model.errors import InvalidRequest, UnknownExecution
-from bandmaster.scheduler.model.states import TERMINAL, State
+from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.model.times import iso_of
-from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.views import Explanation
 
-_TOLD_ELSEWHERE: Final = frozenset({"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead"})
-_STAMPED: Final = {"park": "accepted_at", "admit": "granted_at"}
-"""Transitions whose time is also in the record."""
-
+_TOLD_ELSEWHERE: Final = frozenset(
+    {"attempt", "lane", "band", "action", "user", "score", "gates", "state", "dead", "accepted_at"}
+)
 _SHOWN_LINES: Final = 40
 _TIMED: Final = {
     State.SCHEDULED: "due",
@@ -50,88 +45,39 @@ def show(
       bandmaster show 0192f0c1-7c1a-7bb2-8d52-0f6c6e0f5a11
       bandmaster show 0192f0c1-7c --json | jq .explanation.reasons
     """
-    with opened() as bandmaster:
-        queue = bandmaster.queue
-        found = find_id(queue, execution_id)
-        meta = queue.views.meta(found)
-        timeline = timeline_of(queue, found, meta.get("accepted_at"))
-        explanation = queue.explain(found) if "accepted_at" in meta else None
-        meta = told_by(timeline) | meta
-        if "state" not in meta:
-            raise UnknownExecution(execution_id=found)
-        record = Record.from_meta(found, meta, None if explanation is None else explanation.position)
-        event, result = read_event(queue, found), read_result(queue.views, found)
-        failure = None if event is not None else read_failure(queue, found)
-        now_ms = queue.views.server_time_ms()
-        waits_for = pod_waits_for(bandmaster.pods, record)
+    with at_desk() as desk:
+        told = desk.executions.shown(desk.executions.find(execution_id))
     if as_json:
-        document = _document(record, explanation, timeline, event, result) | {"pod_waits_for": waits_for or None}
-        say_json(document | {"failure": None if failure is None else failure.as_json()})
+        say_json({name: value for name, value in _document(told).items() if name not in told.untold})
     else:
-        _say_record(record, explanation, event, now_ms, waits_for)
-        _say_failure(failure)
-        _say_timeline(timeline)
-        _say_result(result)
+        _say_record(told)
+        _say_failure(told.failure)
+        _say_timeline(told.timeline)
+        _say_result(told.result)
 
 
-def timeline_of(queue: ExecutionQueueService, execution_id: str, accepted_ms: str | None) -> list[JournalEntry]:
-    """The execution's transitions; the journal is read only from its acceptance on."""
-    after = None if accepted_ms is None else str(int(accepted_ms) - 1)
-    return [entry for entry in queue.journal.entries(after=after) if entry.execution_id == execution_id]
-
-
-def told_by(timeline: list[JournalEntry]) -> dict[str, str]:
-    """The fields of an execution's record as far as the journal has them, for when the record is gone."""
-    told: dict[str, str] = {}
-    for each in timeline:
-        told = each.fields if each.verb == "park" else told | each.fields
-        if each.verb in _STAMPED:
-            told[_STAMPED[each.verb]] = str(each.at_ms)
-        if told.get("state") in TERMINAL:
-            told.setdefault("ended_at", str(each.at_ms))
-    return told
-
-
-def read_event(queue: ExecutionQueueService, execution_id: str) -> ExecutionRequestedEvent | None:
-    """The event, if it is still kept and can be read."""
-    raw = queue.views.event(execution_id)
-    try:
-        return None if raw is None else ExecutionRequestedEvent.from_json(raw)
-    except InvalidRequest:
-        return None
-
-
-def _document(
-    record: Record,
-    explanation: Explanation | None,
-    timeline: list[JournalEntry],
-    event: ExecutionRequestedEvent | None,
-    result: Result | None,
-) -> dict[str, object]:
+def _document(told: Shown) -> dict[str, object]:
+    record, event = told.record, told.event
     return record.as_json() | {
-        "explanation": {"position": record.position, "reasons": [] if explanation is None else explanation.reasons},
-        "timeline": [{"verb": each.verb, "at": iso_of(each.at_ms)} | each.fields for each in timeline],
-        "events": [told.model_dump(mode="json", exclude_none=True) for told in map(event_of, timeline) if told],
+        "explanation": {"position": record.position, "reasons": told.reasons},
+        "timeline": [{"verb": each.verb, "at": iso_of(each.at_ms)} | each.fields for each in told.timeline],
+        "events": [one.model_dump(mode="json", exclude_none=True) for one in map(event_of, told.timeline) if one],
         "event": None if event is None else event.model_dump(mode="json", exclude_none=True),
-        "result": None if result is None else result.model_dump(),
+        "result": None if told.result is None else told.result.model_dump(),
+        "pod_waits_for": told.waits_for or None,
+        "failure": None if told.failure is None else told.failure.as_json(),
     }
 
 
-def _say_record(
-    record: Record,
-    explanation: Explanation | None,
-    event: ExecutionRequestedEvent | None,
-    now_ms: int,
-    waits_for: str,
-) -> None:
-    reasons = [] if explanation is None else explanation.reasons
+def _say_record(told: Shown) -> None:
+    record, event, reasons = told.record, told.event, told.reasons
     if record.state is State.SCHEDULED and record.due_ms is not None:
-        reasons = [f"it is due at {show_time(record.due_ms)}, in {show_duration(record.due_ms - now_ms)}"]
+        reasons = [f"it is due at {show_time(record.due_ms)}, in {show_duration(record.due_ms - told.now_ms)}"]
     say_facts(
         [
             ("execution", record.execution_id),
             ("state", record.state),
-            (_TIMED.get(record.state, "took"), show_taken(record, now_ms) or None),
+            (_TIMED.get(record.state, "took"), show_taken(record, told.now_ms) or None),
             ("position", record.position),
             ("why", reasons or None),
             ("asked to end", "yes; what runs is being ended" if record.cancel_requested and not record.ended else None),
@@ -143,7 +89,7 @@ def _say_record(
             ("gates", list(record.gates) or None),
             ("attempt", record.attempt or None),
             ("pod", record.pod),
-            ("its pod waits", waits_for or None),
+            ("its pod waits", told.waits_for or None),
             ("runs", None if event is None else _runs(event)),
             ("timeout", None if event is None else show_duration(event.timeout_seconds * 1000)),
             ("labels", None if event is None else [f"{k}={v}" for k, v in event.metadata.labels.items()] or None),

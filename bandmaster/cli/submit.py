@@ -1,7 +1,7 @@
 """``bandmaster submit``: sends scripts or a command to be run, many at once, and waits for them on request.
 
-In the flow: everything is read and checked first, then enqueued a hundred a call; each is accepted or refused
-separately. If the command dies in between, the accepted ones run; ``--id`` makes it safe to send one again.
+In the flow: everything is read and checked first, then sent; each is accepted or refused separately. If the command
+dies in between, the accepted ones run; ``--id`` makes it safe to send one again.
 """
 
 from collections.abc import Sequence
@@ -11,21 +11,26 @@ from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.address import command_at
 from bandmaster.cli.completing import complete_action, complete_gate, complete_priority, complete_user
-from bandmaster.cli.exits import Exit, WrongUsage
-from bandmaster.cli.opening import Opened, opened
+from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.desk.port import Desk, Executions
+from bandmaster.cli.desk.told import Refusal
+from bandmaster.cli.exits import EXPECTED, CommandFailed, Exit, WrongUsage, exit_of, sentence_of
 from bandmaster.cli.requests import Options, Source, command_source, event_of, read_source
 from bandmaster.cli.screen import Column, note, say, say_json, say_table
 from bandmaster.cli.times import read_duration, read_when, show_duration, show_time
 from bandmaster.cli.waiting import progress_bar, wait_until_ended
 from bandmaster.scheduler.engine.grants import Parked
-from bandmaster.scheduler.engine.record import Record, Result, read_result
+from bandmaster.scheduler.engine.record import Record, Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.model.errors import QueueRejected, QueueUnavailable
+from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.model.times import iso_of
 
-SENT_A_CALL: Final = 100
+SHOWS_PROGRESS: Final = 100
+"""With more executions than these, a terminal shows how many are sent."""
+
 COMMAND_MARK: Final = "--"
 
 
@@ -35,17 +40,19 @@ class Sent:
 
     source: Source
     event: ExecutionRequestedEvent
-    outcome: Parked | QueueRejected
+    outcome: Parked | Refusal
     ended: Record | None = None
     result: Result | None = None
 
 
 def take_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
     """Split the arguments of a `submit` at the first ``--``, since the parser would mix both parts."""
-    if arguments[:1] == ["submit"] and COMMAND_MARK in arguments:
-        at = list(arguments).index(COMMAND_MARK)
-        return list(arguments[:at]), list(arguments[at + 1 :])
-    return list(arguments), None
+    given = list(arguments)
+    at = command_at(given)
+    if given[at : at + 1] == ["submit"] and COMMAND_MARK in given[at:]:
+        mark = given.index(COMMAND_MARK, at)
+        return given[:mark], given[mark + 1 :]
+    return given, None
 
 
 def submit(
@@ -121,18 +128,18 @@ def submit(
     if execution_id is not None and len(sources) > 1:
         raise WrongUsage("--id names one execution; it cannot be given for several files")
     events = [event_of(source, options, execution_id) for source in sources]
-    with opened() as bandmaster:
+    with at_desk() as desk:
         if isinstance(when, timedelta):
             # By the server's clock, which decides when the execution is due.
-            due = datetime.fromtimestamp(bandmaster.queue.views.server_time_ms() / 1000, UTC) + when
+            due = datetime.fromtimestamp(desk.executions.now_ms() / 1000, UTC) + when
             events = [event.from_any(event.model_dump() | {"scheduled_at": due}) for event in events]
-        sent = _send(bandmaster, sources, events)
+        sent = _send(desk.executions, sources, events)
         if not as_json:
             _say_sent(sent)
-        if any(isinstance(each.outcome, Parked) for each in sent) and (missing := bandmaster.missing_worker()):
+        if missing := _missing_worker(desk, sent):
             note(missing)
         if wait:
-            sent = _wait(bandmaster, sent)
+            sent = _wait(desk.executions, sent)
             if not as_json:
                 _say_ended(sent)
     if as_json:
@@ -150,29 +157,32 @@ def _sources(paths: list[str], command: list[str] | None) -> list[Source]:
     return [read_source(path) for path in paths]
 
 
-def _send(bandmaster: Opened, sources: list[Source], events: list[ExecutionRequestedEvent]) -> list[Sent]:
+def _send(executions: Executions, sources: list[Source], events: list[ExecutionRequestedEvent]) -> list[Sent]:
     sent: list[Sent] = []
-    with progress_bar("sent", len(events), wanted=len(events) > SENT_A_CALL) as progress:
-        for start in range(0, len(events), SENT_A_CALL):
-            page = events[start : start + SENT_A_CALL]
-            try:
-                outcomes = bandmaster.queue.enqueue_many(page)
-            except QueueUnavailable as error:
-                if sent:
-                    raise QueueUnavailable(f"{error}; {len(sent)} of {len(events)} had been sent") from error
-                raise
-            sent += map(Sent, sources[start:], page, outcomes)
-            progress.update(progress.task_ids[0], completed=len(sent))
+    with progress_bar("sent", len(events), wanted=len(events) > SHOWS_PROGRESS) as progress:
+        try:
+            for source, event, outcome in zip(sources, events, executions.submit(events), strict=True):
+                sent.append(Sent(source, event, outcome))
+                progress.update(progress.task_ids[0], completed=len(sent))
+        except EXPECTED as error:
+            if sent:
+                told = f"{sentence_of(error)}; {len(sent)} of {len(events)} had been sent"
+                raise CommandFailed(told, exit_of(error)) from error
+            raise
     for each in sent:
-        if isinstance(each.outcome, QueueRejected):
-            note(f"{each.source.shown_as[:80]}: {each.outcome}")
+        if isinstance(each.outcome, Refusal):
+            note(f"{each.source.shown_as[:80]}: {each.outcome.message}")
     return sent
 
 
-def _wait(bandmaster: Opened, sent: list[Sent]) -> list[Sent]:
+def _missing_worker(desk: Desk, sent: list[Sent]) -> str | None:
+    return desk.figures.missing_worker(DEFAULT_LANE) if any(isinstance(each.outcome, Parked) for each in sent) else None
+
+
+def _wait(executions: Executions, sent: list[Sent]) -> list[Sent]:
     ids = [each.event.execution_id for each in sent if isinstance(each.outcome, Parked)]
-    records = wait_until_ended(bandmaster.queue, ids, bandmaster.pods)
-    results = {one: read_result(bandmaster.queue.views, one) for one in records}
+    records = wait_until_ended(executions, ids)
+    results = {one: executions.result(one) for one in records}
     return [
         Sent(each.source, each.event, each.outcome, records.get(name := each.event.execution_id), results.get(name))
         for each in sent
@@ -216,8 +226,8 @@ def _say_ended(sent: list[Sent]) -> None:
 
 def _as_json(each: Sent) -> dict[str, object]:
     head: dict[str, object] = {"source": each.source.shown_as, "execution_id": each.event.execution_id}
-    if isinstance(each.outcome, QueueRejected):
-        return head | {"accepted": False, "code": each.outcome.code, "message": str(each.outcome)}
+    if isinstance(each.outcome, Refusal):
+        return head | {"accepted": False, "code": each.outcome.code, "message": each.outcome.message}
     due = each.event.scheduled_at
     head |= {
         "accepted": True,
@@ -231,7 +241,7 @@ def _as_json(each: Sent) -> dict[str, object]:
 
 
 def _exit_of(sent: list[Sent], *, waited: bool) -> Exit:
-    if any(isinstance(each.outcome, QueueRejected) for each in sent):
+    if any(isinstance(each.outcome, Refusal) for each in sent):
         return Exit.REJECTED
     completed = all(each.ended is not None and each.ended.state is State.COMPLETED for each in sent)
     return Exit.OK if completed or not waited else Exit.FAILED

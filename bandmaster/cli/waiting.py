@@ -5,28 +5,23 @@ submitted executions go on, and `show` tells their outcome later.
 """
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.exits import Exit
 from bandmaster.cli.screen import note, notes
-from bandmaster.k8s.errors import PodError
-from bandmaster.k8s.pods import Pods
-from bandmaster.scheduler.engine.record import Record, read_records
+from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.model.states import HOLDING
-from bandmaster.scheduler.queue import ExecutionQueueService
 
 POLL_SECONDS: Final = 0.2
 SAY_EACH_SECONDS: Final = 3.0
 SAID_AT_MOST: Final = 5
 """With at most so many open executions, it says what their pods wait for: nobody would read more."""
-WORDS_MAX_CHARS: Final = 300
-READ_A_SECOND: Final = 5_000
-"""The most records read per second: with very many executions, the pauses grow."""
 
 
 @contextmanager
@@ -48,20 +43,10 @@ def progress_bar(what: str, total: int, *, wanted: bool = True) -> Generator[Pro
         yield progress
 
 
-def pod_waits_for(pods: Callable[[], Pods], record: Record) -> str:
-    """What an execution's pod waits for, in its backend's words; empty: nothing, or it is not known."""
-    if record.pod is None or record.ended:
-        return ""
-    try:
-        return " ".join(pods().waits_for(record.pod).split())[:WORDS_MAX_CHARS]
-    except PodError:
-        return ""
-
-
-def wait_until_ended(
-    queue: ExecutionQueueService, execution_ids: Sequence[str], pods: Callable[[], Pods]
-) -> dict[str, Record]:
+def wait_until_ended(executions: Executions, execution_ids: Sequence[str]) -> dict[str, Record]:
     """Wait until all executions have ended; once few are left, say what their pods wait for.
+
+    With very many executions, the pauses between two looks grow.
 
     Returns:
         Their records, without executions that are no longer known.
@@ -76,7 +61,7 @@ def wait_until_ended(
     try:
         with progress_bar("executions", len(open_ids)) as progress:
             while True:
-                seen = read_records(queue.views, open_ids)
+                seen = executions.records(open_ids)
                 records |= seen
                 looked_at = max(1, len(open_ids))
                 open_ids = [one for one in open_ids if one in seen and not seen[one].ended]
@@ -89,12 +74,12 @@ def wait_until_ended(
                     return {one: records[one] for one in execution_ids if one in records}
                 if time.monotonic() >= say_at and len(open_ids) <= SAID_AT_MOST:
                     for one in open_ids:
-                        words = pod_waits_for(pods, records[one])
+                        words = executions.pod_waits_for(records[one])
                         if words and said.get(one) != words:
                             note(f"{one} waits: {words}")
                         said[one] = words
                     say_at = time.monotonic() + SAY_EACH_SECONDS
-                time.sleep(max(POLL_SECONDS, looked_at / READ_A_SECOND))
+                time.sleep(max(POLL_SECONDS, looked_at / executions.reads_a_second))
     except KeyboardInterrupt:
         which = open_ids[0] if len(open_ids) == 1 else "ID"
         note(f"not waiting any longer; {len(open_ids)} go on: look with `bandmaster show {which}`")

@@ -22,7 +22,7 @@ OPEN: Final = {"/healthz", "/readyz"}
 METHODS: Final = ("get", "put", "post", "delete")
 ROUTES: Final = [(method, path) for path, item in DOCUMENT["paths"].items() for method in METHODS if method in item]
 OF_ONE: Final = [(method, path) for method, path in ROUTES if "{execution_id}" in path]
-PAYLOADS: Final = ("/payload", "/logs")
+PAYLOADS: Final = ("/payload", "/logs", "/result")
 BODIES: Final[dict[str, Any]] = {
     "submit": {"command": ["true"]},
     "move": {"priority": "LOW"},
@@ -89,7 +89,8 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
     for name, user in kinds:
         one_api.queue.enqueue({"execution_id": f"{name}-dead", "command": ["true"], "metadata": {"user_id": user}})
         one_api.queue.try_schedule()
-        one_api.queue.transitions.settle(Release(f"{name}-dead", 1, State.FAILED, reason="crashed", dead=True))
+        died = Release(f"{name}-dead", 1, State.FAILED, reason="crashed", result=b'{"exit_code": 1}', dead=True)
+        one_api.queue.transitions.settle(died)
     for name, user in kinds:
         one_api.queue.enqueue(
             {"execution_id": name, "command": ["true"], "action": "resize", "metadata": {"user_id": user}}
@@ -146,7 +147,7 @@ def test_a_scope_opens_what_it_includes_and_nothing_else(filled_api: Api, scope:
 def test_an_execution_of_another_is_there_for_operators_only(
     filled_api: Api, whose: str, scope: Scope, method: str, path: str
 ) -> None:
-    execution_id = f"{whose}-dead" if path.endswith(("/retry", "/dead")) else whose
+    execution_id = f"{whose}-dead" if path.endswith(("/retry", "/dead", "/result")) else whose
     with filled_api.client(filled_api.token("ann", scope)) as client:
         answer = asked(client, method, filled(path, execution_id), **sent_to(method, path))
     if not needed_of(method, path) <= INCLUDED[scope]:

@@ -40,12 +40,15 @@ def ask(request: pytest.FixtureRequest, api: Api) -> Iterator[Ask]:
 
 
 def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
-    for name in ("x", "dead"):
+    for name in ("x", "dead", "letter"):
         api.queue.enqueue({"execution_id": name, "command": ECHO, "metadata": {"user_id": "ann"}})
-    api.queue.transitions.admit(("executions",), 2)
-    api.queue.transitions.settle(Release("dead", 1, State.FAILED, reason="crashed", dead=True))
+    api.queue.transitions.admit(("executions",), 3)
+    for name in ("dead", "letter"):
+        api.queue.transitions.settle(Release(name, 1, State.FAILED, reason="crashed", dead=True))
     api.queue.transitions.settle(Release("x", 1, State.COMPLETED, result=b'{"exit_code": 0}'))
     api.queue.enqueue({"execution_id": "waits", "command": ECHO, "metadata": {"user_id": "ann"}})
+    api.queue.enqueue({"execution_id": "gone", "command": ECHO, "action": "unused", "metadata": {"user_id": "ann"}})
+    api.queue.cancel("gone")
     api.catch_up()
     asked = {
         "submit": calls.submit({"command": ECHO}, "key-1"),
@@ -54,6 +57,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "show": calls.show("waits"),
         "timeline": calls.timeline("x"),
         "payload": calls.payload("waits"),
+        "result": calls.result("x"),
         "logs": calls.logs("x", 100),
         "move": calls.move("waits", "HIGH"),
         "cancel": calls.cancel("waits", "not needed"),
@@ -64,7 +68,10 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "actions": calls.actions(),
         "queue_stats": calls.queue_stats("pod"),
         "users": calls.users(),
+        "drop": calls.drop("letter"),
+        "drop_action": calls.drop_action("unused"),
         "set_limit": calls.set_limit("tenant:a/b", 2),
+        "limit": calls.limit("tenant:a/b"),
         "limits": calls.limits(),
         "gates": calls.gates(),
         "lanes": calls.lanes(),

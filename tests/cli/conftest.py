@@ -5,14 +5,21 @@ from collections.abc import Iterator
 
 import pytest
 from cli.driving import Driver, driving, running
+from cli.through_api import Sides, sides_of
 
 
 @pytest.fixture(scope="session")
-def driver() -> Iterator[Driver]:
-    """Commands in a folder where everything runs."""
+def sides() -> Iterator[Sides]:
+    """Commands in a folder where everything runs, beside Redis and through the API."""
     with driving() as driver, running(driver) as up:
-        yield driver
+        yield sides_of(driver, up)
         assert up.end(signal.SIGINT, up.family()) == 130
+
+
+@pytest.fixture(scope="session")
+def driver(sides: Sides) -> Driver:
+    """Commands in a folder where everything runs."""
+    return sides.driver
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from bandmaster.configs.redaction import UNREADABLE, redacted_url
 from bandmaster.configs.settings import Settings, load_settings, sections
 
 DOCUMENTED_FILE = Path(bandmaster.configs.__path__[0]) / "bandmaster.toml"
+NOT_SET_OF_API = ("tokens_file", "tls_certificate", "tls_key", "url", "token", "token_file")
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +66,7 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     assert defaults["redis"].pop("url") is None
     assert defaults["ledger"].pop("url") is None
     assert defaults["ledger"].pop("keep_executions") is None
-    assert [defaults["api"].pop(name) for name in ("tokens_file", "tls_certificate", "tls_key")] == [None] * 3
+    assert [defaults["api"].pop(name) for name in NOT_SET_OF_API] == [None] * 6
     assert defaults["redis"].pop("prefix") == "exec_queue"
     assert defaults["paths"].pop("pulse_dir") is None
     assert defaults["limits"].pop("max_concurrent") is None

@@ -1,0 +1,120 @@
+"""Where the queue is looked for: beside Redis, or at the address of an API that was typed or set.
+
+In the flow: the root of the command line keeps here what was typed before the command; `opening` asks whether the
+command has to go to an API. Nothing is connected. A token is in no message, no log and no repr.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from bandmaster.cli.exits import WrongUsage
+from bandmaster.configs.redaction import redacted_url
+from bandmaster.configs.settings import Settings
+from bandmaster.scheduler.model.errors import shown
+
+TOKEN_MAX_BYTES: Final = 1_024
+VALUED: Final = ("--url", "--token", "--token-file")
+"""The options before a command that have a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed before the command."""
+
+    url: str | None = None
+    token: str | None = field(default=None, repr=False)
+    token_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An API, and the token for it."""
+
+    url: str
+    token: str = field(repr=False)
+    timeout_seconds: float
+
+
+TYPED: Final[ContextVar[Typed]] = ContextVar("typed", default=Typed())  # noqa: B039 - it is frozen
+"""Kept beside the parser, which hands it to no command: what a command is asked for does not depend on it."""
+
+
+def command_at(arguments: list[str]) -> int:
+    """The index of the command's name behind the options that stand before it; the number of arguments if none."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        at += 2 if arguments[at] in VALUED else 1
+    return min(at, len(arguments))
+
+
+def url_of(settings: Settings) -> str | None:
+    """The address of the API that was typed or set; None: the queue is looked for beside Redis."""
+    return TYPED.get().url or settings.api.url
+
+
+def address_of(settings: Settings) -> Address | None:
+    """The API to call, and the token; None: the queue is looked for beside Redis.
+
+    Raises:
+        WrongUsage: If the address is none, or there is no token that could be one.
+    """
+    typed, url = TYPED.get(), url_of(settings)
+    if url is None:
+        if typed.token is not None or typed.token_file is not None:
+            raise WrongUsage("a token is given but no API: name it with --url, or BANDMASTER_API__URL")
+        return None
+    return Address(_checked(url), _token(typed, settings), settings.api.timeout_seconds)
+
+
+def _checked(url: str) -> str:
+    shown_url = shown(redacted_url(url))
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_whole = False
+        parts = urlsplit("")
+    if not is_whole or any(c.isspace() or not c.isprintable() for c in url):
+        raise WrongUsage(f"{shown_url} is not an API's address; allowed: like https://bandmaster.example:8640")
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise WrongUsage(f"{shown_url} has a path: name only scheme, host and port of the API")
+    if parts.username is not None or parts.password is not None:
+        raise WrongUsage(f"{shown_url} has a user: the API knows who calls by the token alone")
+    return url.rstrip("/")
+
+
+def _token(typed: Typed, settings: Settings) -> str:
+    """The typed token or file goes before the set ones."""
+    if typed.token is not None and typed.token_file is not None:
+        raise WrongUsage("--token and --token-file exclude each other")
+    if typed.token is not None:
+        return _possible(typed.token, "--token")
+    if typed.token_file is not None:
+        return _from_file(typed.token_file)
+    if settings.api.token is not None:
+        return _possible(settings.api.token.get_secret_value(), "BANDMASTER_API__TOKEN")
+    if settings.api.token_file is not None:
+        return _from_file(settings.api.token_file)
+    raise WrongUsage("the API needs a token: --token-file FILE, BANDMASTER_API__TOKEN, or BANDMASTER_API__TOKEN_FILE")
+
+
+def _from_file(path: Path) -> str:
+    name = shown(str(path))
+    try:
+        with path.open("rb") as file:
+            text = file.read(TOKEN_MAX_BYTES + 1).decode()
+    except UnicodeDecodeError:
+        raise WrongUsage(f"the file of the token, {name}, holds no text") from None
+    except OSError as error:
+        raise WrongUsage(f"the file of the token, {name}, cannot be read: {error.strerror}") from None
+    return _possible(text.strip(), f"the file {name}")
+
+
+def _possible(token: str, where: str) -> str:
+    # Whatever is wrong with it, it may be a secret: it is not shown.
+    if not token or len(token) > TOKEN_MAX_BYTES or not token.isascii() or not token.isprintable() or " " in token:
+        raise WrongUsage(f"{where} holds no token: one line, like bm_…")
+    return token

@@ -1,0 +1,107 @@
+"""Documents of the API in the engine's types. Pure.
+
+In the flow: the sides of the desk that call the API make with this what those beside Redis read.
+"""
+
+from datetime import datetime
+
+from bandmaster.admin.answers.controls import LimitAnswer
+from bandmaster.admin.answers.executions import ExecutionAnswer, Timeline
+from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, LaneAnswer
+from bandmaster.scheduler.engine.journal import JournalEntry
+from bandmaster.scheduler.engine.record import Record
+from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.views import QueueStatus
+
+
+def ms_of(moment: str) -> int:
+    """A time of the API in Unix milliseconds."""
+    return round(datetime.fromisoformat(moment).timestamp() * 1000)
+
+
+def record_of(answer: ExecutionAnswer) -> Record:
+    """An execution."""
+    return Record(
+        execution_id=answer.execution_id,
+        state=answer.state,
+        position=answer.position,
+        priority=answer.priority or "",
+        lane=answer.lane or "",
+        action=answer.action or "",
+        user_id=answer.user_id,
+        gates=tuple(answer.gates),
+        attempt=answer.attempt,
+        reason=answer.reason,
+        pod=answer.pod,
+        accepted_ms=_ms(answer.accepted_at),
+        due_ms=_ms(answer.due_at),
+        granted_ms=_ms(answer.granted_at),
+        ended_ms=_ms(answer.ended_at),
+        cancel_requested=answer.cancel_requested,
+    )
+
+
+def timeline_of(answer: Timeline) -> list[JournalEntry]:
+    """A timeline, as far as the API tells the journal's fields."""
+    entries: list[JournalEntry] = []
+    for step in answer.steps:
+        known = {"state": step.state, "attempt": str(step.attempt), "reason": step.reason, "by": step.by}
+        fields = {name: str(value) for name, value in (known | step.details).items() if value is not None}
+        entries.append(JournalEntry("", step.verb, answer.execution_id, ms_of(step.at), fields))
+    return entries
+
+
+def gate_of(answer: GateAnswer) -> GateLoad:
+    """A gate."""
+    return GateLoad(
+        gate=answer.gate,
+        held=answer.held,
+        limit=answer.limit,
+        waiting=answer.waiting,
+        paused=answer.paused,
+        limited_by=answer.limited_by,
+        declared=answer.declared,
+    )
+
+
+def limit_of(answer: LimitAnswer) -> GateLoad:
+    """A limit; who waits for it is not told with it."""
+    return GateLoad(
+        gate=answer.gate,
+        held=answer.held,
+        limit=answer.limit,
+        waiting=0,
+        paused=False,
+        limited_by=answer.limited_by,
+        declared=answer.declared,
+    )
+
+
+def action_of(answer: ActionAnswer) -> ActionLoad:
+    """An action."""
+    return ActionLoad(
+        action=answer.action,
+        waiting=answer.queue_length,
+        running=answer.active_count,
+        total_enqueued=answer.total_enqueued,
+        total_completed=answer.total_completed,
+    )
+
+
+def lane_of(answer: LaneAnswer) -> tuple[LaneLoad, QueueStatus]:
+    """A lane with its figures; of the settings, its bounds only."""
+    asked_ms_ago = None if answer.asked_seconds_ago is None else round(answer.asked_seconds_ago * 1000)
+    figures = QueueStatus(
+        lane=answer.lane,
+        queue_depth=answer.queue_depth,
+        active_count=answer.active_count,
+        scheduled_count=answer.scheduled_count,
+        dead_count=0,
+        pending_by_priority=answer.by_priority,
+        settings=answer.bounds,
+    )
+    return LaneLoad(answer.lane, asked_ms_ago, answer.executions), figures
+
+
+def _ms(moment: str | None) -> int | None:
+    return None if moment is None else ms_of(moment)

@@ -1,0 +1,66 @@
+"""``ApiFigures``: counts of everything through the admin API.
+
+In the flow: one side of `port.Figures`; reads only. The server and the backend are beside Redis, and the API tells
+nothing of them.
+"""
+
+from typing import Any
+
+from bandmaster.admin.client import calls
+from bandmaster.admin.client.errors import ApiProblem
+from bandmaster.cli.desk.answers import action_of, gate_of, lane_of, ms_of
+from bandmaster.cli.desk.told import Standing
+from bandmaster.cli.opening import warning_of_missing
+from bandmaster.scheduler.keys import DEFAULT_LANE
+from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.views import Leader
+
+
+class ApiFigures:
+    """Counts that an API tells. Every method raises ApiProblem and ApiUnavailable."""
+
+    def __init__(self, client: Any, url: str) -> None:
+        """Args: `client`, a `bandmaster.client.Client`, which another extra brings; `url`, where it calls."""
+        self._send = client.send
+        self._url = url
+
+    def standing(self) -> Standing:
+        """The queue at a glance."""
+        answer = self._send(calls.lanes())
+        lanes = [lane_of(each) for each in answer.lanes]
+        status = self._send(calls.queue())
+        return Standing(
+            lanes=lanes,
+            limits=[gate_of(each) for each in self._send(calls.gates()).gates if each.limit is not None],
+            paused={name: ms_of(since) for name, since in self._send(calls.paused()).paused.items()},
+            settings={each.name: each.value for each in self._send(calls.settings()).settings},
+            dead_count=status.dead_count,
+            leader=None if answer.leader is None else Leader(answer.leader, answer.leader_epoch or 0),
+            now_ms=ms_of(status.as_of),
+            worker_asked_ms_ago=next(load.asked_ms_ago for load, _ in lanes if load.lane == DEFAULT_LANE),
+            api=self._url,
+            server=None,
+            backend=None,
+        )
+
+    def missing_worker(self, lane: str) -> str | None:
+        """A warning if no worker has lately asked for a lane, and the token may know; else None."""
+        try:
+            lanes = self.lanes()
+        except ApiProblem as problem:
+            if problem.code == "forbidden":
+                return None
+            raise
+        return warning_of_missing(lane, next((each.asked_ms_ago for each in lanes if each.lane == lane), None))
+
+    def gates(self) -> list[GateLoad]:
+        """Gates, the most blocked first."""
+        return [gate_of(each) for each in self._send(calls.gates()).gates]
+
+    def lanes(self) -> list[LaneLoad]:
+        """Lanes, by name."""
+        return [lane_of(each)[0] for each in self._send(calls.lanes()).lanes]
+
+    def actions(self) -> list[ActionLoad]:
+        """Actions, the least used first."""
+        return [action_of(each) for each in reversed(self._send(calls.actions()).actions)]

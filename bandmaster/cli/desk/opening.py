@@ -1,0 +1,58 @@
+"""``at_desk``: opens the desk of a command, beside Redis or at the API that was typed or set.
+
+In the flow: the first step of every command that works at both, after it has checked its arguments. Everything is
+closed when the command ends.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from bandmaster.cli.address import address_of
+from bandmaster.cli.desk.api_controls import ApiControls
+from bandmaster.cli.desk.api_executions import ApiExecutions
+from bandmaster.cli.desk.api_figures import ApiFigures
+from bandmaster.cli.desk.api_letters import ApiLetters
+from bandmaster.cli.desk.api_output import ApiOutput
+from bandmaster.cli.desk.port import Desk
+from bandmaster.cli.desk.queue_controls import QueueControls
+from bandmaster.cli.desk.queue_executions import QueueExecutions
+from bandmaster.cli.desk.queue_figures import QueueFigures
+from bandmaster.cli.desk.queue_letters import QueueLetters
+from bandmaster.cli.desk.queue_output import QueueOutput
+from bandmaster.cli.opening import opened_with, settings_anywhere
+from bandmaster.configs.extras import import_extra
+
+
+@contextmanager
+def at_desk() -> Generator[Desk]:
+    """Open the desk until the command has ended.
+
+    Raises:
+        SettingsError: If a setting is wrong.
+        WrongUsage: If the API's address or the token is none.
+        ExtraMissing: If there is an API to call, and the extra `client` is not installed.
+        QueueUnavailable: If Redis does not answer; says why, and what to do.
+    """
+    settings = settings_anywhere()
+    address = address_of(settings)
+    if address is None:
+        with opened_with(settings) as bandmaster:
+            yield Desk(
+                QueueExecutions(bandmaster),
+                QueueFigures(bandmaster),
+                QueueControls(bandmaster),
+                QueueLetters(bandmaster),
+                QueueOutput(bandmaster),
+            )
+        return
+    module: Any = import_extra("bandmaster.client", "client")
+    with module.Client(address.url, address.token, timeout_seconds=address.timeout_seconds) as client:
+        executions = ApiExecutions(client)
+        yield Desk(
+            executions,
+            ApiFigures(client, address.url),
+            ApiControls(client),
+            ApiLetters(client, executions),
+            ApiOutput(client),
+        )

@@ -1,0 +1,68 @@
+"""``QueueFigures``: counts of everything beside Redis, by the queue's own service, its server and its backend.
+
+In the flow: one side of `port.Figures`; reads only. A backend that does not answer is told of and is no failure: the
+queue's own figures are all the more useful then.
+"""
+
+from bandmaster.cli.desk.told import Backend, Server, Standing
+from bandmaster.cli.opening import Opened
+from bandmaster.configs.errors import SettingsError
+from bandmaster.configs.redaction import redacted_url
+from bandmaster.k8s.errors import PodError
+from bandmaster.scheduler.lanes import all_lanes
+from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.server.connection import redis_url
+
+
+class QueueFigures:
+    """Counts of a queue beside Redis."""
+
+    def __init__(self, bandmaster: Opened) -> None:
+        self._bandmaster = bandmaster
+        self._queue = bandmaster.queue
+
+    def standing(self) -> Standing:
+        """The queue at a glance."""
+        queue = self._queue
+        status = queue.views.status()
+        said = self._bandmaster.server()
+        url = redacted_url(redis_url(self._bandmaster.settings))
+        return Standing(
+            lanes=all_lanes(queue),
+            limits=[each for each in queue.overview.gates() if each.limit is not None],
+            paused=queue.controls.paused(),
+            settings=status.settings,
+            dead_count=status.dead_count,
+            leader=queue.views.leader(),
+            now_ms=queue.views.server_time_ms(),
+            worker_asked_ms_ago=queue.views.asked_ms_ago(queue.lane),
+            api=None,
+            server=Server(url, said.kind, said.version, said.eviction_policy),
+            backend=self._backend(),
+        )
+
+    def missing_worker(self, lane: str) -> str | None:
+        """A warning if no worker has lately asked for a lane; else None."""
+        return self._bandmaster.missing_worker(lane)
+
+    def gates(self) -> list[GateLoad]:
+        """Gates, the most blocked first."""
+        return self._queue.overview.gates()
+
+    def lanes(self) -> list[LaneLoad]:
+        """Lanes, by name."""
+        return self._queue.overview.lanes()
+
+    def actions(self) -> list[ActionLoad]:
+        """Actions, the least used first."""
+        return self._queue.overview.actions()
+
+    def _backend(self) -> Backend:
+        name = self._bandmaster.settings.k8s.backend
+        try:
+            pods = self._bandmaster.pods()
+            name = pods.describe()
+            pods.ping()
+        except (PodError, SettingsError) as error:
+            return Backend(name, str(error))
+        return Backend(name)

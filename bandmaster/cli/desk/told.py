@@ -1,0 +1,131 @@
+"""What commands are told by a desk.
+
+What the API does not tell is None here, or named in `untold`, and is left out of what is shown; nothing is made up for
+it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bandmaster.cli.exits import CommandFailed, Exit
+from bandmaster.cli.failures import Failure
+from bandmaster.scheduler.engine.grants import Code
+from bandmaster.scheduler.engine.journal import JournalEntry
+from bandmaster.scheduler.engine.record import Record, Result
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.overview import GateLoad, LaneLoad
+from bandmaster.scheduler.views import Leader, QueueStatus
+
+
+class HistoryUnavailable(CommandFailed):
+    """What has ended cannot be listed, since the API's ledger does not answer."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Exit.UNAVAILABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The first executions of a group."""
+
+    records: list[Record]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What became of a move to another priority."""
+
+    code: Code
+    state: State | None
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An execution that was not accepted; nothing of it was kept."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All that is told of one execution."""
+
+    record: Record
+    reasons: list[str]
+    """Why it waits."""
+    timeline: list[JournalEntry]
+    event: ExecutionRequestedEvent | None
+    result: Result | None
+    now_ms: int
+    waits_for: str = ""
+    """What its pod waits for."""
+    failure: Failure | None = None
+    untold: frozenset[str] = field(default=frozenset())
+    """The members of the JSON document that are not known here, whether there is something or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A dead letter."""
+
+    record: Record
+    result: Result | None
+    failure: Failure | None
+
+
+class LetterRefused(CommandFailed):
+    """A dead letter cannot be run again, or not now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An output and its source: the attempt's pod, or only the stored result."""
+
+    source: str
+    pieces: Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """The backend that runs executions, and its problem if it does not answer."""
+
+    description: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server of the queue, as it describes itself."""
+
+    url: str
+    """Without a password."""
+    kind: str
+    version: str
+    eviction_policy: str | None
+    """The policy by which it may evict keys; None if it evicts none, or does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The queue at a glance."""
+
+    lanes: list[tuple[LaneLoad, QueueStatus]]
+    """The lane of executions is among them."""
+    limits: list[GateLoad]
+    paused: dict[str, int]
+    """By name, since when in Unix milliseconds."""
+    settings: dict[str, float | None]
+    dead_count: int
+    leader: Leader | None
+    now_ms: int
+    worker_asked_ms_ago: int | None
+    """When a worker last asked for the lane of executions."""
+    api: str | None
+    """The address of the API that told this; None: nobody between."""
+    server: Server | None
+    backend: Backend | None
+    """This and `server` are known beside Redis only."""

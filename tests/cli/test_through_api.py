@@ -1,0 +1,202 @@
+"""Every command through the API says what it says beside Redis in the same state, or that it works there only."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+import typer
+from cli.driving import Answer
+from cli.through_api import Sides, constant, constant_json, told_of
+
+from bandmaster.cli.app import build
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
+
+READING: Final = {
+    "status": ["status"],
+    "gates": ["gates", "gates -n 1"],
+    "workers": ["workers"],
+    "actions": ["actions", "actions -n 1"],
+    "list": [
+        *("list", "list --state waiting --state scheduled", "list --user ann", "list --user nobody"),
+        *(
+            "list --state ended --action report",
+            "list --state dead",
+            "list --state pending -n 1",
+            "list --state asleep",
+        ),
+    ],
+    "show": ["show waits-1", "show wai", "show waits", "show due", "show nobody", "show a/b"],
+    "logs": ["logs letter-1 --tail 3", "logs letter-1", "logs waits-1", "logs nobody"],
+    "changes": ["changes -n 1"],
+    "dead": ["dead"],
+}
+"""Command → what is read by it."""
+
+CHANGING: Final = {
+    "submit": [
+        "submit --user eve -- true",
+        "submit --user eve --id twice -p high --gate licence:x --label a=b --timeout 9m --memory 64Mi -- true",
+        *("submit --user eve --id twice -- true", "submit --user eve --at +1h -- true"),
+        *("submit -p urgent -- true", "cancel --user eve --yes"),
+    ],
+    "cancel": [
+        "submit --user eve --id goes -- true",
+        *("cancel goes", "cancel goes", "cancel nobody goes", "cancel --user nobody --yes", "cancel --user eve"),
+        *("submit --user eve -- true", "cancel --user eve --yes"),
+    ],
+    "priority": [
+        *("submit --user eve --id moves -- true", "priority moves critical", "priority --user eve --yes low"),
+        *("cancel moves", "priority moves high", "priority nobody high", "priority moves 7"),
+    ],
+    "pause": ["pause action:report", "pause action:report", "pause lane:9", "resume action:report"],
+    "resume": ["resume action:report", "pause user:eve", "resume user:eve", "resume user:eve"],
+    "limit": [
+        *("limit user:eve 3", "limit", "limit user:eve", "limit user:eve none", "limit tenant:* 2"),
+        *("limit tenant:7", "limit tenant:* none", "limit max_queue_size 3", "limit action:x -- -1"),
+    ],
+    "setting": [
+        *("setting", "setting max_concurrent 7", "setting max_concurrent", "setting max_concurrent default"),
+        *("setting max_queue_size 50 --lane letters", "setting --lane letters"),
+        *("setting max_queue_size default --lane letters", "setting speed 9", "setting max_queue_size 99999999999"),
+    ],
+    "actions": [
+        *("submit --user eve --action report -- true", "cancel --user eve --yes"),
+        *("actions --drop report", "actions --drop report"),
+    ],
+    "dead retry": ["dead retry nobody", "dead retry --user nobody --yes"],
+    "dead drop": ["dead drop nobody", "dead drop --user nobody --yes", "dead drop --older 3d --yes"],
+}
+"""Command → a sequence that leaves the state as it was; played beside Redis, then through the API."""
+
+BESIDE_REDIS_ONLY: Final = {
+    "demo": "demo",
+    "up": "up",
+    "ledger": "ledger",
+    "ledger upgrade": "ledger upgrade",
+    "ledger rebuild": "ledger rebuild",
+    "ledger forget": "ledger forget --user ann --yes",
+    "token": "token",
+    "token create": "token create --owner ann --scope read",
+    "token revoke": "token revoke 3f2a9c0d11e7",
+}
+"""Command → a line that would do something, and has to say that it does not work through the API."""
+
+UNTOLD: Final = frozenset(
+    # Of status; of show and dead; of a timeline.
+    {"server", "backend"} | {"pod_waits_for", "failure"} | {"lane", "band", "action", "user", "accepted_at"}
+)
+"""What the API does not tell."""
+
+ONLY_TOLD: Final = {"api"}
+UNUSED_SO_FAR: Final = ("nothing waits or runs under", "no execution has passed", "no worker has asked for lane:")
+"""Notes that need more than the API tells."""
+
+
+def test_every_command_is_decided_upon() -> None:
+    def names(command: Any, name: str) -> set[str]:
+        below = getattr(command, "commands", {})
+        found = {name} if name else set[str]()
+        return found.union(*(names(each, f"{name} {child}".strip()) for child, each in below.items()))
+
+    assert names(typer.main.get_command(build()), "") == {*READING, *CHANGING, *BESIDE_REDIS_ONLY}
+
+
+@pytest.fixture(scope="module")
+def filled(sides: Sides) -> Iterator[Sides]:
+    """Everything is paused; two executions wait, one is due later, one has ended, one is dead."""
+    driver = sides.driver
+    with driver.connect() as client:
+        queue = ExecutionQueueService(client)
+        letters = queue.on("letters")
+        letters.enqueue({"execution_id": "letter-1", "command": ["true"], "metadata": {"user_id": "bob"}})
+        queue.transitions.admit(("letters",), 1)
+        result = (
+            b'{"exit_code": 3, "reason": "Error", "duration_seconds": 2.5, "output_tail": "caf\\u00e9\\u001b[1m\\n"}'
+        )
+        queue.transitions.settle(Release("letter-1", 1, State.FAILED, reason="crashed", result=result, dead=True))
+        driver.json("pause")
+        for name, more in (
+            ("waits-1", ("-p", "high", "--gate", "tenant:1")),
+            ("waits-2", ("--label", "a=b")),
+            ("due", ("--at", "2090-01-01")),
+            ("ended", ("--action", "report")),
+        ):
+            driver.submit("--user", "ann", "--id", name, *more, "--", "true")
+        driver.json("cancel", "ended")
+        driver.json("limit", "user:ann", "1")
+        driver.json("limit", "user:ann", "none")
+        driver.json("limit", "tenant:1", "4")
+        yield sides
+        driver.json("limit", "tenant:1", "none")
+        driver.run("cancel", "--all", "--yes")
+        driver.json("dead", "drop", "letter-1")
+        driver.json("resume")
+        queue.close()
+
+
+def said(answer: Answer) -> tuple[int, str, list[str]]:
+    notes = [line for line in answer.err.splitlines() if not any(each in line for each in UNUSED_SO_FAR)]
+    return answer.code, constant(answer.out), [constant(line) for line in notes]
+
+
+@pytest.mark.parametrize("line", [line for lines in READING.values() for line in lines])
+def test_what_is_read_is_the_same_through_the_api(filled: Sides, line: str) -> None:
+    words = line.split()
+
+    def is_same() -> bool:
+        beside, through = said(filled.beside(*words)), said(filled.through(*words))
+        if line == "status":
+            return known_lines(beside[1]) == known_lines(through[1])
+        return beside == through
+
+    # The ledger follows within a second.
+    wait_until(is_same, timeout_seconds=10, what=f"{line}: {filled.beside(*words)} {filled.through(*words)}")
+
+
+def known_lines(status: str) -> list[str]:
+    """What is told of the queue, whoever tells it."""
+    return [line for line in status.splitlines() if not line.startswith(("runs on", "server", "API"))]
+
+
+@pytest.mark.parametrize("line", [line for lines in READING.values() for line in lines])
+def test_what_is_read_as_json_has_the_same_shape_through_the_api(filled: Sides, line: str) -> None:
+    words = [*line.split(), "--json"]
+
+    def is_same() -> bool:
+        beside, through = filled.beside(*words), filled.through(*words)
+        if beside.code != 0 or not beside.out:
+            return said(beside) == said(through)
+        theirs = constant_json({name: value for name, value in through.json.items() if name not in ONLY_TOLD})
+        return told_of(constant_json(beside.json), theirs, UNTOLD) == theirs
+
+    wait_until(is_same, timeout_seconds=10, what=f"{line}: {filled.beside(*words).out} {filled.through(*words).out}")
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+@pytest.mark.parametrize("command", CHANGING)
+def test_what_is_changed_is_the_same_through_the_api(filled: Sides, command: str, is_json: bool) -> None:
+    more = ["--json"] if is_json else []
+    played: list[list[tuple[int, str, list[str]]]] = []
+    for number, run in enumerate((filled.beside, filled.through)):
+        # An id is not used twice: what has ended under it is known for a while.
+        names = {name: f"{name}-{command.replace(' ', '-')}-{is_json}-{number}" for name in ("twice", "goes", "moves")}
+        answers: list[tuple[int, str, list[str]]] = []
+        for line in CHANGING[command]:
+            words = [names.get(word, word) for word in line.split()]
+            at = words.index("--") if "--" in words else len(words)
+            code, out, err = said(run(*words[:at], *more, *words[at:]))
+            for name, id_ in names.items():
+                out, err = out.replace(id_, name), [each.replace(id_, name) for each in err]
+            answers.append((code, out, err))
+        played.append(answers)
+    assert played[0] == played[1]
+
+
+@pytest.mark.parametrize("command", BESIDE_REDIS_ONLY)
+def test_a_command_that_works_beside_redis_only_says_so(sides: Sides, command: str) -> None:
+    answer = sides.through(*BESIDE_REDIS_ONLY[command].split())
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert "works beside Redis or the database only, and not through the API" in answer.err
