@@ -23,6 +23,7 @@ from .api import (
     health,
     living,
     loads,
+    session,
     submitting,
     tokens,
     whoami,
@@ -36,7 +37,8 @@ from .services import Services
 V1: Final = "/api/v1"
 _DESCRIPTION: Final = """What happened, and steering it.
 
-Every request but those of the probes has a token (`Authorization: Bearer bm_…`). Errors are
+Every request but those of the probes has a token (`Authorization: Bearer bm_…`), or the cookie of a browser that
+signed in. Errors are
 `application/problem+json` with a stable `code`. Reads say their `source` and `as_of`. Times are RFC 3339 in UTC.
 """
 
@@ -78,7 +80,7 @@ def build(services: Services) -> FastAPI:
     for part, tag in (
         *((events.router, "events"), (actions.router, "figures"), (loads.router, "figures")),
         (controls.router, "controls"),
-        *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens")),
+        *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),
     ):
         application.include_router(part, prefix=V1, tags=[tag])
     application.include_router(health.router, tags=["probes"])

@@ -20,6 +20,7 @@ from ..ledger.opening import database_of
 from ..ledger.queries.asking import Asking
 from ..scheduler.engine.journal_following import Follower
 from ..scheduler.queue import ExecutionQueueService
+from .auth.browser_sessions import BrowserSessions
 from .auth.keeper import Keeper
 from .auth.local_token import FILE, local_token
 from .auth.token_file import TokenFile
@@ -67,6 +68,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(ledger, queue.views.server_time_ms),
         quotas=Quotas(queue.scripts, settings.api),
+        sessions=BrowserSessions(queue.scripts, settings.api),
     )
 
 

@@ -11,6 +11,7 @@ from dramatiq.brokers.redis import RedisBroker
 from ..k8s.pods import Pods
 from ..ledger.queries.asking import Asking
 from ..scheduler.queue import ExecutionQueueService
+from .auth.browser_sessions import BrowserSessions
 from .auth.keeper import Keeper
 from .events.hub import Hub
 from .looking import Look
@@ -35,6 +36,7 @@ class Services:
     hub: Hub
     rates: Rates
     quotas: Quotas
+    sessions: BrowserSessions
     readiness: Look = field(default_factory=Look)
     """Whether the process can do its work."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))

@@ -39,6 +39,12 @@ class ApiSettings(Area, frozen=True):
     failed_logins_per_minute: int = Field(default=60, ge=0)
     """How many requests without a valid token an address may send a minute, of IPv6 a /64; 0: any number."""
 
+    session_seconds: int = Field(default=43_200, ge=1)
+    """How long a browser stays signed in at most."""
+    session_idle_seconds: int = Field(default=3_600, ge=1)
+    """After which time without a request it is signed out; a stream that it follows is none."""
+    sessions_per_token: int = Field(default=20, ge=1)
+    """How many browsers may be signed in by one token, or one user of a provider; the oldest is signed out."""
     url: str | None = None
     """Where the command line finds an API, like https://bandmaster.example; none: it works beside Redis."""
     token: SecretStr | None = None

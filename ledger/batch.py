@@ -13,7 +13,9 @@ from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL
 from .executions import Execution, Place
 
-_CHANGES: Final = frozenset({Verb.LIMIT, Verb.PAUSE, Verb.RESUME, Verb.SET, Verb.DROP_ACTION, Verb.ERASE})
+_CHANGES: Final = frozenset(
+    {Verb.LIMIT, Verb.PAUSE, Verb.RESUME, Verb.SET, Verb.DROP_ACTION, Verb.ERASE, Verb.SIGN_IN, Verb.SIGN_OUT}
+)
 _GRANTS: Final = frozenset({Verb.ADMIT, Verb.RESTORE})
 _COUNTED_BEFORE: Final = frozenset({Verb.BURY, Verb.DROP, Verb.FORGET, Verb.RESTORE})
 """Entries of ended executions that do not say that one ended."""

@@ -152,6 +152,18 @@ class Keys:
         """String with a TTL: what all API processes took of a caller's quota, by the digest of which and whose."""
         return f"{self.prefix}:quota:{digest}"
 
+    def session(self, digest: str) -> str:
+        """String with a TTL: who a browser that signed in to the API is, by the digest of the session's id."""
+        return f"{self.prefix}:session:{digest}"
+
+    def sessions(self, whose: str) -> str:
+        """Sorted set with a TTL: the sessions of a token, or of a user of a provider, by when they began."""
+        return f"{self.prefix}:sessions:{whose}"
+
+    def login(self, digest: str) -> str:
+        """String with a TTL: for whom a one-time login code stands, by its digest."""
+        return f"{self.prefix}:login:{digest}"
+
     def lock(self, name: str) -> str:
         """String with a TTL: a lock between processes, such as the watcher's."""
         return f"{self.prefix}:lock:{name}"

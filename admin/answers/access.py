@@ -47,6 +47,17 @@ class Whoami(Answer):
     expires_at: str | None
 
 
+class SessionAnswer(Whoami):
+    """Who is signed in by a browser, and for how long."""
+
+    ends_at: str
+    """When it is signed out at the latest."""
+    idle_seconds: int
+    """After which time without a request it is signed out."""
+    csrf_token: str = Field(repr=False)
+    """What each change needs as the header `X-CSRF-Token`."""
+
+
 class Health(Answer):
     """That the process answers."""
 

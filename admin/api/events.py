@@ -1,7 +1,7 @@
 """What happens, as it happens, as server-sent events.
 
 In the flow: each process reads the journal once for all its followers. An owner sees what happens to its own
-executions, an operator everything. A token that is revoked ends its streams within seconds.
+executions, an operator everything. A token that is revoked, or a session that ends, ends its streams within seconds.
 """
 
 import time
@@ -11,17 +11,15 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import StreamingResponse
 
-from ...ledger.errors import LedgerError
 from ..auth.scopes import Scope
-from ..auth.secrets import Secret
 from ..auth.tokens import Caller
 from ..events.hub import Sees
 from ..events.told import ALIVE, Told, read_event_id
 from ..services import Services
-from .requiring import ReadCaller, ServicesOf, credentials_of, in_thread
+from .requiring import ReadCaller, ServicesOf
+from .standing import CHECKED_SECONDS, may_go_on
 
 router: Final = APIRouter()
-CHECKED_SECONDS: Final = 3.0
 ALIVE_SECONDS: Final = 15.0
 EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
     200: {
@@ -52,7 +50,6 @@ async def _checked(
 ) -> AsyncGenerator[bytes]:
     """The stream, as long as its token is valid and the process does not end."""
     checked_at = sent_at = time.monotonic()
-    credentials = credentials_of(request)
     try:
         yield ALIVE
         async for piece in stream:
@@ -62,7 +59,7 @@ async def _checked(
                 return
             if now - checked_at >= CHECKED_SECONDS:
                 checked_at = now
-                if not await in_thread(_is_valid, services, caller, credentials):
+                if not await may_go_on(services, caller):
                     return
             if piece:
                 yield piece
@@ -72,16 +69,6 @@ async def _checked(
                 sent_at = now
     finally:
         await stream.aclose()
-
-
-def _is_valid(services: Services, caller: Caller, credentials: str) -> bool:
-    try:
-        secret = Secret.read(credentials)
-        token = None if secret is None else services.keeper.find(secret)
-        # What it may see was decided when it began.
-        return token is not None and (token.scopes, token.owner) == (caller.token.scopes, caller.token.owner)
-    except LedgerError:
-        return False
 
 
 def _sees(caller: Caller) -> Sees:

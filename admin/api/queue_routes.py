@@ -9,7 +9,7 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
@@ -18,6 +18,8 @@ from ...scheduler.model.errors import QueueUnavailable
 from ..services import Services
 
 TURN_SECONDS: Final = 1.0
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class QueueRouter(APIRouter):
@@ -31,15 +33,24 @@ class QueueRouter(APIRouter):
 def _in_turn(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(endpoint)
     async def answer(*, services: Services, **given: Any) -> Any:
-        turns = services.turns
-        # With a turn that is free, nothing has to be timed.
-        await (_waited_for(turns) if turns.locked() else turns.acquire())
-        try:
-            return await run_in_threadpool(endpoint, services=services, **given)
-        finally:
-            turns.release()
+        return await in_turn(services, endpoint, services=services, **given)
 
     return answer
+
+
+async def in_turn(its: Services, ask: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Ask Redis in one of the threads that all routes share, when there is a turn.
+
+    Raises:
+        QueueUnavailable: If too many wait for it.
+    """
+    turns = its.turns
+    # With a turn that is free, nothing has to be timed.
+    await (_waited_for(turns) if turns.locked() else turns.acquire())
+    try:
+        return await run_in_threadpool(ask, *given, **named)
+    finally:
+        turns.release()
 
 
 async def _waited_for(turns: asyncio.Semaphore) -> None:

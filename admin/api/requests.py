@@ -136,6 +136,17 @@ class TokenSent(Sent):
     expires_at: Moment | None = None
 
 
+class Login(Sent):
+    """By what a browser signs in: one of the two."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"token": "bm_3f2a9c0d11e7_…"}]})
+
+    token: str | None = Field(default=None, max_length=200, repr=False)
+    """The text of a token."""
+    code: str | None = Field(default=None, max_length=100, repr=False)
+    """A one-time login code, as `bandmaster up` gives one."""
+
+
 class BulkAction(StrEnum):
     """What is done to many executions."""
 

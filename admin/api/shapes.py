@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ...ledger.executions import Execution
 from ...scheduler.engine.record import Record
 from ...scheduler.model.times import iso_of
-from ..answers.access import TokenAnswer
+from ..answers.access import TokenAnswer, Whoami
 from ..answers.executions import ExecutionAnswer
 from ..auth.tokens import Token
 from .finding import record_of
@@ -57,6 +57,18 @@ def execution_answer(
 def row_answer(row: Execution) -> ExecutionAnswer:
     """Return the answer of an execution that the ledger lists."""
     return execution_answer(record_of(row), row=row)
+
+
+def whoami_answer(token: Token) -> Whoami:
+    """Return who the owner of a token is, and what it allows."""
+    return Whoami(
+        owner=token.owner,
+        token_id=token.token_id,
+        scopes=sorted(token.scopes),
+        max_band=token.max_band.name,
+        gates=None if token.gates is None else list(token.gates),
+        expires_at=iso_of(token.expires_ms),
+    )
 
 
 def token_answer(token: Token) -> TokenAnswer:

@@ -4,9 +4,9 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from ...scheduler.model.times import iso_of
 from ..answers.access import Whoami
 from .requiring import ReadCaller
+from .shapes import whoami_answer
 
 router: Final = APIRouter()
 
@@ -14,12 +14,4 @@ router: Final = APIRouter()
 @router.get("/whoami", summary="Show who the caller is")
 async def whoami(caller: ReadCaller) -> Whoami:
     """The owner of the token, and what the token allows."""
-    token = caller.token
-    return Whoami(
-        owner=token.owner,
-        token_id=token.token_id,
-        scopes=sorted(token.scopes),
-        max_band=token.max_band.name,
-        gates=None if token.gates is None else list(token.gates),
-        expires_at=iso_of(token.expires_ms),
-    )
+    return whoami_answer(caller.token)

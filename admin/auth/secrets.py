@@ -35,7 +35,8 @@ class Secret:
     token_id: str
     digest: str
     """SHA-256 of the secret, in hexadecimal digits."""
-    text: str = field(repr=False)
+    text: str = field(default="", repr=False)
+    """Empty where only the digest is known."""
 
     @classmethod
     def new(cls, token_id: str | None = None) -> "Secret":

@@ -45,11 +45,23 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """By what a browser is signed in."""
+
+    digest: str
+    """Of its id."""
+    ends_ms: int
+    """When it ends at the latest, Unix milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """Who sent a request."""
 
     token: Token
     address: str
+    session: Session | None = None
+    """None: it sent the token itself."""
 
     @property
     def by(self) -> str:

@@ -68,6 +68,10 @@ class Verb(StrEnum):
     """An operator dropped an action's lifetime counters."""
     ERASE = "erase"
     """An operator had a user forgotten; its name is a pseudonym."""
+    SIGN_IN = "sign_in"
+    """A browser signed in to the API."""
+    SIGN_OUT = "sign_out"
+    """It signed out, or its session was ended by a later one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ INCLUDES: Final = (
     "reaping",
     "repair",
     "payloads",
+    "sessions",
     "fence",
     "granting",
     "admitting",

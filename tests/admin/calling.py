@@ -14,7 +14,9 @@ import uvicorn
 from dramatiq.brokers.redis import RedisBroker
 from ledger_reading import catch_up
 
+from bandmaster.admin.api import cookies
 from bandmaster.admin.application import build, guarded
+from bandmaster.admin.auth.browser_sessions import BrowserSessions
 from bandmaster.admin.auth.keeper import Keeper
 from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import read_scopes
@@ -110,6 +112,7 @@ def services_on(
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(asking, queue.views.server_time_ms),
         quotas=Quotas(queue.scripts, api),
+        sessions=BrowserSessions(queue.scripts, api),
     )
 
 
@@ -153,10 +156,26 @@ def api_on(services: Services, settings: ApiSettings | None = None) -> Generator
 
 
 @contextmanager
+def signed_in(api: Api, token: str, **headers: str) -> Generator[httpx.Client]:
+    """A client that has a session's cookie, and its CSRF token."""
+    with api.client(None, **headers) as client:
+        begun = client.post(f"{V1}/session", json={"token": token})
+        assert begun.status_code == 201, begun.text
+        client.headers[cookies.CSRF_HEADER] = begun.json()["csrf_token"]
+        yield client
+
+
+@contextmanager
 def api_with(api: Api, **settings: Any) -> Generator[Api]:
     """Serve another beside one, with other settings: for Redis, another process."""
     given = ApiSettings.model_validate(settings)
-    services = replace(api.services, quotas=Quotas(api.services.queue.scripts, given), closing=threading.Event())
+    scripts = api.services.queue.scripts
+    services = replace(
+        api.services,
+        quotas=Quotas(scripts, given),
+        sessions=BrowserSessions(scripts, given),
+        closing=threading.Event(),
+    )
     with api_on(services, given) as url:
         yield replace(api, url=url, services=services)
 

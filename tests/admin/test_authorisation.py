@@ -9,8 +9,9 @@ from typing import Any, Final
 import httpx
 import pytest
 import redis
-from calling import V1, Api, served
+from calling import V1, Api, served, signed_in
 
+from bandmaster.admin.api import cookies
 from bandmaster.admin.auth.scopes import INCLUDED, Scope
 from bandmaster.admin.describing import described
 from bandmaster.ledger.schema.tables import metadata
@@ -18,7 +19,7 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 
 DOCUMENT: Final = described()
-OPEN: Final = {"/healthz", "/readyz"}
+OPEN: Final = {("get", "/healthz"), ("get", "/readyz"), ("post", f"{V1}/session")}
 METHODS: Final = ("get", "put", "post", "delete")
 ROUTES: Final = [(method, path) for path, item in DOCUMENT["paths"].items() for method in METHODS if method in item]
 OF_ONE: Final = [(method, path) for method, path in ROUTES if "{execution_id}" in path]
@@ -40,8 +41,9 @@ def operation_of(method: str, path: str) -> dict[str, Any]:
 
 
 def needed_of(method: str, path: str) -> set[Scope]:
-    (security,) = operation_of(method, path)["security"]
-    return {Scope(each) for each in security["token"]}
+    by_token, by_session = operation_of(method, path)["security"]
+    assert by_token["token"] == by_session["session"]
+    return {Scope(each) for each in by_token["token"]}
 
 
 def body_of(method: str, path: str) -> Any:
@@ -101,7 +103,7 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_each_route_says_what_it_needs(method: str, path: str) -> None:
-    if path in OPEN:
+    if (method, path) in OPEN:
         assert "security" not in operation_of(method, path)
         return
     needed = needed_of(method, path)
@@ -109,7 +111,7 @@ def test_each_route_says_what_it_needs(method: str, path: str) -> None:
     assert (Scope.ADMIN in needed) or not path.startswith(f"{V1}/admin/")
 
 
-@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[1] not in OPEN])
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route not in OPEN])
 def test_nobody_gets_in_without_a_token_that_is_valid(filled_api: Api, method: str, path: str) -> None:
     wrong = filled_api.token("ann", "admin")
     for token in (None, "x", "bm_x_y", wrong[:-1] + ("A" if wrong[-1] != "A" else "B"), wrong.upper()):
@@ -121,9 +123,35 @@ def test_nobody_gets_in_without_a_token_that_is_valid(filled_api: Api, method: s
     assert filled_api.queue.get_queue_status()["queue_depth"] == 3
 
 
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route not in OPEN])
+def test_nobody_gets_in_by_a_cookie_that_is_no_session(filled_api: Api, method: str, path: str) -> None:
+    for cookie in ("", "x", "A" * 43, filled_api.token("ann", "admin")):
+        with filled_api.client(None, Cookie=f"{cookies.NAME}={cookie}") as client:
+            answer = asked(client, method, filled(path), **sent_to(method, path))
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized"), cookie
+    assert filled_api.queue.get_queue_status()["queue_depth"] == 3
+
+
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route not in OPEN and route[0] != "get"])
+def test_nothing_is_changed_by_a_cookie_alone(filled_api: Api, method: str, path: str) -> None:
+    with signed_in(filled_api, filled_api.token("ann", "admin")) as client:
+        told = client.headers.pop(cookies.CSRF_HEADER)
+        with signed_in(filled_api, filled_api.token("ann", "admin")) as another:
+            for wrong in ("", "x", told + "x", another.headers[cookies.CSRF_HEADER]):
+                headers = {cookies.CSRF_HEADER: wrong} if wrong else {}
+                answer = asked(client, method, filled(path), **sent_to(method, path), headers=headers)
+                assert (answer.status_code, answer.json()["code"]) == (403, "csrf_token_needed"), wrong
+        assert client.get(f"{V1}/session").status_code == 200
+    assert not list(filled_api.queue.controls.paused())
+    assert filled_api.queue.get_queue_status()["queue_depth"] == 3
+
+
+@pytest.mark.parametrize("way", ["token", "session"])
 @pytest.mark.parametrize("scope", Scope)
-@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[1] not in OPEN])
-def test_a_scope_opens_what_it_includes_and_nothing_else(filled_api: Api, scope: Scope, method: str, path: str) -> None:
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route not in OPEN])
+def test_a_scope_opens_what_it_includes_and_nothing_else(
+    filled_api: Api, scope: Scope, method: str, path: str, way: str
+) -> None:
     may = needed_of(method, path) <= INCLUDED[scope]
     changes_one = "{execution_id}" in path and method != "get"
     if scope is Scope.READ and (changes_one or path.endswith("/bulk/plan")):
@@ -132,7 +160,8 @@ def test_a_scope_opens_what_it_includes_and_nothing_else(filled_api: Api, scope:
         # It sees everybody's, and reads nobody's but its own.
         may = may and "/admin/" not in path
     execution_id = "own-dead" if path.endswith(("/retry", "/dead")) and changes_one else "own"
-    with filled_api.client(filled_api.token("ann", scope)) as client:
+    token = filled_api.token("ann", scope)
+    with filled_api.client(token) if way == "token" else signed_in(filled_api, token) as client:
         url = filled(path, execution_id)
         answer = asked(client, method, url, **sent_to(method, path), headers={"If-Match": "*"})
     if may:
@@ -174,7 +203,7 @@ def test_lists_and_counts_show_no_other_user(filled_api: Api, scope: Scope) -> N
     filled_api.queue.controls.set_limit("user:bob", 0)
     with filled_api.client(filled_api.token("ann", scope)) as client:
         for method, path in ROUTES:
-            if method != "get" or path in OPEN or not needed_of(method, path) <= INCLUDED[scope]:
+            if method != "get" or (method, path) in OPEN or not needed_of(method, path) <= INCLUDED[scope]:
                 continue
             if path == f"{V1}/events":
                 continue  # tests/admin/test_api_events.py

@@ -10,6 +10,7 @@ from turned_queue import TurnedQueue
 from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.outbox import UntoldEnd
 from bandmaster.scheduler.engine.restoring import Known, Restoring
+from bandmaster.scheduler.engine.sessions import NewSession, Sessions
 from bandmaster.scheduler.engine.settlements import Release, Retry
 from bandmaster.scheduler.engine.transitions import Candidate, Next
 from bandmaster.scheduler.model.errors import QueueFull
@@ -24,6 +25,9 @@ EXCHANGED: Final = (
     Retry("past", 1, "infrastructure"),
     Release("unknown", 1, State.FAILED),
 )
+
+
+SESSION: Final = NewSession("its", "a-token", "record", 1_000_000, 2_000_000, most=1)
 
 
 def candidate(execution_id: str, due_ms: int | None = None) -> Candidate:
@@ -51,6 +55,11 @@ def _end_unseen(queue: TurnedQueue) -> None:
     queue.cancel("unseen")
 
 
+def _sign_in(queue: TurnedQueue) -> None:
+    Sessions(queue.scripts).begin(SESSION, by="bob")
+    Sessions(queue.scripts).keep_code("a-code", "record", seconds=3_600)
+
+
 def _tell(queue: TurnedQueue) -> bool:
     ended_at_ms = int(queue.views.meta("unseen").get("ended_at", 0))
     return queue.outbox.tell(UntoldEnd("unseen", ended_at_ms, State.CANCELLED, "cancelled", b"message"))
@@ -63,6 +72,8 @@ ARRANGEMENTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
         queue.transitions.park(replace(candidate("x"), action="idle")).execution_id
     ),
     "collect": _end_unseen,
+    "sign_in": _sign_in,
+    "sign_out": _sign_in,
     "tell": _end_unseen,
 }
 """What some acts need besides."""
@@ -117,6 +128,10 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "status": lambda queue: queue.views.status(),
     "explain": lambda queue: queue.explain("one"),
     "drop_action": lambda queue: queue.controls.drop_action("idle"),
+    "sign_in": lambda queue: Sessions(queue.scripts).begin(
+        replace(SESSION, digest="new", code="a-code", before="its"), by="bob"
+    ),
+    "sign_out": lambda queue: Sessions(queue.scripts).end("its", by="bob"),
     "erase": lambda queue: Erasing(queue.scripts).erase("ann", "forgotten-1", ["dead", "here"], by="bob"),
     "action_statistics": lambda queue: queue.action_statistics("pod"),
 }

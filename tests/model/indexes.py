@@ -174,7 +174,7 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
             sets[key] = set(entry.parts)
         elif key in ("lease", "lease:pods", "scheduled"):
             sets[key] = set(entry.zset)
-        elif key.startswith("pauses:") or key.endswith(":outbox"):
+        elif key.startswith(("pauses:", "session:", "sessions:", "login:")) or key.endswith(":outbox"):
             assert entry.ttl_ms > 0, f"{key} would stay for ever"
         elif key == "deadlines":
             waiting = {name for name, meta in dump.metas().items() if meta["state"] == State.PENDING}

@@ -18,6 +18,7 @@ from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.maintenance import Maintenance
 from bandmaster.scheduler.engine.outbox import Outbox
 from bandmaster.scheduler.engine.restoring import Restoring
+from bandmaster.scheduler.engine.sessions import Sessions
 from bandmaster.scheduler.engine.settlements import Release, Retry
 from bandmaster.scheduler.engine.transitions import Transitions
 from bandmaster.scheduler.model.states import State
@@ -208,7 +209,7 @@ def test_every_script_has_a_wrapper_that_gives_its_arguments(
 
     monkeypatch.setattr(Scripts, "script", noting)
     scripts = Scripts(redis_client)
-    for wrapper in (Transitions, Maintenance, Controls, Leadership, Views, Outbox, Restoring, Erasing):
+    for wrapper in (Transitions, Maintenance, Controls, Leadership, Views, Outbox, Restoring, Erasing, Sessions):
         wrapper(scripts)
     ExecutionQueueService(redis_client)
     assert asked == set(script_names())

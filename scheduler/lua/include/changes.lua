@@ -1,6 +1,5 @@
 -- Operators: who asked for a call, and their changes of limits, pauses and settings. The journal has both. Changes are
 -- rare and looked up late, so the latest also have a stream of their own, from which transitions cannot drive them out.
-local KEPT_CHANGES = 1000
 local asked_by -- the operator who asked for this call's change of an execution, if one did
 at_begin(function() asked_by = nil end)
 
@@ -10,10 +9,15 @@ local function asked()
 end
 
 -- `from` and `to` are '' for none. Equal values are no change, so a repeated call (its reply was lost) notes nothing.
-local function note_change(verb, name, from, to, by)
-    if from == to then return end
-    call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', '', 'at', now,
-        'name', name, 'from', from, 'to', to, 'by', by)
-    call('XADD', K.changes, 'MAXLEN', '~', KEPT_CHANGES, '*', 'verb', verb, 'at', now, 'name', name, 'from', from,
-        'to', to, 'by', by)
+local note_change
+do
+    local KEPT_CHANGES = 1000
+
+    note_change = function(verb, name, from, to, by)
+        if from == to then return end
+        call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', '', 'at', now,
+            'name', name, 'from', from, 'to', to, 'by', by)
+        call('XADD', K.changes, 'MAXLEN', '~', KEPT_CHANGES, '*', 'verb', verb, 'at', now, 'name', name, 'from', from,
+            'to', to, 'by', by)
+    end
 end

@@ -44,4 +44,7 @@ local D = {
     pauses = function(name) return prefix .. ':pauses:' .. name end,
     action_pending = function(action) return prefix .. ':action:' .. action .. ':pending' end,
     action_stats = function(action) return prefix .. ':action:' .. action .. ':stats' end,
+    session = function(digest) return prefix .. ':session:' .. digest end,
+    sessions = function(whose) return prefix .. ':sessions:' .. whose end,
+    login = function(digest) return prefix .. ':login:' .. digest end,
 }

@@ -1,0 +1,123 @@
+"""Finds the token for which something stands that a caller sent: its text, the id of a session, a one-time code.
+
+In the flow: each request comes here once. What nobody here knows to be valid counts as a failed login of its network
+before it is looked up, and no more are looked up than that allows. So whoever tries tokens locks none: those that are
+known are served wherever they are, and one that is new is from elsewhere.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final, ParamSpec, TypeVar
+
+from ...configs.logger import Logger
+from ..auth.browser_sessions import OfToken, SignedIn
+from ..auth.lookups import Lookups
+from ..auth.secrets import Secret
+from ..auth.tokens import Session, Token
+from ..auth.unguessable import Unguessable
+from ..quotas.networks import network_of
+from ..services import Services
+from .queue_routes import in_turn
+
+_log = Logger(__name__)
+_OF_KNOWN: Final = Lookups(16, most=10_000)
+_OF_STRANGERS: Final = Lookups(4, most=256, patience_seconds=1.0)
+_REFUSED: Final = "token_refused"
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def nobody(services: Services, address: str) -> None:
+    """Count a request that sends nothing by which anybody could be known.
+
+    Raises:
+        Refused: If the network sends too many.
+    """
+    await _tried(services, address, _nothing)
+
+
+async def token_of_secret(services: Services, secret: Secret, address: str) -> Token | None:
+    """Return the token that was sent, if it is valid.
+
+    Raises:
+        Refused: If too many are tried.
+        LedgerError: If only the ledger's database knows the token, and it does not answer.
+    """
+    token = services.keeper.known(secret)
+    if token is None and services.keeper.recalls(secret):
+        token = await _OF_KNOWN.run(services.keeper.find, secret)
+    if token is not None:
+        return token
+    return await _tried(services, address, lambda: _OF_STRANGERS.run(services.keeper.find, secret))
+
+
+async def token_of_session(services: Services, session_id: Unguessable, address: str) -> tuple[Token, Session] | None:
+    """Return the token by which a browser signed in, if session and token are valid.
+
+    Raises:
+        Refused: If too many are tried.
+        QueueUnavailable: If Redis does not answer, which alone knows the session.
+        LedgerError: If only the ledger's database knows the token, and it does not answer.
+    """
+
+    async def find() -> tuple[Token, Session] | None:
+        signed_in = await in_turn(services, services.sessions.find, session_id)
+        token = None if signed_in is None else await token_of(services, signed_in.of)
+        return None if signed_in is None or token is None else (token, signed_in.session)
+
+    if services.sessions.recalls(session_id) and (found := await find()) is not None:
+        return found
+    return await _tried(services, address, find)
+
+
+async def token_of_code(services: Services, code: Unguessable, address: str) -> tuple[Token, OfToken] | None:
+    """Return for whom a one-time code stands. It is not used up.
+
+    Raises:
+        Refused: If too many are tried.
+        QueueUnavailable: If Redis does not answer.
+        LedgerError: If only the ledger's database knows the token, and it does not answer.
+    """
+
+    async def find() -> tuple[Token, OfToken] | None:
+        of = await in_turn(services, services.sessions.meant_by, code)
+        token = None if of is None else await token_of(services, of)
+        return None if of is None or token is None else (token, of)
+
+    return await _tried(services, address, find)
+
+
+async def signed_in_still(services: Services, session: Session) -> SignedIn | None:
+    """Return what a session is now, without counting it as used; None if it has ended."""
+    return await in_turn(services, services.sessions.look, session.digest)
+
+
+async def token_of(services: Services, of: OfToken) -> Token | None:
+    """Return the token for which a session stands, as it is now, if it is valid.
+
+    Raises:
+        LedgerError: If only the ledger's database knows the token, and it does not answer.
+    """
+    # Who has a session is no stranger.
+    return services.keeper.known(of.secret) or await _OF_KNOWN.run(services.keeper.find, of.secret)
+
+
+async def _tried(services: Services, address: str, find: Callable[[], Awaitable[T | None]]) -> T | None:
+    quota = services.quotas.failed_logins
+    network = network_of(address)
+    share = None if quota is None else await quota.take(network)
+    has_failed = False
+    try:
+        # A file, a database or Redis is asked, which may take its time.
+        found = await find()
+        has_failed = found is None
+    finally:
+        # Only what is known to be nobody's is a failed login.
+        if quota is not None and share is not None and not has_failed:
+            quota.give_back(share)
+    if found is None and (share is None or share.is_news(_REFUSED)):
+        _log.warning(_REFUSED, network=network)
+    return found
+
+
+async def _nothing() -> None:
+    return None
