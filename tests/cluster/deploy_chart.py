@@ -5,6 +5,7 @@ In the flow: the deployment tests read what comes out, or give it to an API serv
 
 import copy
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
@@ -82,6 +83,12 @@ def overlay(folder: Path, *components: str) -> Path:
     return folder
 
 
+def overlaid(*components: str) -> list[Manifest]:
+    """The objects of the trial with components."""
+    with tempfile.TemporaryDirectory(prefix="bm-overlay-") as folder:
+        return kustomized(overlay(Path(folder), *components))
+
+
 def _relative(path: Path, start: Path) -> Path:
     up = len(start.resolve().parts) - 1
     return Path(*[".."] * up, *path.resolve().parts[1:])
@@ -110,7 +117,7 @@ def of_kind(manifests: Iterable[Manifest], *kinds: str) -> list[Manifest]:
 
 
 def component_of(manifest: Manifest) -> str:
-    """worker, scheduler or redis."""
+    """worker, scheduler, ledger, api or redis."""
     return manifest["metadata"]["labels"]["app.kubernetes.io/component"]
 
 

@@ -48,6 +48,17 @@ def test_it_is_probed_by_a_name_that_is_always_allowed(container: Any) -> None:
         assert asked["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
 
 
+def test_with_a_secret_of_tokens_it_reads_their_file() -> None:
+    pod = pods_of(chart(tokensSecret="my-tokens"))["api"]
+    (container,) = pod["containers"]
+    (file,) = [each["value"] for each in container["env"] if each["name"] == "BANDMASTER_API__TOKENS_FILE"]
+    (mounted,) = [each for each in container["volumeMounts"] if each["name"] == "tokens"]
+    assert file == f"{mounted['mountPath']}/tokens.toml"
+    assert mounted["readOnly"] is True
+    (volume,) = [each for each in pod["volumes"] if each["name"] == "tokens"]
+    assert volume["secret"] == {"secretName": "my-tokens", "defaultMode": 0o440}
+
+
 def test_with_a_certificate_it_speaks_tls() -> None:
     pod = pods_of(chart(tlsSecret="my-tls"))["api"]
     (container,) = pod["containers"]

@@ -3,9 +3,9 @@
 No cluster is asked: Helm's engine and ``kubectl kustomize`` make the objects, and they are read.
 """
 
+import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from deploy_chart import (
     helm,
     kustomized,
     of_kind,
-    overlay,
+    overlaid,
     pods_of,
     rendered,
     with_image,
@@ -141,7 +141,7 @@ def test_a_server_of_ones_own_is_reached_at_the_address_that_is_given() -> None:
     (selected,) = [
         each["values"] for each in policy["spec"]["podSelector"]["matchExpressions"] if "component" in each["key"]
     ]
-    assert selected == ["worker", "scheduler"]
+    assert selected == ["worker", "scheduler", "ledger", "api"]
     peers = [{"ipBlock": {"cidr": "10.0.0.5/32"}}]
     values = {
         "redis": {"trial": {"enabled": False}, "existingSecret": "own"},
@@ -197,19 +197,23 @@ def test_the_probes_ask_for_progress_and_give_a_start_time(manifests: list[Manif
 
 
 def test_helm_and_kustomize_run_the_same_pods() -> None:
-    chart, kustomization = pods_of(rendered()), pods_of(kustomized(KUSTOMIZE / "trial"))
-    (settings,) = of_kind(kustomized(KUSTOMIZE / "trial"), "ConfigMap")
-    text = repr(kustomization).replace(settings["metadata"]["name"], "bandmaster-settings")
-    for component, pod in chart.items():
+    values = {
+        "ledger": {"enabled": True, "existingSecret": "bandmaster-ledger"},
+        "api": {"enabled": True, "tokensSecret": "bandmaster-api-tokens"},
+    }
+    chart, kustomization = rendered(values), overlaid("ledger", "api", "api-tokens")
+    (settings,) = of_kind(kustomization, "ConfigMap")
+    pods = json.loads(json.dumps(pods_of(kustomization)).replace(settings["metadata"]["name"], "bandmaster-settings"))
+    # Helm makes the tables by a Job, before all pods; a kustomization has no such order.
+    (job,) = of_kind(chart, "Job")
+    assert pods["ledger"].pop("initContainers") == job["spec"]["template"]["spec"]["containers"]
+    for component, pod in pods_of(chart).items():
         pod["topologySpreadConstraints"] = _without_instance(pod.get("topologySpreadConstraints", []))
-        kustomization[component].setdefault("topologySpreadConstraints", [])
-        assert "bandmaster-settings" in text
-        for container in kustomization[component]["containers"]:
-            for source in container.get("envFrom", ()):
-                source["configMapRef"]["name"] = "bandmaster-settings"
-        assert pod == kustomization[component]
-    replicas = {component_of(each): each["spec"]["replicas"] for each in of_kind(rendered(), "Deployment")}
-    assert replicas == {"worker": 3, "scheduler": 2}
+        pods[component].setdefault("topologySpreadConstraints", [])
+        assert pod == pods[component]
+    replicas = {component_of(each): each["spec"]["replicas"] for each in of_kind(chart, "Deployment")}
+    assert replicas == {"worker": 3, "scheduler": 2, "ledger": 2, "api": 2}
+    assert replicas == {component_of(each): each["spec"]["replicas"] for each in of_kind(kustomization, "Deployment")}
 
 
 def _without_instance(constraints: list[Any]) -> list[Any]:
@@ -227,12 +231,10 @@ def test_disruption_budgets_and_autoscaling_take_the_newest_api_there_is() -> No
     assert "replicas" not in worker["spec"]
 
 
-def test_the_components_of_the_kustomization_add_budgets_and_autoscaling(tmp_path: Path) -> None:
-    manifests = kustomized(overlay(tmp_path, "disruption-budgets", "autoscaling"))
-    assert {each["metadata"]["name"] for each in of_kind(manifests, "PodDisruptionBudget")} == {
-        "bandmaster-worker",
-        "bandmaster-scheduler",
-    }
+def test_the_components_of_the_kustomization_add_budgets_and_autoscaling() -> None:
+    manifests = overlaid("disruption-budgets", "autoscaling")
+    budgets = [each["spec"]["selector"]["matchLabels"] for each in of_kind(manifests, "PodDisruptionBudget")]
+    assert [each["app.kubernetes.io/component"] for each in budgets] == ["api", "ledger", "scheduler", "worker"]
     assert len(of_kind(manifests, "HorizontalPodAutoscaler")) == 1
     worker = next(each for each in of_kind(manifests, "Deployment") if component_of(each) == "worker")
     assert "replicas" not in worker["spec"]
@@ -267,6 +269,7 @@ def test_a_chart_without_an_image_says_what_to_name() -> None:
         ({"executions": {"namespace": NAMESPACE}}, "Secrets"),
         ({"redis": {"trial": {"enabled": False}}}, "redis.existingSecret"),
         ({"ledger": {"enabled": True}}, "ledger.existingSecret"),
+        ({"settings": {"api": {"tokens_file": "/tmp/tokens.toml"}}}, "api"),
         ({"settings": {"ledger": {"url": "postgresql://:secret@host/ledger"}}}, "ledger"),
         ({"probes": {"staleSeconds": 5}}, "staleSeconds"),
     ],

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from deploy_chart import KUSTOMIZE, kustomized, pods_of, rendered
+from deploy_chart import KUSTOMIZE, kustomized, overlaid, pods_of, rendered
 from deploy_kubectl import Manifest
 from kubernetes_rules import RELEASES, restricted_faults, schema_fault
 
@@ -17,13 +17,16 @@ EVERYTHING: dict[str, Any] = {
         "database": {"peers": [{"ipBlock": {"cidr": "10.0.0.6/32"}}]},
     },
     "ledger": {"enabled": True, "existingSecret": "ledger"},
+    "api": {"enabled": True, "tokensSecret": "tokens", "tlsSecret": "tls"},
     "settings": {"k8s": {"profiles": {"gpu": {"tolerations": [{"key": "gpu", "operator": "Exists"}]}}}},
 }
+COMPONENTS = ("disruption-budgets", "autoscaling", "ledger", "api", "api-tokens")
 MAKERS: dict[str, Callable[[], list[Manifest]]] = {
     "helm": cache(rendered),
     "helm, everything on": cache(lambda: rendered(EVERYTHING)),
     "kustomize": cache(lambda: kustomized(KUSTOMIZE / "trial")),
     "kustomize, without the trial server": cache(lambda: kustomized(KUSTOMIZE / "base")),
+    "kustomize, everything on": cache(lambda: overlaid(*COMPONENTS)),
 }
 
 

@@ -35,6 +35,8 @@ EVERYTHING: Values = {
         "tolerations": [{"key": "queue", "operator": "Exists"}],
         "priorityClassName": "system-cluster-critical",
     },
+    "ledger": {"enabled": True, "existingSecret": "my-ledger"},
+    "api": {"enabled": True, "tokensSecret": "my-tokens", "tlsSecret": "my-tls"},
     "redis": {"trial": {"persistence": {"storageClassName": "fast"}}},
 }
 OWN_SERVER: Values = {
@@ -67,8 +69,9 @@ def test_the_api_server_takes_the_chart_whole(kubectl: Kubectl, namespaces: Name
 
 def test_the_api_server_takes_the_kustomization_whole(kubectl: Kubectl, namespaces: Namespaces, tmp_path: Path) -> None:
     served = kubectl.api_versions()
-    # Kubernetes 1.20 has no such API: there, the component is not for it.
-    components = ["autoscaling", *(["disruption-budgets"] if "policy/v1" in served else [])]
+    # Kubernetes 1.20 has no such API: there, that component is not for it.
+    budgets = ["disruption-budgets"] if "policy/v1" in served else []
+    components = ["autoscaling", "ledger", "api", "api-tokens", *budgets]
     for folder in (KUSTOMIZE / "base", KUSTOMIZE / "trial", overlay(tmp_path, *components)):
         own = {NAMESPACE: namespaces.release, EXECUTIONS_NAMESPACE: namespaces.executions}
         assert_taken_whole(kubectl, moved(kustomized(folder), own))
@@ -77,7 +80,7 @@ def test_the_api_server_takes_the_kustomization_whole(kubectl: Kubectl, namespac
 def test_the_chart_asks_for_no_api_that_the_cluster_has_not(kubectl: Kubectl, namespaces: Namespaces) -> None:
     manifests = rendered_for(kubectl.kubeconfig, EVERYTHING, namespace=namespaces.release)
     assert {each["apiVersion"] for each in manifests} <= kubectl.api_versions()
-    assert len(of_kind(manifests, "PodDisruptionBudget")) == 2
+    assert len(of_kind(manifests, "PodDisruptionBudget")) == 4
     assert len(of_kind(manifests, "HorizontalPodAutoscaler")) == 1
 
 

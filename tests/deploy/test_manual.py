@@ -10,6 +10,11 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from bandmaster.admin.auth.keeper import Keeper
+from bandmaster.admin.auth.scopes import Scope
+from bandmaster.admin.auth.secrets import Secret
+from bandmaster.admin.auth.token_file import TokenFile
+
 ROOT: Final = Path(__file__).parents[2]
 DEPLOY: Final = ROOT / "configs" / "deploy"
 MANUAL: Final = (ROOT / "docs" / "kubernetes.md").read_text()
@@ -44,6 +49,17 @@ def test_the_version_is_the_same_everywhere() -> None:
     for manifest in DEPLOY.glob("kustomize/*/*.yaml"):
         assert set(re.findall(r"image: bandmaster:(\S+)", manifest.read_text())) <= {version}, manifest
     assert f"-t {IMAGE}:{version} " in five_commands()[0]
+
+
+def test_the_first_token_of_a_file_is_taken(tmp_path: Path) -> None:
+    (block,) = [each for each in re.findall(r"```sh\n(.*?)```", MANUAL, re.DOTALL) if "tokens.toml" in each]
+    file = tmp_path / "tokens.toml"
+    written = re.sub(r"kubectl -n bandmaster create secret \S+ bandmaster-api-tokens .*", f"cat > {file}", block)
+    secret = Secret.read(shell(written).strip())
+    assert secret is not None
+    token = Keeper(file=TokenFile(file)).known(secret)
+    assert token is not None
+    assert (token.owner, token.scopes) == ("ann", {Scope.ADMIN})
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl on the PATH")
