@@ -23,6 +23,7 @@ from .api import (
     health,
     living,
     loads,
+    output,
     session,
     submitting,
     tokens,
@@ -69,7 +70,8 @@ def build(services: Services) -> FastAPI:
     application.state.services = services
     problems.install(application)
     # Those of many before those of one, whose path would match theirs.
-    for part in (bulk.router, living.router, executions.history, executions.router, submitting.router, changing.router):
+    of_many = (bulk.router, living.router, executions.history)
+    for part in (*of_many, executions.router, output.router, submitting.router, changing.router):
         application.include_router(part, prefix=f"{V1}/executions", tags=["executions"])
         application.include_router(
             part,

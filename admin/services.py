@@ -15,6 +15,7 @@ from .auth.browser_sessions import BrowserSessions
 from .auth.keeper import Keeper
 from .events.hub import Hub
 from .looking import Look
+from .output.followers import Followers
 from .quotas.quotas import Quotas
 from .rates import Rates
 
@@ -41,5 +42,7 @@ class Services:
     """Whether the process can do its work."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
+    followers: Followers = field(default_factory=Followers)
+    """Those who follow what executions print, and the reading of pods."""
     closing: threading.Event = field(default_factory=threading.Event)
     """Set when the process is about to end: whoever follows something is let go."""

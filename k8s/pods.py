@@ -1,9 +1,10 @@
 """The interface to pods and its data types: the same for a cluster and for this machine's own processes.
 
 The saga's second half calls ``create``; ``watch_completions`` uses ``watch``, ``get`` and ``acknowledge``;
-cancelling and timeouts use ``delete``; ``bandmaster logs`` uses ``logs``. All state of a pod is outside of the calling
-process. If that process dies, the next one finds all pods again, with their outcomes: an ended pod stays until its
-result is stored and acknowledged (like an object with a finalizer). Every call may simply be repeated.
+cancelling and timeouts use ``delete``; ``bandmaster logs`` uses ``logs``, the API ``follow``. All state of a pod is
+outside of the calling process. If that process dies, the next one finds all pods again, with their outcomes: an ended
+pod stays until its result is stored and acknowledged (like an object with a finalizer). Every call may simply be
+repeated.
 """
 
 import builtins
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from .output import Closing, Piece
 from .phases import PodPhase, Reason
 from .spec import PodScript, PodSpec, pod_name
 
@@ -144,6 +146,23 @@ class Pods(Protocol):
 
         Raises:
             PodNotFound: There is no such pod; the call itself raises it, before anything is read.
+        """
+        ...
+
+    def follow(
+        self, name: str, closing: Closing, *, after: int | None = None, tail_bytes: int | None = None
+    ) -> Iterator[Piece]:
+        """Read a pod's output until the pod has ended, with the position of each piece.
+
+        Args:
+            name: The pod.
+            closing: Ends it; a reader that waits wakes up.
+            after: Begin after so many bytes of the output: the end of the last piece of an earlier reading.
+            tail_bytes: As for `logs`, if `after` is not given.
+
+        Raises:
+            PodNotFound: There is no such pod; the call itself raises it, before anything is read.
+            PodsUnavailable: The backend does not answer any more; also in the middle.
         """
         ...
 

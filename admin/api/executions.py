@@ -1,4 +1,4 @@
-"""Reads executions: lists, one with its timeline, what it runs and what it printed; and the queue's status.
+"""Reads executions: lists, one with its timeline and what it runs; and the queue's status.
 
 In the flow: the same routes stand under ``/api/v1/admin/executions``, for admins, and under ``/api/v1/executions``, for
 everybody else; there, a caller without the scope `operate` sees only its own.
@@ -8,34 +8,27 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Response
 
-from ...k8s.errors import PodError
-from ...k8s.pods import pod_name
-from ...ledger.errors import LedgerError
 from ...ledger.queries.listing import Place, Wanted, count_executions, executions_page
-from ...ledger.queries.looking import event_of, result_of, steps_of, written_until_ms
-from ...scheduler.engine.record import Record, Result, parse_result, read_result
+from ...ledger.queries.looking import event_of, steps_of, written_until_ms
+from ...scheduler.engine.record import Record, read_result
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.events.fields import Action, ExecutionId, UserId
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_execution_id
 from ...scheduler.model.states import WAITING, State
-from ..answers.document import Source
 from ..answers.executions import (
     ExecutionPage,
-    LogAnswer,
     OneExecution,
     PayloadAnswer,
     QueueAnswer,
-    ResultAnswer,
     Step,
     Timeline,
 )
 from ..auth.scopes import Scope
-from ..auth.tokens import Caller
-from ..errors import forbidden, not_found
+from ..errors import not_found
 from ..services import Services
 from .cursors import cursor_of, read_cursor
-from .finding import Found, find, is_of_ledger
+from .finding import check_reads, find, is_of_ledger
 from .living import PAGE, Limit, user_listed
 from .moments import Moment, ms_of, shown_at
 from .names import BandInQuery, Lane, Text
@@ -44,8 +37,6 @@ from .requiring import ReadCaller, ServicesOf
 from .shapes import execution_answer, row_answer
 
 STEPS: Final = 1_000
-TAIL_BYTES: Final = 65_536
-MOST_TAIL_BYTES: Final = 1_048_576
 _EARLIER: Final = "before"
 _LATER: Final = "after"
 
@@ -175,7 +166,7 @@ def show_timeline(services: ServicesOf, caller: ReadCaller, execution_id: Execut
 def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> PayloadAnswer:
     """Its script or command; for its owner and for admins."""
     found = find(services, caller, execution_id)
-    _check_reads(caller, found.record.user_id)
+    check_reads(caller, found.record)
     source, raw = "redis", services.queue.views.event(execution_id)
     if raw is None:
         with services.ledger.reading() as connection:
@@ -188,76 +179,12 @@ def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: Executi
     )
 
 
-@router.get("/{execution_id}/logs", summary="Show what an execution printed")
-def show_logs(
-    services: ServicesOf,
-    caller: ReadCaller,
-    execution_id: ExecutionId,
-    tail_bytes: Annotated[int, Query(ge=1, le=MOST_TAIL_BYTES, description="At most so much of the end.")] = TAIL_BYTES,
-) -> LogAnswer:
-    """The end of it, from its pod while that exists, else as it was kept; for its owner and for admins."""
-    found = find(services, caller, execution_id)
-    _check_reads(caller, found.record.user_id)
-    record = found.record
-    if record.attempt:
-        try:
-            name = record.pod or pod_name(record.execution_id, record.attempt)
-            pieces = b"".join(services.pods().logs(name, follow=False, tail_bytes=tail_bytes + 1))
-            text = pieces[-tail_bytes:].decode(errors="backslashreplace")
-            return LogAnswer(execution_id=execution_id, source="pod", output=text, truncated=len(pieces) > tail_bytes)
-        except PodError:
-            pass  # The pod was collected, or was never made: there is only what was kept.
-    kept_result = _result(services, found)
-    if kept_result is None:
-        return LogAnswer(execution_id=execution_id, source="none", output="", truncated=False)
-    result, _ = kept_result
-    kept = result.output_tail.encode()
-    return LogAnswer(
-        execution_id=execution_id,
-        source="result",
-        output=kept[-tail_bytes:].decode(errors="ignore"),
-        truncated=result.output_truncated or len(kept) > tail_bytes,
-    )
-
-
-@router.get("/{execution_id}/result", summary="Show how an execution ended")
-def show_result(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> ResultAnswer:
-    """Its exit code, why, how long it ran and the end of what it printed; for its owner and for admins."""
-    found = find(services, caller, execution_id)
-    _check_reads(caller, found.record.user_id)
-    kept = _result(services, found)
-    if kept is None:
-        raise not_found("no result of it is kept, or it has not ended yet")
-    result, source = kept
-    as_of = shown_at(services.queue.views.server_time_ms())
-    return ResultAnswer(execution_id=execution_id, **result.model_dump(), source=source, as_of=as_of)
-
-
 def _eta_seconds(services: Services, record: Record) -> float | None:
     rate = services.rates.per_second(record.action)
     if rate is None:
         return None
     before = services.queue.views.before_in_action(record.execution_id, record.action)
     return None if before is None else round((before + 1) / rate, 1)
-
-
-def _check_reads(caller: Caller, user_id: str | None) -> None:
-    if not caller.reads_payload_of(user_id):
-        raise forbidden("what an execution runs and prints is shown to its owner and to admins")
-
-
-def _result(services: Services, found: Found) -> tuple[Result, Source] | None:
-    """The result that is kept, and where."""
-    source, raw = "redis", services.queue.views.result(found.record.execution_id)
-    if raw is None:
-        try:
-            with services.ledger.reading() as connection:
-                source = "ledger"
-                raw = result_of(connection, found.record.execution_id) if is_of_ledger(connection, found) else None
-        except LedgerError:
-            return None
-    result = None if raw is None else parse_result(raw)
-    return None if result is None else (result, source)
 
 
 def _cursor(way: str, row: Any) -> str:

@@ -12,13 +12,15 @@ from sqlalchemy import Connection
 from ...ledger.errors import LedgerError
 from ...ledger.executions import Execution
 from ...ledger.queries.looking import execution_of, written_until_ms
-from ...scheduler.engine.record import Record
+from ...ledger.queries.looking import result_of as kept_result
+from ...scheduler.engine.record import Record, Result, parse_result
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ..answers.document import Source
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
+from ..errors import forbidden
 from ..services import Services
 
 _WHOLE: Final = "accepted_at"
@@ -58,6 +60,35 @@ def is_of_ledger(connection: Connection, found: Found) -> bool:
     """Whether what the ledger has under the id is this execution's: an id may be used again."""
     row = found.row or execution_of(connection, found.record.execution_id)
     return row is not None and (row.accepted_ms, row.user_id) == (found.record.accepted_ms, found.record.user_id)
+
+
+def check_reads(caller: Caller, record: Record) -> None:
+    """Refuse who may see an execution, but not what it runs and prints.
+
+    Raises:
+        Refused: If it is neither its owner nor an admin.
+    """
+    if not caller.reads_payload_of(record.user_id):
+        raise forbidden("what an execution runs and prints is shown to its owner and to admins")
+
+
+def result_of(services: Services, found: Found) -> tuple[Result, Source] | None:
+    """Return the result of an execution, and where it is kept; None if there is none, or only the ledger could know it
+    and does not answer.
+
+    Raises:
+        QueueUnavailable: If Redis does not answer.
+    """
+    source, raw = "redis", services.queue.views.result(found.record.execution_id)
+    if raw is None:
+        try:
+            with services.ledger.reading() as connection:
+                source = "ledger"
+                raw = kept_result(connection, found.record.execution_id) if is_of_ledger(connection, found) else None
+        except LedgerError:
+            return None
+    result = None if raw is None else parse_result(raw)
+    return None if result is None else (result, source)
 
 
 def _found(services: Services, caller: Caller, execution_id: str) -> Found | None:

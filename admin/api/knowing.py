@@ -10,17 +10,25 @@ from typing import Final, ParamSpec, TypeVar
 
 from ...configs.logger import Logger
 from ..auth.browser_sessions import OfToken, SignedIn
-from ..auth.lookups import Lookups
 from ..auth.secrets import Secret
 from ..auth.tokens import Session, Token
 from ..auth.unguessable import Unguessable
+from ..errors import Refused, rate_limited
+from ..lookups import Lookups
 from ..quotas.networks import network_of
 from ..services import Services
 from .queue_routes import in_turn
 
 _log = Logger(__name__)
-_OF_KNOWN: Final = Lookups(16, most=10_000)
-_OF_STRANGERS: Final = Lookups(4, most=256, patience_seconds=1.0)
+_AGAIN_SECONDS: Final = 1
+
+
+def _too_many() -> Refused:
+    return rate_limited("too many tokens are being looked up", _AGAIN_SECONDS, {})
+
+
+_OF_KNOWN: Final = Lookups(16, most=10_000, refusal=_too_many)
+_OF_STRANGERS: Final = Lookups(4, most=256, refusal=_too_many, patience_seconds=1.0)
 _REFUSED: Final = "token_refused"
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from ...configs.areas import KubernetesSettings
+from ..output import Closing, Piece
 from ..pods import PodChange, PodSpec, PodStatus
 from . import labels
 from .cleanup import Cleanup
@@ -88,7 +89,14 @@ class ClusterPods:
 
     def logs(self, name: str, *, follow: bool = False, tail_bytes: int | None = None) -> Iterator[bytes]:
         """See ``Pods.logs``."""
-        return read_log(self._api, name, follow=follow, tail_bytes=tail_bytes)
+        pieces = read_log(self._api, name, Closing(), follow=follow, tail_bytes=tail_bytes)
+        return (piece.data for piece in pieces)
+
+    def follow(
+        self, name: str, closing: Closing, *, after: int | None = None, tail_bytes: int | None = None
+    ) -> Iterator[Piece]:
+        """See ``Pods.follow``."""
+        return read_log(self._api, name, closing, follow=True, after=after, tail_bytes=tail_bytes)
 
     def delete(self, name: str, *, uid: str | None = None) -> bool:
         """See ``Pods.delete``."""

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import PodConflict, PodNotFound, PodsUnavailable
+from ..output import Closing, Piece
 from ..pods import PodChange, PodSpec, PodStatus
 from ..spec import pod_prefix
 from .launching import launch
@@ -94,13 +95,14 @@ class LocalPods:
 
     def logs(self, name: str, *, follow: bool = False, tail_bytes: int | None = None) -> Iterator[bytes]:
         """See ``Pods.logs``. Where output beyond its limit was dropped, a line says how much."""
-        folder = self._named(name)
-        manifest = folder.read_manifest() if folder else None
-        if folder is None or manifest is None:
-            raise PodNotFound(name)
-        reader = OutputReader(folder.output, manifest.segment_bytes)
-        start = 0 if tail_bytes is None else max(0, reader.total_bytes() - tail_bytes)
-        return _read_output(folder, manifest.uid, reader, start, follow=follow)
+        start, pieces = self._read(name, Closing(), follow=follow, after=None, tail_bytes=tail_bytes)
+        return _with_gaps(pieces, start)
+
+    def follow(
+        self, name: str, closing: Closing, *, after: int | None = None, tail_bytes: int | None = None
+    ) -> Iterator[Piece]:
+        """See ``Pods.follow``."""
+        return self._read(name, closing, follow=True, after=after, tail_bytes=tail_bytes)[1]
 
     @_reporting_unavailable()
     def delete(self, name: str, *, uid: str | None = None) -> bool:
@@ -146,6 +148,21 @@ class LocalPods:
         self._sweep()
         return self._statuses(os.listdir(self._root))
 
+    @_reporting_unavailable()
+    def _read(
+        self, name: str, closing: Closing, *, follow: bool, after: int | None, tail_bytes: int | None
+    ) -> tuple[int, Iterator[Piece]]:
+        """Where an output is read from, and its pieces."""
+        folder = self._named(name)
+        manifest = folder.read_manifest() if folder else None
+        if folder is None or manifest is None:
+            raise PodNotFound(name)
+        reader = OutputReader(folder.output, manifest.segment_bytes)
+        start = after
+        if start is None:
+            start = 0 if tail_bytes is None else max(0, reader.total_bytes() - tail_bytes)
+        return start, _read_output(folder, manifest.uid, reader, start, closing, follow=follow)
+
     def _statuses(self, names: Iterable[str]) -> builtins.list[PodStatus]:
         folders = (self._named(name) for name in sorted(names))
         seen = (observe(folder) for folder in folders if folder is not None)
@@ -181,20 +198,30 @@ def _adopt(status: PodStatus, spec: PodSpec) -> PodStatus:
     return status
 
 
-def _read_output(folder: Folder, uid: str, reader: OutputReader, start: int, *, follow: bool) -> Iterator[bytes]:
+def _read_output(
+    folder: Folder, uid: str, reader: OutputReader, start: int, closing: Closing, *, follow: bool
+) -> Iterator[Piece]:
     position = start
-    while True:
-        # Checked before reading, so that everything written before the end is surely read.
-        status = observe(folder) if follow else None
+    while not closing.is_closed:
+        with _reporting_unavailable():
+            # Checked before reading, so that everything written before the end is surely read.
+            status = observe(folder) if follow else None
         over = status is None or status.uid != uid or status.phase.ended
-        while True:
-            data, begins = reader.read(position)
+        while not closing.is_closed:
+            with _reporting_unavailable():
+                data, begins = reader.read(position)
             if not data:
                 break
-            if begins > position:
-                yield f"\n[bandmaster: {begins - position} bytes of output were dropped here]\n".encode()
-            yield data
+            yield Piece(data, begins)
             position = begins + len(data)
-        if over:
+        if over or closing.wait(_FOLLOW_SECONDS):
             return
-        time.sleep(_FOLLOW_SECONDS)
+
+
+def _with_gaps(pieces: Iterator[Piece], position: int) -> Iterator[bytes]:
+    """The bytes of an output, with a line in place of those that were dropped."""
+    for piece in pieces:
+        if piece.position > position:
+            yield f"\n[bandmaster: {piece.position - position} bytes of output were dropped here]\n".encode()
+        yield piece.data
+        position = piece.end

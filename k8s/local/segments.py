@@ -10,6 +10,8 @@ import os
 KEPT_AT_EACH_END = 2
 #: At most this many segments are kept.
 SEGMENTS = 2 * KEPT_AT_EACH_END
+#: At most so much is read at once: a reader's memory does not grow with the limit of the output.
+_READ_BYTES = 1 << 16
 
 
 class OutputWriter:
@@ -81,7 +83,7 @@ class OutputReader:
         return indexes[-1] * self._segment_bytes + last
 
     def read(self, position: int) -> tuple[bytes, int]:
-        """Read from a position to the end of its segment.
+        """Read from a position, to the end of its segment at most.
 
         Returns:
             The bytes (empty: nothing more yet) and where they begin: after ``position`` if bytes were dropped.
@@ -91,7 +93,7 @@ class OutputReader:
             try:
                 with open(_path(self._directory, index), "rb") as file:
                     file.seek(offset)
-                    data = file.read(self._segment_bytes - offset)
+                    data = file.read(min(_READ_BYTES, self._segment_bytes - offset))
                 return data, index * self._segment_bytes + offset
             except FileNotFoundError:
                 later = [candidate for candidate in self._indexes() if candidate > index]

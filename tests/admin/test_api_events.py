@@ -1,67 +1,17 @@
 """Following what happens: who sees what, going on where one stopped, what is lost, and how a stream ends."""
 
-import json
-import socket
-import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-import httpx
 import pytest
 from calling import V1, Api, signed_in
+from following import Stream, following
 
 from bandmaster.admin.api.standing import CHECKED_SECONDS
 from bandmaster.admin.auth.keeper import FRESH_SECONDS
-from bandmaster.admin.events.hub import MOST_MISSED, QUIET_SECONDS
+from bandmaster.admin.events.hub import MOST_MISSED
 from waiting import wait_until
-
-
-class Stream:
-    """What a follower got."""
-
-    def __init__(self, answer: httpx.Response) -> None:
-        self.events: list[dict[str, Any]] = []
-        self.ended = threading.Event()
-        self._answer = answer
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        event: dict[str, Any] = {}
-        try:
-            for line in self._answer.iter_lines():
-                name, _, value = line.partition(": ")
-                if not line and event:
-                    self.events.append(event)
-                    event = {}
-                elif name in ("id", "event"):
-                    event[name] = value
-                elif name == "data":
-                    event["data"] = json.loads(value)
-        except (httpx.HTTPError, httpx.StreamClosed):
-            pass
-        self.ended.set()
-
-    def seen(self) -> list[tuple[str, str | None]]:
-        return [(each["event"], each["data"].get("execution_id")) for each in self.events]
-
-
-@contextmanager
-def following(api: Api, token: str, last: str | None = None, **query: str) -> Generator[Stream]:
-    headers = {} if last is None else {"Last-Event-ID": last}
-    with (
-        api.client(token) as client,
-        client.stream("GET", f"{V1}/events", headers=headers, params=query) as answer,
-    ):
-        assert answer.status_code == 200, answer.read()
-        assert answer.headers["Content-Type"].startswith("text/event-stream")
-        try:
-            yield Stream(answer)
-        finally:
-            # Closing alone would not wake the thread that reads.
-            answer.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
 
 def send(api: Api, execution_id: str, user: str = "ann") -> None:
@@ -171,7 +121,7 @@ def test_a_revoked_token_ends_its_streams(api: Api) -> None:
         assert stream.ended.wait(30)
         # On a machine that has nothing else to do: 5 s. How it is made up does not depend on the machine.
         assert time.monotonic() - began < 30
-    assert CHECKED_SECONDS + QUIET_SECONDS + FRESH_SECONDS <= 5
+    assert CHECKED_SECONDS + FRESH_SECONDS <= 5
 
 
 @pytest.mark.parametrize("end", ["sign out", "revoke", "idle", "flush"])

@@ -101,11 +101,17 @@ def test_on_this_machine_it_needs_nothing(
 
 def test_those_who_follow_are_let_go_when_it_ends(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
     running = start()
-    with httpx.stream("GET", f"{running.url()}{V1}/events", headers=local_token(), timeout=60) as answer:
-        pieces = answer.iter_bytes()
-        next(pieces)
+    sent = httpx.post(f"{running.url()}{V1}/executions/", headers=local_token(), json={"command": ["true"]}).json()
+    output = f"/executions/{sent['execution_id']}/logs/follow"
+    with (
+        httpx.stream("GET", f"{running.url()}{V1}/events", headers=local_token(), timeout=60) as events,
+        httpx.stream("GET", f"{running.url()}{V1}{output}", headers=local_token(), timeout=60) as printed,
+    ):
+        of_events, of_printed = events.iter_bytes(), printed.iter_bytes()
+        next(of_events)
+        assert b"PENDING" in next(of_printed) + next(of_printed)
         running.process.send_signal(signal.SIGTERM)
-        assert list(pieces) == [], "the stream ends in order"
+        assert list(of_events) == list(of_printed) == [], "the streams end in order"
     assert running.process.wait(60) == 0
     assert "timeout" not in json.dumps(running.said()).lower()
 

@@ -44,7 +44,7 @@ STREAMS: Final = [
     for name, operation in OPERATIONS.items()
     if "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
 ]
-"""They do not end; test_api_events.py has them."""
+"""They do not end; test_api_events.py and test_following_output.py have them."""
 
 
 def needed_of(name: str) -> set[Scope]:

@@ -1,7 +1,8 @@
-"""``Lookups``: threads in which tokens are looked up, and nothing else is done.
+"""``Lookups``: threads in which one kind of thing is looked up, and nothing else is done.
 
-In the flow: a database that hangs holds up no other part. Those that nobody knows yet have threads apart from those
-that were valid before: however many strangers come, callers who are known do not wait for them.
+In the flow: what is looked up may be elsewhere and hang, in a database, a cluster or Redis; then it holds up those that
+ask for the same, and no other part. Tokens that nobody knows yet have threads apart from those that were valid before:
+however many strangers come, callers who are known do not wait for them.
 """
 
 import asyncio
@@ -10,41 +11,42 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import BoundedSemaphore
-from typing import Any, Final, ParamSpec, TypeVar
-
-from ..errors import Refused, rate_limited
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_AGAIN_SECONDS: Final = 1
 
 
 class Lookups:
     """Some threads, and how many may wait for them, and how long."""
 
-    def __init__(self, threads: int, *, most: int, patience_seconds: float = math.inf) -> None:
+    def __init__(
+        self, threads: int, *, most: int, refusal: Callable[[], Exception], patience_seconds: float = math.inf
+    ) -> None:
         """Args:
         threads: How many look-ups are made at once.
         most: How many there may be, with those that wait.
+        refusal: What is raised for one that is not made.
         patience_seconds: One that has waited longer is not made.
         """
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="token")
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="lookup")
         self._places = BoundedSemaphore(most)
+        self._refusal = refusal
         self._patience_seconds = patience_seconds
 
     async def run(self, look: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Look a token up.
+        """Look something up.
 
         Raises:
-            Refused: If too many wait.
+            Exception: The refusal, if too many wait.
         """
         if not self._places.acquire(blocking=False):
-            raise _too_many()
+            raise self._refusal()
         ends = time.monotonic() + self._patience_seconds
 
         def look_in_time() -> T:
             if time.monotonic() > ends:
-                raise _too_many()
+                raise self._refusal()
             return look(*given, **named)
 
         looking = self._threads.submit(look_in_time)
@@ -54,7 +56,3 @@ class Lookups:
 
     def _end(self, _: "Future[Any]") -> None:
         self._places.release()
-
-
-def _too_many() -> Refused:
-    return rate_limited("too many tokens are being looked up", _AGAIN_SECONDS, {})

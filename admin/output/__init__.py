@@ -1,0 +1,1 @@
+"""What executions print, sent to those who follow it."""
