@@ -48,11 +48,25 @@ def event_of(pod: PodStatus) -> ExecutionEndedEvent:
     return ExecutionFailedEvent.from_any(facts | {"infrastructure": outcome.reason.infrastructure})
 
 
-def absent_event(execution_id: str, attempt: int, pod_uid: str) -> ExecutionFailedEvent:
-    """Return the event for a pod that should be there and is not: nobody saw how it ended.
+def absent_event(execution_id: str, attempt: int, pod_uid: str, last: PodStatus | None = None) -> ExecutionEndedEvent:
+    """Return the event for a pod that should be there and is not.
 
-    This is not the execution's fault: the execution is tried again, or, if it was cancelled, ends.
+    That somebody deleted it, or that nobody saw how it ended, is not the execution's fault: it is tried again, or, if
+    it was cancelled, ends.
+
+    Args:
+        execution_id: The execution.
+        attempt: The attempt.
+        pod_uid: The pod's uid.
+        last: How it had ended, if that is known.
+
+    Raises:
+        InvalidRequest: If the pod's facts make no valid event.
     """
+    if last is not None:
+        event = event_of(last)
+        is_deleted = isinstance(event, ExecutionFailedEvent) and event.reason == Reason.DELETED
+        return event.model_copy(update={"infrastructure": True}) if is_deleted else event
     return ExecutionFailedEvent(
         execution_id=execution_id, attempt=attempt, pod_uid=pod_uid, reason=ABSENT, infrastructure=True
     )

@@ -100,7 +100,7 @@ class Watch:
         if change.kind is ChangeKind.DELETED:
             self._ended.discard(pod.name)
             if not pod.acknowledged and pod.outcome is None:
-                self._report(pod, _absent)
+                self._report(pod, self._absent)
         elif pod.outcome is None:
             self._alive[pod.uid] = pod
         else:
@@ -188,7 +188,8 @@ class Watch:
         pod = self._pods.get(meta["pod"])
         if pod is None or pod.uid != meta["pod_uid"]:
             log.warning("pod_absent", execution_id=execution_id, attempt=meta["attempt"], pod=meta["pod"])
-            self._send(absent_event(execution_id, int(meta["attempt"]), meta["pod_uid"]))
+            last = self._pods.last_words(meta["pod"], meta["pod_uid"])
+            self._send(absent_event(execution_id, int(meta["attempt"]), meta["pod_uid"], last))
             self._reported[meta["pod_uid"]] = time.monotonic()
         elif pod.outcome is not None:
             self._report(pod, event_of)
@@ -197,6 +198,5 @@ class Watch:
             self._is_held(pod, meta)
             self._queue.transitions.renew([(execution_id, pod.attempt, pod_holder(pod.uid))])
 
-
-def _absent(pod: PodStatus) -> ExecutionEndedEvent:
-    return absent_event(pod.execution_id, pod.attempt, pod.uid)
+    def _absent(self, pod: PodStatus) -> ExecutionEndedEvent:
+        return absent_event(pod.execution_id, pod.attempt, pod.uid, self._pods.last_words(pod.name, pod.uid))

@@ -125,6 +125,15 @@ class Pods(Protocol):
         """Read all pods of one execution, in one call."""
         ...
 
+    def last_words(self, name: str, uid: str) -> PodStatus | None:
+        """Read how a pod had ended that is gone, and the end of its output. None: nobody knows, or it is not gone.
+
+        Args:
+            name: The pod.
+            uid: Only of the pod with this uid.
+        """
+        ...
+
     def waits_for(self, name: str) -> str:
         """What delays a pod's start or its removal, in the backend's words. Empty: nothing, or there is no pod."""
         ...
@@ -167,10 +176,10 @@ class Pods(Protocol):
         ...
 
     def delete(self, name: str, *, uid: str | None = None) -> bool:
-        """Request a pod's deletion, whether it runs or has ended; its outcome is lost, even if not acknowledged.
+        """Request a pod's deletion, whether it runs or has ended, even if that is not acknowledged.
 
         A running program gets TERM, a grace period, then KILL. The call does not wait for that; ``get`` returns None
-        when the pod is gone.
+        when the pod is gone, and `last_words` how it ended, if the backend keeps that apart.
 
         Args:
             name: The pod.

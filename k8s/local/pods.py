@@ -22,7 +22,7 @@ from .launching import launch
 from .limits import LocalLimits
 from .records import Folder
 from .segments import OutputReader
-from .settling import observe, request_deletion, sweep
+from .settling import look_back, observe, request_deletion, sweep
 from .watching import watch
 
 _NAME = re.compile(r"exec-[a-z0-9-]{1,58}", re.ASCII)
@@ -81,6 +81,11 @@ class LocalPods:
         self._make_root()
         prefix = pod_prefix(execution_id)
         return self._statuses(name for name in os.listdir(self._root) if name.removeprefix(prefix).isdecimal())
+
+    @_reporting_unavailable()
+    def last_words(self, name: str, uid: str) -> PodStatus | None:
+        """See ``Pods.last_words``."""
+        return look_back(folder, uid) if (folder := self._named(name)) else None
 
     def waits_for(self, name: str) -> str:
         """See ``Pods.waits_for``. Local pods wait for nothing."""
@@ -157,11 +162,11 @@ class LocalPods:
         manifest = folder.read_manifest() if folder else None
         if folder is None or manifest is None:
             raise PodNotFound(name)
-        reader = OutputReader(folder.output, manifest.segment_bytes)
         start = after
         if start is None:
-            start = 0 if tail_bytes is None else max(0, reader.total_bytes() - tail_bytes)
-        return start, _read_output(folder, manifest.uid, reader, start, closing, follow=follow)
+            total_bytes = OutputReader(folder.output, manifest.segment_bytes).total_bytes()
+            start = 0 if tail_bytes is None else max(0, total_bytes - tail_bytes)
+        return start, _read_output(folder, manifest.uid, manifest.segment_bytes, start, closing, follow=follow)
 
     def _statuses(self, names: Iterable[str]) -> builtins.list[PodStatus]:
         folders = (self._named(name) for name in sorted(names))
@@ -199,14 +204,17 @@ def _adopt(status: PodStatus, spec: PodSpec) -> PodStatus:
 
 
 def _read_output(
-    folder: Folder, uid: str, reader: OutputReader, start: int, closing: Closing, *, follow: bool
+    folder: Folder, uid: str, segment_bytes: int, start: int, closing: Closing, *, follow: bool
 ) -> Iterator[Piece]:
-    position = start
+    reader, position = OutputReader(folder.output, segment_bytes), start
     while not closing.is_closed:
         with _reporting_unavailable():
             # Checked before reading, so that everything written before the end is surely read.
             status = observe(folder) if follow else None
         over = status is None or status.uid != uid or status.phase.ended
+        if follow and (status is None or status.uid != uid):
+            # It was deleted: its last words are kept apart.
+            reader = OutputReader(folder.gone(uid).output, segment_bytes)
         while not closing.is_closed:
             with _reporting_unavailable():
                 data, begins = reader.read(position)

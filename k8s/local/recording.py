@@ -3,9 +3,12 @@
 In the flow: ``supervisor.py`` reports the program's start and end. The end is recorded once none of the program's
 processes runs any more. Observers believe it only when the lock is released, so a status that a program of the same
 user writes itself has no effect. If the end cannot be recorded (a full disk), the recorder retries until it can; until
-then the pod counts as running. If the process dies here, the pod is settled as lost. Standard library only.
+then the pod counts as running. That of a deleted pod is recorded, too, but tried once: its slot waits for its
+disappearance, which comes after one write to disk, whether that succeeds or not. If the process dies here, the pod is
+settled as lost. Standard library only.
 """
 
+import contextlib
 import errno
 import os
 import time
@@ -89,6 +92,9 @@ class Recorder:
             if manifest is None or manifest.uid != self._manifest.uid:
                 return True  # somebody removed the folder by hand: there is no place left to record the end
             if self._folder.marked(self._folder.deleting, self._manifest.uid):
+                # Its last words, if there is room for them.
+                with contextlib.suppress(OSError):
+                    self._folder.write_progress(self._progress)
                 self._folder.vanish(self._manifest.uid)
             else:
                 self._folder.write_progress(self._progress)

@@ -181,7 +181,11 @@ class Folder:
 
     def vanish(self, uid: str) -> None:
         """Make the pod disappear at once, under its lock only. Its renamed folder is removed later by a sweep."""
-        os.rename(self.path, os.path.join(self.root, GONE_PREFIX + uid))
+        os.rename(self.path, self.gone(uid).path)
+
+    def gone(self, uid: str) -> "Folder":
+        """The renamed folder of a pod that has disappeared."""
+        return Folder(os.path.join(self.root, GONE_PREFIX + uid))
 
 
 def lock_exclusively(folder: Folder) -> int | None:

@@ -2,12 +2,14 @@
 
 Every ``get``, ``list`` and ``watch`` of any process comes through here. A pod without a supervisor and without an
 outcome is lost: the first process that sees it kills its remaining processes and records the pod as lost, under its
-lock, so that this happens once. A deletion whose supervisor is gone, or hangs, is finished here in the same way. A
-process that dies in the middle leaves a state that the next observer continues from.
+lock, so that this happens once. A deletion whose supervisor is gone, or hangs, is finished here in the same way. What a
+deleted pod said last stays in its renamed folder, for whoever reports its end. A process that dies in the middle leaves
+a state that the next observer continues from.
 """
 
 import contextlib
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -29,6 +31,8 @@ from .records import (
 from .segments import OutputReader
 
 log = Logger(__name__)
+
+_UID = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
 #: Each look settles the pod, or finds that another pod took the name meanwhile; more than two are hardly ever needed.
 _LOOKS = 20
@@ -66,6 +70,15 @@ def observe(folder: Folder) -> PodStatus | None:
     raise PodsUnavailable(f"the folder {folder.path} is never the same twice")
 
 
+def look_back(folder: Folder, uid: str) -> PodStatus | None:
+    """Read how a pod ended that has disappeared. None: it has not, or its last words are not kept (any more)."""
+    gone = folder.gone(uid) if _UID.fullmatch(uid) else None
+    manifest, progress = (None, None) if gone is None else (gone.read_manifest(), gone.read_progress())
+    if manifest is None or progress is None or not progress.ended:
+        return None
+    return _status(folder, manifest, progress, deleting=True)
+
+
 def request_deletion(folder: Folder, uid: str) -> None:
     """Mark a pod for deletion and wake its supervisor; a pod that has ended vanishes at once."""
     # FileNotFoundError: the pod vanished meanwhile, as requested.
@@ -81,12 +94,14 @@ def request_deletion(folder: Folder, uid: str) -> None:
 
 
 def sweep(root: str, keep_seconds: float) -> None:
-    """Remove the folders of vanished pods and dead creators, and pods that were acknowledged long enough ago."""
+    """Remove the folders of dead creators, pods that were acknowledged long enough ago, and all but the last words of
+    those that vanished; where nobody acknowledged their end, these are kept as long.
+    """
     now = time.time()
     with os.scandir(root) as entries:
         for entry in entries:
             if entry.name.startswith(GONE_PREFIX):
-                _remove(entry.path)
+                _sweep_gone(Folder(entry.path), now - keep_seconds)
                 continue
             with contextlib.suppress(FileNotFoundError):  # others sweep too
                 if entry.name.startswith(PREPARED_PREFIX):
@@ -96,6 +111,16 @@ def sweep(root: str, keep_seconds: float) -> None:
                     status = observe(Folder(entry.path))
                     if status is not None and status.acknowledged:
                         request_deletion(Folder(entry.path), status.uid)
+
+
+def _sweep_gone(gone: Folder, kept_since: float) -> None:
+    try:
+        is_kept = not os.path.exists(gone.acknowledged) and os.stat(gone.status).st_mtime > kept_since
+    except FileNotFoundError:
+        is_kept = False
+    for path in (gone.work, gone.tmp) if is_kept else (gone.path,):
+        if os.path.lexists(path):
+            _remove(path)
 
 
 def _settle(folder: Folder, uid: str) -> bool:
@@ -113,8 +138,11 @@ def _settle(folder: Folder, uid: str) -> bool:
                 log.error("lost_pod_still_runs", pod=os.path.basename(folder.path), uid=uid)
                 return False
             if not folder.marked(folder.deleting, uid):
-                _record_lost(folder, progress)
+                _record_end(folder, progress, Reason.NODE_LOST)
                 return True
+            # Its last words, if there is room for them.
+            with contextlib.suppress(OSError):
+                _record_end(folder, progress, Reason.DELETED)
         if folder.marked(folder.deleting, uid):
             folder.vanish(uid)
         return True
@@ -122,19 +150,21 @@ def _settle(folder: Folder, uid: str) -> bool:
         os.close(descriptor)
 
 
-def _record_lost(folder: Folder, progress: Progress) -> None:
+def _record_end(folder: Folder, progress: Progress, reason: Reason) -> None:
+    """Record the end of a pod whose supervisor did not; nobody knows its exit code."""
     manifest = folder.read_manifest()
     if manifest is None:
         return
     reader = OutputReader(folder.output, manifest.segment_bytes)
     tail = reader.tail(manifest.tail_bytes)
-    progress.phase, progress.reason = PodPhase.FAILED.value, Reason.NODE_LOST.value
+    progress.phase, progress.reason = PodPhase.FAILED.value, reason.value
     progress.ended_at = time.time()
     progress.duration_seconds = max(0.0, progress.ended_at - (progress.started_at or progress.ended_at))
     progress.output_tail = tail.decode(errors="replace")
     progress.output_truncated = reader.total_bytes() > len(tail)
     folder.write_progress(progress)
-    log.warning("pod_lost", pod=os.path.basename(folder.path), uid=progress.uid)
+    if reason is Reason.NODE_LOST:
+        log.warning("pod_lost", pod=os.path.basename(folder.path), uid=progress.uid)
 
 
 def _press(folder: Folder, manifest: Manifest, progress: Progress) -> None:

@@ -10,6 +10,7 @@ from lifecycle import Lifecycle, Reports, requested
 from bandmaster.actors import execution_cancelled, execution_completed, execution_failed, execution_timeout
 from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.pods import PodStatus
+from bandmaster.scheduler.engine.record import read_result
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionTimeoutEvent
 from bandmaster.scheduler.model.states import TERMINAL, State
 from waiting import wait_until
@@ -157,6 +158,18 @@ def test_d10_d11_an_end_reported_while_the_pod_is_alive_holds_the_slot_until_it_
     assert lifecycle.active() == 1, "not before somebody has seen that it is gone"
     watch_until(lifecycle, state)
     assert lifecycle.active() == 0
+
+
+def test_the_output_of_a_cancelled_execution_is_kept(lifecycle: Lifecycle) -> None:
+    pod = lifecycle.in_pod(requested("trap 'echo asked; exit 3' TERM; echo up; while :; do :; done"))
+    wait_until(lambda: b"".join(lifecycle.pods.logs(pod.name)) == b"up\n", what="its first words")
+    lifecycle.queue.cancel("x")
+    lifecycle.pods.delete(pod.name, uid=pod.uid)
+    lifecycle.gone(pod)
+    watch_until(lifecycle, State.CANCELLED)
+    kept = read_result(lifecycle.queue.views, "x")
+    assert kept is not None
+    assert (kept.output_tail, kept.exit_code, kept.reason) == ("up\nasked\n", 3, "Deleted")
 
 
 def test_a_timeout_of_a_stale_attempt_does_not_end_the_current_one(lifecycle: Lifecycle) -> None:

@@ -162,7 +162,25 @@ def test_a_pod_that_has_not_ended_has_no_event() -> None:
 
 def test_a_pod_that_is_absent_is_an_infrastructure_failure_of_its_attempt() -> None:
     made = absent_event("x", 4, "uid")
+    assert isinstance(made, ExecutionFailedEvent)
     assert (made.attempt, made.infrastructure, made.reason) == (4, True, "PodAbsent")
+
+
+@pytest.mark.parametrize(
+    ("reason", "event", "infrastructure"),
+    [
+        (Reason.DELETED, ExecutionFailedEvent, True),
+        (Reason.ERROR, ExecutionFailedEvent, False),
+        (Reason.COMPLETED, ExecutionCompletedEvent, None),
+    ],
+)
+def test_a_pod_that_is_absent_ends_as_its_last_words_say(
+    reason: Reason, event: type, infrastructure: bool | None
+) -> None:
+    made = absent_event("x", 4, "uid", ended(reason, output_tail="bye"))
+    assert isinstance(made, event)
+    assert made.output_tail == "bye"
+    assert getattr(made, "infrastructure", None) is infrastructure
 
 
 def test_results_are_json_with_what_is_known() -> None:

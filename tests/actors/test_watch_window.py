@@ -5,6 +5,7 @@ from leftovers import processes_under
 from lifecycle import FOR_EVER, Lifecycle, Reports, requested
 
 from bandmaster.actors.reconcile import Watch
+from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionTimeoutEvent
 from bandmaster.scheduler.model.states import State
@@ -112,7 +113,7 @@ def test_f20_a_cancellation_that_nobody_carried_out_is_carried_out(
     watch.run(0)
     lifecycle.gone(pod)
     watch.run(0)
-    assert reports.of("x") == ["PodAbsent"]
+    assert reports.of("x") == ["Deleted"]
 
 
 @pytest.mark.parametrize("case", ["waits", "is further on", "has ended"])
@@ -168,6 +169,7 @@ def test_f23_a_pod_that_is_not_there_is_reported_once(lifecycle: Lifecycle, watc
     pod = lifecycle.in_pod()
     lifecycle.pods.delete(pod.name)
     lifecycle.gone(pod)
+    LocalPods(lifecycle.folder, LocalLimits(keep_seconds=0.0)).list()  # its last words are forgotten, too
     watch.run(0)
     watch.run(0)
     (event,) = reports
@@ -185,7 +187,9 @@ def test_a_pod_that_vanishes_before_its_eyes_is_reported_once(lifecycle: Lifecyc
 
     watch.run(0, is_ours=ours)
     watch.run(0.6)
-    assert reports.of("x") == ["PodAbsent"]
+    (event,) = reports
+    assert isinstance(event, ExecutionFailedEvent)
+    assert (event.reason, event.infrastructure) == ("Deleted", True), "it is known how it ended"
 
 
 def test_a_pod_whose_supervisor_was_killed_is_an_infrastructure_failure(

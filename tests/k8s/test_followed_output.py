@@ -131,3 +131,13 @@ def test_closing_ends_a_reading_that_waits_for_a_silent_cluster(silent: ClusterP
     reading.join(30)
     assert not reading.is_alive()
     assert time.monotonic() - began < 20, "a program may be silent for a minute"
+
+
+def test_a_follower_gets_the_last_words_of_a_pod_that_is_deleted(pods: LocalPods) -> None:
+    created = pods.create(spec("trap 'echo bye; exit' TERM; echo up; while :; do :; done"))
+    running(pods, created.name, printed=b"up\n")
+    reading = Reading(pods.follow(created.name, Closing()))
+    wait_until(lambda: reading.pieces, what="its words")
+    pods.delete(created.name)
+    reading.join(30)
+    assert b"".join(each.data for each in reading.pieces) == b"up\nbye\n"

@@ -207,8 +207,36 @@ def test_a_folder_that_a_program_locked_up_is_removed(pods: LocalPods, root: Pat
     created = pods.create(spec("mkdir -p a/b; touch a/b/c; ln -s / a/root; chmod 0 a/b a"))
     ended(pods, created.name)
     pods.delete(created.name)
-    swept = LocalPods(root)
+    swept = LocalPods(root, LocalLimits(keep_seconds=0.0))
     assert swept.list() == []
+    assert list((root / "pods").iterdir()) == []
+
+
+def test_only_the_last_words_of_a_deleted_pod_are_kept(pods: LocalPods, root: Path) -> None:
+    created = pods.create(spec("echo data > big; trap 'echo bye; exit 4' TERM; echo up; while :; do :; done"))
+    running(pods, created.name, printed=b"up")
+    assert pods.last_words(created.name, created.uid) is None, "it is there"
+    pods.delete(created.name)
+    gone(pods, created.name)
+    LocalPods(root).list()
+    last = pods.last_words(created.name, created.uid)
+    assert last is not None
+    assert last.outcome is not None
+    assert (last.outcome.output_tail, last.outcome.exit_code, last.outcome.reason) == ("up\nbye\n", 4, Reason.DELETED)
+    assert pods.last_words(created.name, "another") is None
+    assert pods.last_words(created.name, "../" + created.name) is None
+    assert not list(root.rglob("big"))
+    assert LocalPods(root, LocalLimits(keep_seconds=0.0)).list() == []
+    assert pods.last_words(created.name, created.uid) is None
+    assert list((root / "pods").iterdir()) == []
+
+
+def test_what_was_acknowledged_leaves_nothing_when_it_is_deleted(pods: LocalPods, root: Path) -> None:
+    created = pods.create(spec("echo kept"))
+    ended(pods, created.name)
+    pods.acknowledge(created.name, created.uid)
+    pods.delete(created.name)
+    LocalPods(root).list()
     assert list((root / "pods").iterdir()) == []
 
 

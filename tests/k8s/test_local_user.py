@@ -15,7 +15,7 @@ from living_pods import ended, gone, living_pods, outcome_of, processes_under, r
 from bandmaster.configs.local import LocalSettings
 from bandmaster.k8s.backend import connect
 from bandmaster.k8s.errors import BackendNotAvailable
-from bandmaster.k8s.local.limits import ProgramUser, limits_of
+from bandmaster.k8s.local.limits import LocalLimits, ProgramUser, limits_of
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import Reason
 from waiting import wait_until
@@ -103,7 +103,7 @@ def test_a_program_is_ended_and_its_folder_removed_like_any_other(pods: LocalPod
     before = os.stat("/etc/passwd").st_mode
     assert pods.delete(created.name)
     gone(pods, created.name)
-    LocalPods(root).list()
+    LocalPods(root, LocalLimits(keep_seconds=0.0)).list()
     assert list((root / "pods").iterdir()) == []
     assert os.stat("/etc/passwd").st_mode == before
 
