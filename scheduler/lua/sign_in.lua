@@ -14,7 +14,7 @@
 --   before          the digest of the session that the browser had, '' for none
 --   by              who signs in, and from where
 -- Returns: when it ends at the latest, unix ms, or 'NO_CODE' if there is no such code: nothing was changed
--- Uses: call, keys, now, settings, changes, sessions, transitions
+-- Uses: call, keys, now, sessions, transitions
 local function end_excess(whose, most, by)
     local live = {}
     for _, each in ipairs(call('ZRANGE', D.sessions(whose), 0, -1)) do
@@ -36,6 +36,6 @@ once_if_memory('sign_in', function(session, whose, record, idle_ms, lasting_ms, 
     call('ZADD', D.sessions(whose), now, session)
     call('PEXPIRE', D.sessions(whose), lasting_ms)
     end_excess(whose, tonumber(most), by)
-    sessions.tell('sign_in', session, '', 'signed in', by)
+    sessions.note_session('sign_in', session, '', 'signed in', by)
     return ends
 end)

@@ -5,7 +5,7 @@
 --   session   the digest of its id
 --   by        who signs out, and from where
 -- Returns: 1 if there was one, else 0
--- Uses: call, keys, now, settings, changes, sessions, transitions
+-- Uses: sessions, transitions
 transition('sign_out', function(session, by)
     return sessions.stop(session, by)
 end)

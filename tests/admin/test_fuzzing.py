@@ -62,7 +62,9 @@ def fill(api: Api) -> None:
     def end(execution_id: str, *, dead: bool = False) -> None:
         queue.try_schedule()
         state = State.FAILED if dead else State.COMPLETED
-        queue.transitions.settle(Release(execution_id, 1, state, reason="it ended", dead=dead))
+        queue.transitions.settle(
+            Release(execution_id, 1, state, reason="it ended", result=b'{"exit_code": 0}', dead=dead)
+        )
 
     for number in range(40):
         send(f"dead-{number}")

@@ -92,7 +92,7 @@ def test_redis_has_no_id_no_code_and_no_token(api: Api, token: str, client: http
     code = api.services.sessions.new_code(_token(api, token))
     found = [key.decode() for key in connection.scan_iter("*")]
     everything = " ".join(found) + " ".join(str(connection.dump(key)) for key in found)
-    for secret in (client.cookies[NAME], token.split("_")[2], code.text, client.headers[CSRF_HEADER]):
+    for secret in (client.cookies[NAME], token.split("_", 2)[2], code.text, client.headers[CSRF_HEADER]):
         assert secret not in everything
     for kind in ("session", "sessions", "login"):
         assert all(0 < connection.ttl(key) <= 43_200 for key in keys(api, kind))

@@ -5,7 +5,9 @@ import re
 from bandmaster.scheduler.engine.journal import Verb
 from bandmaster.scheduler.transport.library import INCLUDES, read_lua, script_names
 
-WRITES = re.compile(r"\b(?:journal|note_change)\((?!verb)([^,]+),|\b(?:finish|wait_again)\(id, m, (?!verb)([^,]+),")
+WRITES = re.compile(
+    r"\b(?:journal|note_change|note_session)\((?!verb)([^,]+),|\b(?:finish|wait_again)\(id, m, (?!verb)([^,]+),"
+)
 """The argument that is the verb; functions that pass one on name it `verb`."""
 
 

@@ -5,7 +5,7 @@ local sessions
 do
     local NAME_LENGTH = 12 -- as much of a digest names a session in the journal
 
-    local function tell(verb, session, from, to, by)
+    local function note_session(verb, session, from, to, by)
         call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', '', 'at', now,
             'name', 'session:' .. string.sub(session, 1, NAME_LENGTH), 'from', from, 'to', to, 'by', by)
     end
@@ -16,9 +16,9 @@ do
         if not value then return 0 end
         call('DEL', D.session(session))
         call('ZREM', D.sessions(string.match(value, '^%S+ (%S+)')), session)
-        tell('sign_out', session, 'signed in', '', by)
+        note_session('sign_out', session, 'signed in', '', by)
         return 1
     end
 
-    sessions = {tell = tell, stop = stop}
+    sessions = {note_session = note_session, stop = stop}
 end
