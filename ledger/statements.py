@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ARRAY, Connection, Table, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 
 def insert_or(connection: Connection, table: Table) -> sqlite.Insert:
@@ -28,9 +29,13 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]],
     if not rows:
         return
     names = list(rows[0])
+    is_postgresql = connection.dialect.name == "postgresql"
+    if is_postgresql and not keys:
+        _copy(connection, table, names, rows)
+        return
     statement = insert_or(connection, table)
     values: Any = rows
-    if connection.dialect.name == "postgresql":
+    if is_postgresql:
         # One statement with a list for each column: a row a message would take twice as long.
         lists = [bindparam(name, type_=ARRAY(table.c[name].type)) for name in names]
         given = func.unnest(*lists).table_valued(*names, name="given").render_derived()
@@ -40,3 +45,19 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]],
         replaced = {name: statement.excluded[name] for name in names if name not in keys}
         statement = statement.on_conflict_do_update(index_elements=list(keys), set_=replaced)
     connection.execute(statement, values)
+
+
+def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Append rows by PostgreSQL's COPY, which takes twice as many a second as an INSERT, and knows no conflicts."""
+    dialect = connection.dialect
+    driver: Any = connection.connection.driver_connection
+    quoted = dialect.identifier_preparer.quote
+    statement = f"COPY {quoted(table.name)} ({', '.join(map(quoted, names))}) FROM STDIN"
+    errors: Any = dialect.loaded_dbapi
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as into:
+            for row in rows:
+                into.write_row([row[name] for name in names])
+    except errors.Error as error:
+        # SQLAlchemy does not see this statement, so it is said here what it would say.
+        raise DBAPIError.instance(statement, None, error, errors.Error, dialect=dialect) from error
