@@ -7,6 +7,7 @@
     ├── PodNotFound          there is no such pod (any more)
     ├── PodRejected          this specification can never run; permanent, a retry changes nothing
     ├── PodsUnavailable      the backend does not answer or is out of room; transient, try again
+    ├── PodsForbidden        this process may not read pods; a retry changes nothing until somebody else lets it
     ├── PodDoubtful          the process has to stop before it could find out whether there is a pod
     └── BackendNotAvailable  the settings ask for a backend that is not installed here
 
@@ -61,6 +62,10 @@ class PodsUnavailable(PodError):
     def __init__(self, message: str, *, pod_may_exist: bool = True) -> None:
         super().__init__(message)
         self.pod_may_exist = pod_may_exist
+
+
+class PodsForbidden(PodError):
+    """This process may not read what pods print, or has no access to their cluster; only operators can change that."""
 
 
 class PodDoubtful(PodError):

@@ -155,6 +155,7 @@ class Pods(Protocol):
 
         Raises:
             PodNotFound: There is no such pod; the call itself raises it, before anything is read.
+            PodsForbidden: This process may not read it; also in the middle.
         """
         ...
 
@@ -172,6 +173,7 @@ class Pods(Protocol):
         Raises:
             PodNotFound: There is no such pod; the call itself raises it, before anything is read.
             PodsUnavailable: The backend does not answer any more; also in the middle.
+            PodsForbidden: This process may not read it; also in the middle.
         """
         ...
 

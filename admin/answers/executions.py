@@ -136,6 +136,8 @@ class LogAnswer(Answer):
     output: str
     truncated: bool
     """Whether there was more before it."""
+    withheld: bool = False
+    """Whether the API may not read what pods print: there is something to show only when it has ended."""
 
 
 class ResultAnswer(Read):

@@ -28,6 +28,12 @@ class OutputTold(Answer):
     """Bytes that are no UTF-8 are shown as in `\\xff`."""
 
 
+class WithheldTold(Answer):
+    """`withheld`: the API may not read what pods print; the end of it follows when the execution has ended."""
+
+    attempt: int
+
+
 class EndTold(Answer):
     """`end`: it has ended, and nothing more comes."""
 

@@ -9,7 +9,8 @@ from typing import Annotated, Final
 from fastapi import Header, Query
 from fastapi.responses import StreamingResponse
 
-from ...k8s.errors import PodError, PodsUnavailable
+from ...configs.logger import Logger
+from ...k8s.errors import PodError, PodsForbidden, PodsUnavailable
 from ...k8s.pods import pod_name
 from ...scheduler.engine.record import Record, Result
 from ...scheduler.events.fields import ExecutionId
@@ -25,11 +26,13 @@ from .queue_routes import QueueRouter, in_turn
 from .requiring import ReadCaller, ServicesOf
 from .streams import EventStream, stream_of
 
+_log = Logger(__name__)
 TAIL_BYTES: Final = 65_536
 MOST_TAIL_BYTES: Final = 1_048_576
 _STREAM: Final = stream_of(
     "Events: `state`, `attempt`, `output` (with an `id`) and, at last, `end`; their `data` is JSON. `reset`: what "
-    "comes next does not continue what was got before."
+    "comes next does not continue what was got before. `withheld`: the API may not read what pods print, and the "
+    "end of it follows when the execution has ended."
 )
 router: Final = QueueRouter()
 
@@ -41,9 +44,11 @@ async def show_logs(
     execution_id: ExecutionId,
     tail_bytes: Annotated[int, Query(ge=1, le=MOST_TAIL_BYTES, description="At most so much of the end.")] = TAIL_BYTES,
 ) -> LogAnswer:
-    """The end of it, from its pod while that exists, else as it was kept; for its owner and for admins."""
+    """The end of it, from its pod while that exists and may be read, else as it was kept; for its owner and for
+    admins."""
     found = await in_turn(services, _readable, services, caller, execution_id)
     away: PodsUnavailable | None = None
+    withheld = False
     if found.record.attempt:
         try:
             # Without a turn: a cluster may take its time.
@@ -52,13 +57,16 @@ async def show_logs(
             return LogAnswer(execution_id=execution_id, source="pod", output=text, truncated=len(output) > tail_bytes)
         except PodsUnavailable as error:
             away = error
+        except PodsForbidden as error:
+            _log.warning("output_withheld", execution_id=execution_id, problem=str(error))
+            withheld = True
         except PodError:
             pass  # The pod was collected, or was never made: there is only what was kept.
     kept_result = await in_turn(services, result_of, services, found)
     if kept_result is None:
         if away is not None:
             raise away
-        return LogAnswer(execution_id=execution_id, source="none", output="", truncated=False)
+        return LogAnswer(execution_id=execution_id, source="none", output="", truncated=False, withheld=withheld)
     result, _ = kept_result
     kept = result.output_tail.encode()
     return LogAnswer(
@@ -66,6 +74,7 @@ async def show_logs(
         source="result",
         output=kept[-tail_bytes:].decode(errors="ignore"),
         truncated=result.output_truncated or len(kept) > tail_bytes,
+        withheld=withheld,
     )
 
 

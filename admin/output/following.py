@@ -1,10 +1,10 @@
 """``Following``: one follower of what an execution prints, through its retries, until it has ended.
 
 In the flow: it looks at the execution twice a second, and reads the pod of its attempt in a thread. A pod that is not
-there yet, or a backend that does not answer, is asked again; once the execution has ended, the end of the output that
-was kept stands for a pod that is gone. A follower that comes again goes on in the attempt where it stopped; if that is
-gone, it is told to begin anew. If Redis does not answer, the output goes on. What was told is known to the follower
-alone, so nothing is lost if the process dies.
+there yet, or a backend that does not answer, is asked again; one that may not be read is not. Once the execution has
+ended, the end of the output that was kept stands for a pod that is gone or may not be read. A follower that comes again
+goes on in the attempt where it stopped; if that is gone, it is told to begin anew. If Redis does not answer, the output
+goes on. What was told is known to the follower alone, so nothing is lost if the process dies.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
 from ...configs.logger import Logger
-from ...k8s.errors import PodError, PodNotFound
+from ...k8s.errors import PodError, PodNotFound, PodsForbidden
 from ...k8s.pods import Pods, pod_name
 from ...ledger.errors import LedgerError
 from ...scheduler.engine.record import Record, Result
 from ...scheduler.model.errors import QueueUnavailable, UnknownExecution
-from ..answers.following import AttemptTold, EndTold, StateTold
+from ..answers.following import AttemptTold, EndTold, StateTold, WithheldTold
 from ..events.told import RESET
 from .followers import Followers
 from .reader import Reader
@@ -59,6 +59,8 @@ class Following:
         self._reader: Reader | None = None
         self._done = 0 if after is None else after.attempt - 1
         """The attempt up to which everything was told."""
+        self._withheld = 0
+        """The attempt whose pod may not be read: it is not asked for again before the execution has ended."""
 
     async def frames(self) -> AsyncGenerator[bytes]:
         """Yield events, and ``b""`` at least once a second; the first of them once it is known that it may be followed.
@@ -134,6 +136,8 @@ class Following:
         return begun
 
     def _next(self, record: Record) -> int | None:
+        if self._withheld == record.attempt and not record.ended:
+            return None
         if self._after is not None and self._done < self._after.attempt <= record.attempt:
             return self._after.attempt
         is_there = record.pod is not None or record.ended
@@ -156,9 +160,13 @@ class Following:
 
     async def _not_read(self, record: Record, teller: Teller, error: PodError) -> bytes:
         attempt, was_told = teller.attempt, bool(teller.told_until)
-        if attempt < record.attempt and isinstance(error, PodNotFound):
+        if attempt < record.attempt and isinstance(error, PodNotFound | PodsForbidden):
             self._done = attempt
             return RESET
+        if isinstance(error, PodsForbidden) and not record.ended:
+            self._withheld = attempt
+            _log.warning("output_withheld", execution_id=record.execution_id, attempt=attempt, problem=str(error))
+            return frame(WithheldTold(attempt=attempt))
         if not record.ended:
             _log.debug("output_not_read", execution_id=record.execution_id, attempt=attempt, problem=str(error))
             await asyncio.sleep(LOOK_SECONDS)

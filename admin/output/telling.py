@@ -11,16 +11,17 @@ from typing import Final
 
 from ...k8s.output import Piece
 from ...scheduler.model.errors import InvalidRequest, shown
-from ..answers.following import AttemptTold, EndTold, OutputTold, StateTold
+from ..answers.following import AttemptTold, EndTold, OutputTold, StateTold, WithheldTold
 
 MOST_BYTES: Final = 8_192
 """How much of an output one event has at most."""
 _DIGITS: Final = 18
-Told = StateTold | AttemptTold | OutputTold | EndTold
+Told = StateTold | AttemptTold | OutputTold | WithheldTold | EndTold
 NAMES: Final[dict[type[Told], str]] = {
     StateTold: "state",
     AttemptTold: "attempt",
     OutputTold: "output",
+    WithheldTold: "withheld",
     EndTold: "end",
 }
 

@@ -155,7 +155,10 @@ class ClusterApi:
     def read_log(
         self, name: str, *, follow: bool = False, tail_lines: int | None = None, idle_seconds: float | None = None
     ) -> ByteStream:
-        """Read a pod's log; REJECTED: its container has not started yet, or has no log (any more)."""
+        """Read a pod's log; REJECTED: its container has not started yet, or has no log (any more).
+
+        DENIED: this program may not read it.
+        """
         options = {} if tail_lines is None else {"tail_lines": tail_lines}
         return self._stream(
             self._core.read_namespaced_pod_log,
@@ -273,7 +276,7 @@ def _configuration(settings: KubernetesSettings) -> client.Configuration:
             except config.ConfigException:
                 config.load_kube_config(client_configuration=found)
     except (config.ConfigException, OSError, ValueError) as error:
-        raise ApiError(Fault.UNREACHABLE, f"no access to a cluster is configured: {error}") from error
+        raise ApiError(Fault.DENIED, f"no access to a cluster is configured: {error}") from error
     found.retries = False  # pyright: ignore[reportAttributeAccessIssue] # meant: none; urllib3 takes False
     found.keep_alive = True
     found.connection_pool_maxsize = _CONNECTIONS

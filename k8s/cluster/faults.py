@@ -24,6 +24,7 @@ MESSAGE_MAX_CHARS: Final = 500
 _PASSING_403: Final = (
     "exceeded quota",
     "cannot create resource",
+    "cannot get resource",
     "is being terminated",
     "error looking up service account",
     "no API token found",

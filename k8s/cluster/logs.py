@@ -4,14 +4,16 @@ In the flow: read-only, when a user asks for it. A broken connection, a restarte
 for long does not end it: the log is opened again, and the bytes that were shown already are counted and skipped. Nodes
 keep about the last 10 MiB of a log and rotate it into files, of which the API shows only the newest; after a rotation
 some output may be missing. A reading that is closed ends at once where it waits for the program's output; where it
-waits for the API server's first answer it ends with that, or when the time for it is over: a minute at most.
+waits for the API server's first answer it ends with that, or when the time for it is over: a minute at most. A program
+that may not read pods is told so at once, as nothing is gained by asking again.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from ..errors import PodNotFound
+from ..errors import PodNotFound, PodsForbidden
 from ..output import Closing, Piece
 from .bytestream import is_log_gone, without_runtime_error
 from .client import ClusterApi
@@ -41,11 +43,23 @@ def read_log(
 
     Raises:
         PodNotFound: There is no such pod; the call itself raises it.
+        PodsForbidden: This program may not read pods, or their logs; also in the middle.
     """
-    pod = patiently(_READ_WITHIN_SECONDS, lambda: api.get_pod(name))
+    with _told_if_denied():
+        pod = patiently(_READ_WITHIN_SECONDS, lambda: api.get_pod(name))
     if pod is None:
         raise PodNotFound(name)
     return _read(api, pod, closing, follow=follow, after=after, tail_bytes=tail_bytes)
+
+
+@contextmanager
+def _told_if_denied() -> Generator[None]:
+    try:
+        yield
+    except ApiError as error:
+        if error.fault is not Fault.DENIED:
+            raise
+        raise PodsForbidden(str(error)) from error
 
 
 def _read(
@@ -75,7 +89,8 @@ def _read(
 def _follow(api: ClusterApi, pod: Pod, shown: int, closing: Closing) -> Iterator[Piece]:
     while True:
         # Checked before reading, so that everything written before the end is surely read.
-        now = patiently(_FOLLOW_THROUGH_SECONDS, lambda: None if closing.is_closed else api.get_pod(pod.name))
+        with _told_if_denied():
+            now = patiently(_FOLLOW_THROUGH_SECONDS, lambda: None if closing.is_closed else api.get_pod(pod.name))
         if now is None or now.uid != pod.uid:
             return
         sight = look(now)
@@ -100,7 +115,8 @@ def _follow(api: ClusterApi, pod: Pod, shown: int, closing: Closing) -> Iterator
 
 def _open(api: ClusterApi, name: str, closing: Closing, *, follow: bool) -> Iterator[bytes]:
     try:
-        stream = api.read_log(name, follow=follow, idle_seconds=_IDLE_SECONDS if follow else None)
+        with _told_if_denied():
+            stream = api.read_log(name, follow=follow, idle_seconds=_IDLE_SECONDS if follow else None)
     except ApiError as error:
         if error.fault in (Fault.REJECTED, Fault.NOT_FOUND):
             return  # not started yet, or the log is gone

@@ -1,62 +1,14 @@
-"""A stream of server-sent events as a test follows it, in a thread of its own."""
+"""A stream of the served API as a test follows it with a token."""
 
-import json
-import socket
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
 from calling import V1, Api
-
-
-class Stream:
-    """What a follower got."""
-
-    def __init__(self, answer: httpx.Response) -> None:
-        self.events: list[dict[str, Any]] = []
-        self.ended = threading.Event()
-        self._answer = answer
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        event: dict[str, Any] = {}
-        try:
-            for line in self._answer.iter_lines():
-                name, _, value = line.partition(": ")
-                if not line and event:
-                    self.events.append(event)
-                    event = {}
-                elif name in ("id", "event"):
-                    event[name] = value
-                elif name == "data":
-                    event["data"] = json.loads(value)
-        except (httpx.HTTPError, httpx.StreamClosed):
-            pass
-        self.ended.set()
-
-    def seen(self) -> list[tuple[str, str | None]]:
-        return [(each["event"], each["data"].get("execution_id")) for each in self.events]
-
-    def names(self) -> list[str]:
-        return [each["event"] for each in self.events]
-
-    def text(self) -> str:
-        return "".join(each["data"]["text"] for each in self.events if each["event"] == "output")
+from event_stream import Stream, followed
 
 
 @contextmanager
 def following(api: Api, token: str, last: str | None = None, path: str = "/events", **query: Any) -> Generator[Stream]:
-    headers = {} if last is None else {"Last-Event-ID": last}
-    with (
-        api.client(token) as client,
-        client.stream("GET", f"{V1}{path}", headers=headers, params=query) as answer,
-    ):
-        assert answer.status_code == 200, answer.read()
-        assert answer.headers["Content-Type"].startswith("text/event-stream")
-        try:
-            yield Stream(answer)
-        finally:
-            # Closing alone would not wake the thread that reads.
-            answer.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+    with api.client(token) as client, followed(client, f"{V1}{path}", last, **query) as stream:
+        yield stream

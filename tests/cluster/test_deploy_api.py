@@ -1,9 +1,9 @@
-"""The chart with the API, as a text: what its pods have and reach, who reaches them, and how they are probed."""
+"""The chart with the API, as a text: what its pods have, may do and reach, who reaches them, how they are probed."""
 
 from typing import Any
 
 import pytest
-from deploy_chart import component_of, helm, of_kind, pods_of, rendered
+from deploy_chart import EXECUTIONS_NAMESPACE, NAMESPACE, component_of, helm, of_kind, pods_of, rendered
 from deploy_kubectl import Manifest
 from kubernetes_rules import restricted_faults
 
@@ -33,12 +33,55 @@ def test_it_needs_the_ledger() -> None:
         rendered({"api": {"enabled": True}})
 
 
-def test_its_pods_have_the_database_and_may_do_nothing_in_the_cluster(container: Any) -> None:
+def test_its_pods_have_the_database_and_are_restricted(container: Any) -> None:
     pod = pods_of(chart())["api"]
     assert DATABASE in container["env"]
-    assert pod["automountServiceAccountToken"] is False
     assert restricted_faults(pod) == []
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
+
+
+def test_its_pods_may_read_executions_and_what_they_print_and_do_nothing_else() -> None:
+    manifests = chart()
+    pod = pods_of(manifests)["api"]
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("bandmaster-api", True)
+    (role,) = _of_api(manifests, "Role", "ClusterRole")
+    assert (role["kind"], role["metadata"]["namespace"]) == ("Role", EXECUTIONS_NAMESPACE)
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
+    ]
+    (binding,) = _of_api(manifests, "RoleBinding", "ClusterRoleBinding")
+    assert (binding["kind"], binding["roleRef"]["name"]) == ("RoleBinding", role["metadata"]["name"])
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "bandmaster-api", "namespace": NAMESPACE}]
+    assert binding["metadata"]["namespace"] == EXECUTIONS_NAMESPACE
+
+
+def test_it_may_be_left_without_any_right_in_the_cluster() -> None:
+    manifests = chart(readOutput=False)
+    pod = pods_of(manifests)["api"]
+    assert pod["automountServiceAccountToken"] is False
+    assert "serviceAccountName" not in pod
+    assert _of_api(manifests, "ServiceAccount", "Role", "RoleBinding") == []
+    assert _reached(manifests) == {53, 6379, 5432}
+
+
+def test_its_account_may_be_one_of_your_own() -> None:
+    manifests = chart(serviceAccount={"create": False, "name": "mine"})
+    assert pods_of(manifests)["api"]["serviceAccountName"] == "mine"
+    assert _of_api(manifests, "ServiceAccount") == []
+    (binding,) = _of_api(manifests, "RoleBinding")
+    assert binding["subjects"][0]["name"] == "mine"
+    with pytest.raises(helm().HelmError, match=r"api\.serviceAccount\.name: needed"):
+        chart(serviceAccount={"create": False})
+
+
+def _of_api(manifests: list[Manifest], *kinds: str) -> list[Manifest]:
+    return [each for each in of_kind(manifests, *kinds) if each["metadata"]["name"].endswith("-api")]
+
+
+def _reached(manifests: list[Manifest]) -> set[int]:
+    (policy,) = _of_api(manifests, "NetworkPolicy")
+    return {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
 
 
 def test_it_is_probed_by_a_name_that_is_always_allowed(container: Any) -> None:
@@ -69,15 +112,17 @@ def test_with_a_certificate_it_speaks_tls() -> None:
     assert volume["secret"]["secretName"] == "my-tls"
 
 
-def test_it_is_reached_on_its_port_and_reaches_names_server_and_database() -> None:
+def test_it_is_reached_on_its_port_and_reaches_names_server_database_and_cluster() -> None:
     manifests = chart()
-    (service,) = [each for each in of_kind(manifests, "Service") if each["metadata"]["name"].endswith("-api")]
+    (service,) = _of_api(manifests, "Service")
     (port,) = service["spec"]["ports"]
     assert (port["port"], port["targetPort"]) == (80, "api")
-    (policy,) = [each for each in of_kind(manifests, "NetworkPolicy") if each["metadata"]["name"].endswith("-api")]
+    (policy,) = _of_api(manifests, "NetworkPolicy")
     spec: Any = policy["spec"]
     assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 8640}]}]
-    assert {port["port"] for rule in spec["egress"] for port in rule["ports"]} == {53, 6379, 5432}
+    assert _reached(manifests) == {53, 6379, 5432, 443, 6443}
+    (worker,) = [each for each in of_kind(manifests, "NetworkPolicy") if each["metadata"]["name"].endswith("-worker")]
+    assert spec["egress"][-1] == worker["spec"]["egress"][-1], "the cluster's API is where it is for workers"
     assert {component_of(each) for each in of_kind(manifests, "PodDisruptionBudget")} == {
         *("worker", "scheduler", "ledger", "api")
     }

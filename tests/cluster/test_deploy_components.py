@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from deploy_chart import KUSTOMIZE, component_of, kustomized, of_kind, overlaid, pods_of
+from deploy_chart import KUSTOMIZE, component_of, kustomized, of_kind, overlaid, pods_of, rendered
 from deploy_kubectl import Manifest
 from kubernetes_rules import restricted_faults
 
@@ -48,15 +48,28 @@ def test_only_their_pods_have_the_databases_url_and_only_the_apis_have_tokens(ma
     assert secrets_of(pods_of(overlaid("ledger", "api"))["api"]) == {redis, database}
 
 
-def test_their_pods_may_do_nothing_in_the_cluster(manifests: list[Manifest]) -> None:
+def test_their_pods_are_restricted_and_have_their_rights_as_the_chart_gives_them(manifests: list[Manifest]) -> None:
+    values = {"ledger": {"enabled": True, "existingSecret": "bandmaster-ledger"}, "api": {"enabled": True}}
+    for made in (manifests, rendered(values)):
+        assert pods_of(made)["ledger"]["automountServiceAccountToken"] is False
+        assert pods_of(made)["api"]["automountServiceAccountToken"] is True
+        assert pods_of(made)["api"]["serviceAccountName"] == "bandmaster-api"
+    assert rights_of_the_api(manifests) == rights_of_the_api(rendered(values))
     for component in PODS:
         pod = pods_of(manifests)[component]
-        assert pod["automountServiceAccountToken"] is False
         assert restricted_faults(pod) == []
         for container in (*pod["containers"], *pod.get("initContainers", ())):
             assert container["securityContext"]["readOnlyRootFilesystem"] is True
             assert container["resources"]["requests"].keys() == {"cpu", "memory"}
             assert "memory" in container["resources"]["limits"]
+
+
+def rights_of_the_api(manifests: list[Manifest]) -> list[Any]:
+    """What its account may do, and where."""
+    (role,) = [each for each in of_kind(manifests, "Role") if each["metadata"]["name"] == "bandmaster-api"]
+    (binding,) = [each for each in of_kind(manifests, "RoleBinding") if each["metadata"]["name"] == "bandmaster-api"]
+    places = [each["metadata"]["namespace"] for each in (role, binding)]
+    return [role["rules"], binding["roleRef"], binding["subjects"], places]
 
 
 def test_a_pod_that_writes_makes_its_tables_first(manifests: list[Manifest]) -> None:
@@ -71,9 +84,9 @@ def test_the_api_is_reached_on_its_port_and_the_ledger_by_nobody(manifests: list
     policies = policies_of(manifests)
     assert policies["bandmaster-api"]["ingress"] == [{"ports": [{"protocol": "TCP", "port": 8640}]}]
     assert "ingress" not in policies["bandmaster-ledger"]
-    for name in ("bandmaster-api", "bandmaster-ledger"):
+    for name, ports in {"bandmaster-api": {53, 6379, 443, 6443}, "bandmaster-ledger": {53, 6379}}.items():
         assert policies[name]["policyTypes"] == ["Ingress", "Egress"]
-        assert {port["port"] for rule in policies[name]["egress"] for port in rule["ports"]} == {53, 6379}
+        assert {port["port"] for rule in policies[name]["egress"] for port in rule["ports"]} == ports
     (service,) = [each for each in of_kind(manifests, "Service") if component_of(each) == "api"]
     assert service["spec"]["ports"] == [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": "api"}]
     deployment = next(each for each in of_kind(manifests, "Deployment") if component_of(each) == "api")

@@ -1,4 +1,4 @@
-"""What the chart's service account may do on a real API server: what the program needs, and nothing else.
+"""What the chart's service accounts may do on a real API server: what worker and API need, and nothing else.
 
 Asked of the server's own authorizer: one list of all rules, and one review for each verb, resource and namespace.
 """
@@ -9,21 +9,25 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from deploy_chart import of_kind, rendered_for
+from deploy_chart import Values, of_kind, rendered_for
 from deploy_kubectl import Kubectl, Manifest, cluster_or_skip
 from deploy_namespaces import Namespaces, own_namespaces
 
 pytestmark = pytest.mark.cluster
 
 MAY = {
-    ("", "pods"): {"create", "get", "list", "watch", "delete", "patch"},
-    ("", "pods/log"): {"get"},
-    ("", "configmaps"): {"create", "list", "delete"},
-    ("", "events"): {"list"},
+    "worker": {
+        ("", "pods"): {"create", "get", "list", "watch", "delete", "patch"},
+        ("", "pods/log"): {"get"},
+        ("", "configmaps"): {"create", "list", "delete"},
+        ("", "events"): {"list"},
+    },
+    "api": {("", "pods"): {"get"}, ("", "pods/log"): {"get"}},
 }
+WITH_API: Values = {"ledger": {"enabled": True, "existingSecret": "my-ledger"}, "api": {"enabled": True}}
 VERBS = ("create", "get", "list", "watch", "update", "patch", "delete", "deletecollection", "escalate", "bind")
 RESOURCES = (
-    *MAY,
+    *MAY["worker"],
     ("", "pods/exec"),
     ("", "pods/attach"),
     ("", "pods/portforward"),
@@ -58,19 +62,24 @@ def namespaces(kubectl: Kubectl) -> Iterator[Namespaces]:
 
 
 @pytest.fixture(scope="module")
-def account(kubectl: Kubectl, namespaces: Namespaces) -> str:
-    """The user name of the chart's service account, whose rights are now in force."""
-    manifests = rendered_for(kubectl.kubeconfig, namespace=namespaces.release)
+def accounts(kubectl: Kubectl, namespaces: Namespaces) -> dict[str, str]:
+    """The user name of each of the chart's service accounts, whose rights are now in force."""
+    manifests = rendered_for(kubectl.kubeconfig, WITH_API, namespace=namespaces.release)
     rights = of_kind(manifests, "ServiceAccount", "Role", "RoleBinding")
     for manifest in rights:
         manifest["metadata"].setdefault("namespace", namespaces.release)
     kubectl.apply(rights)
-    (made,) = of_kind(rights, "ServiceAccount")
-    return f"system:serviceaccount:{namespaces.release}:{made['metadata']['name']}"
+    names = [each["metadata"]["name"] for each in of_kind(rights, "ServiceAccount")]
+    return {name.rpartition("-")[2]: f"system:serviceaccount:{namespaces.release}:{name}" for name in names}
 
 
-def test_the_service_account_suffices_and_may_do_nothing_else(
-    kubectl: Kubectl, namespaces: Namespaces, account: str
+def test_there_is_an_account_for_each_of_those_who_have_rights(accounts: dict[str, str]) -> None:
+    assert accounts.keys() == MAY.keys()
+
+
+@pytest.mark.parametrize("component", MAY)
+def test_a_service_account_suffices_and_may_do_nothing_else(
+    kubectl: Kubectl, namespaces: Namespaces, accounts: dict[str, str], component: str
 ) -> None:
     asked = [
         (namespace, group, resource, verb)
@@ -78,10 +87,12 @@ def test_the_service_account_suffices_and_may_do_nothing_else(
             (namespaces.executions, namespaces.release, "kube-system", ""), RESOURCES, VERBS
         )
     ]
-    answers = kubectl.create(_review(account, *question) for question in asked)
+    answers = kubectl.create(_review(accounts[component], *question) for question in asked)
     allowed = {question for question, each in zip(asked, answers, strict=True) if each["status"]["allowed"]}
     assert allowed == {
-        (namespaces.executions, group, resource, verb) for (group, resource), verbs in MAY.items() for verb in verbs
+        (namespaces.executions, group, resource, verb)
+        for (group, resource), verbs in MAY[component].items()
+        for verb in verbs
     }
 
 
@@ -99,13 +110,16 @@ def _review(account: str, namespace: str, group: str, resource: str, verb: str) 
     }
 
 
+@pytest.mark.parametrize("component", MAY)
 @pytest.mark.parametrize("where", ["executions", "release"])
 def test_the_list_of_its_rules_holds_no_more_than_everyones(
-    kubectl: Kubectl, namespaces: Namespaces, account: str, where: str
+    kubectl: Kubectl, namespaces: Namespaces, accounts: dict[str, str], where: str, component: str
 ) -> None:
     namespace: str = getattr(namespaces, where)
-    own = _rules(kubectl, account, namespace) - _rules(kubectl, "system:serviceaccount:nowhere:nobody", namespace)
-    granted = {(group, resource, verb) for (group, resource), verbs in MAY.items() for verb in verbs}
+    own = _rules(kubectl, accounts[component], namespace) - _rules(
+        kubectl, "system:serviceaccount:nowhere:nobody", namespace
+    )
+    granted = {(group, resource, verb) for (group, resource), verbs in MAY[component].items() for verb in verbs}
     assert own == (granted if where == "executions" else set())
 
 

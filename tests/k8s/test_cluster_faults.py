@@ -22,6 +22,7 @@ def body(message: str) -> bytes:
         (403, 'pods "x" is forbidden: violates PodSecurity "restricted:latest"', Fault.REJECTED),
         (403, 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1', Fault.DENIED),
         (403, 'User "u" cannot create resource "pods"', Fault.DENIED),
+        (403, 'User "u" cannot get resource "pods/log"', Fault.DENIED),
         (403, 'pods "x" is forbidden: error looking up service account n/default', Fault.DENIED),
         (403, "unable to create new content in namespace n because it is being terminated", Fault.DENIED),
         (404, "not found", Fault.NOT_FOUND),

@@ -29,7 +29,9 @@ class ApiOutput:
         wanted = MOST_BYTES if tail_bytes is None else tail_bytes
         # The API gives a byte at least; for none, it is asked whether there is such an execution.
         answer = self._send(calls.logs(execution_id, min(max(wanted, 1), MOST_BYTES)))
-        if answer.source == "none":
+        if answer.source == "none" and answer.withheld:
+            note("the API may not read what pods print: it shows the end of it when the execution has ended")
+        elif answer.source == "none":
             state = self._send(calls.show(execution_id)).state
             note(f"{execution_id} has printed nothing that is kept; it is {state}")
         elif answer.truncated and (tail_bytes is None or tail_bytes > MOST_BYTES):

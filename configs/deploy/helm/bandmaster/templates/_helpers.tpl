@@ -50,6 +50,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{- define "bandmaster.apiServiceAccount" -}}
+{{- if .Values.api.serviceAccount.create -}}
+{{- .Values.api.serviceAccount.name | default (printf "%s-api" (include "bandmaster.name" .)) -}}
+{{- else -}}
+{{- required "api.serviceAccount.name: needed if api.serviceAccount.create is false" .Values.api.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "bandmaster.redisSecret" -}}
 {{- if .Values.redis.existingSecret -}}
 {{- .Values.redis.existingSecret -}}
@@ -179,6 +187,18 @@ topologySpreadConstraints:
       matchLabels:
         {{- include "bandmaster.selector" .context | nindent 8 }}
         app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{/* Egress of worker and API: Kubernetes' API server. */}}
+{{- define "bandmaster.apiServerEgress" -}}
+- to:
+    {{- range .Values.networkPolicy.apiServer.cidrs }}
+    - ipBlock: {cidr: {{ . | quote }}}
+    {{- end }}
+  ports:
+    {{- range .Values.networkPolicy.apiServer.ports }}
+    - {protocol: TCP, port: {{ . }}}
+    {{- end }}
 {{- end -}}
 
 {{/* Egress that worker, scheduler, ledger and API share: DNS and the Redis server. */}}
