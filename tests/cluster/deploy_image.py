@@ -1,11 +1,13 @@
 """The image of the deployment tests: BANDMASTER_TEST_IMAGE, or one built from the Dockerfile and put on the node.
 
-In the flow: made once a session, before anything is installed. Where the cluster's containerd is on this machine (its
+In the flow: made once a test run, before anything is installed. Where the cluster's containerd is on this machine (its
 socket beside the kubeconfig, or named by BANDMASTER_TEST_CONTAINERD), the Dockerfile is built by buildah without any
-network: on a base image of Debian's own Python packages, with wheels that pip has fetched. Nothing is left behind.
+network: on a base image of Debian's own Python packages, with wheels that pip has fetched. The processes of a test run
+share it; the last one that uses it removes it.
 """
 
 import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -68,14 +70,38 @@ def usable_image(kubeconfig: Path) -> Generator[Image]:
         skip_or_fail("only root can build an image here; BANDMASTER_TEST_IMAGE may name one")
     for program in ("buildah", "ctr", "apt-get", "dpkg"):
         need(program)
-    image = Image(NAME, f"test-{os.getpid()}")
-    with tempfile.TemporaryDirectory(prefix="bm-image-") as folder:
-        archive = _build(Path(folder), image)
-        _run("ctr", "-a", socket, "-n", "k8s.io", "images", "import", archive)
-    try:
+    # pytest-xdist gives all processes of a run this id.
+    image = Image(NAME, f"test-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}")
+    with _on_the_node(socket, image):
         yield image
-    finally:
-        _run("ctr", "-a", socket, "-n", "k8s.io", "images", "rm", image.reference)
+
+
+@contextlib.contextmanager
+def _on_the_node(socket: Path, image: Image) -> Generator[None]:
+    """Put the image there, unless another process of this run has done so; remove it, unless another one uses it."""
+    images = ("ctr", "-a", socket, "-n", "k8s.io", "images")
+    used = Path(tempfile.gettempdir(), f"bandmaster-image-{image.tag}.lock")
+    with contextlib.ExitStack() as ends:
+        with _one_at_a_time():
+            users = ends.enter_context(used.open("w"))
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if image.reference not in _run(*images, "ls", "-q").split():
+                with tempfile.TemporaryDirectory(prefix="bm-image-") as folder:
+                    _run(*images, "import", _build(Path(folder), image))
+        try:
+            yield
+        finally:
+            with _one_at_a_time(), contextlib.suppress(BlockingIOError):
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                used.unlink()
+                _run(*images, "rm", image.reference)
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Generator[None]:
+    with Path(tempfile.gettempdir(), "bandmaster-image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _build(folder: Path, image: Image) -> Path:
@@ -135,6 +161,7 @@ def _buildah(folder: Path, command: str, *arguments: str | Path) -> None:
     _run("buildah", *store, command, *isolation, *arguments)
 
 
-def _run(*command: str | Path, cwd: Path | None = None) -> None:
+def _run(*command: str | Path, cwd: Path | None = None) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
     assert done.returncode == 0, f"{' '.join(map(str, command[:4]))}…: {done.stderr[-4000:] or done.stdout[-4000:]}"
+    return done.stdout
