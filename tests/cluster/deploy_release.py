@@ -1,7 +1,7 @@
 """A release of the chart on the cluster, as the deployment tests use it: installed, looked at, and sent executions.
 
-In the flow: the namespaces and the image are there; Helm's own engine installs. The server's port is forwarded through
-the API server, so that a test speaks to the queue as any caller does.
+In the flow: the namespaces and the image are there; Helm's own engine installs. Ports of the Redis server and the admin
+API are forwarded through the API server, so that a test speaks to them as any caller does.
 """
 
 import contextlib
@@ -22,7 +22,9 @@ from deploy_services import Services
 READY_SECONDS: Final = 180
 SERVER: Final = f"{RELEASE}-redis"
 WORKER: Final = f"{RELEASE}-worker"
-SCHEDULER: Final = f"{RELEASE}-scheduler"
+LEDGER: Final = f"{RELEASE}-ledger"
+API: Final = f"{RELEASE}-api"
+OF_RELEASE: Final = f"app.kubernetes.io/instance={RELEASE}"
 
 
 class Release:
@@ -71,8 +73,8 @@ class Release:
 
     def wait_ready(self) -> None:
         """Wait until the Deployments' pods are all new and ready."""
-        for name in (WORKER, SCHEDULER):
-            self._rolled_out("deployment", name)
+        for each in self.kubectl.items("deployments", "-n", self.namespaces.release, "-l", OF_RELEASE):
+            self._rolled_out("deployment", each["metadata"]["name"])
 
     def _rolled_out(self, kind: str, name: str) -> None:
         done = self.attempt("rollout", "status", kind, name, f"--timeout={READY_SECONDS}s", seconds=READY_SECONDS + 30)
@@ -86,14 +88,14 @@ class Release:
         """``kubectl`` in the release's namespace, which may fail."""
         return self.kubectl.attempt("-n", self.namespaces.release, *arguments, seconds=seconds)
 
-    def command(self, *arguments: str, stdin: str | None = None) -> Any:
-        """``bandmaster … --json`` in a worker's container; the document that it printed."""
-        entered = ("exec", *(["-i"] if stdin is not None else []), f"deployment/{WORKER}", "--")
+    def command(self, *arguments: str, stdin: str | None = None, within: str = WORKER) -> Any:
+        """``bandmaster … --json`` in a worker's container, or another Deployment's; the document that it printed."""
+        entered = ("exec", *(["-i"] if stdin is not None else []), f"deployment/{within}", "--")
         return json.loads(self.run(*entered, "bandmaster", *arguments, "--json", stdin=stdin))
 
     def pods(self, component: str) -> list[Manifest]:
-        """The pods of worker, scheduler or redis that are not about to go."""
-        selector = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component={component}"
+        """The pods of worker, scheduler, ledger, api or redis that are not about to go."""
+        selector = f"{OF_RELEASE},app.kubernetes.io/component={component}"
         found = self.kubectl.items("pods", "-n", self.namespaces.release, "-l", selector)
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
@@ -104,17 +106,24 @@ class Release:
     @contextlib.contextmanager
     def server(self) -> Generator[redis.Redis]:
         """A client of the release's server."""
+        with (
+            self.forwarded(f"service/{SERVER}", 6379) as port,
+            redis.Redis(port=port, password=self.password(), socket_timeout=10) as client,
+        ):
+            yield client
+
+    @contextlib.contextmanager
+    def forwarded(self, target: str, port: int) -> Generator[int]:
+        """A port of this machine that leads to one of a Service, or of a pod."""
         forward = subprocess.Popen(
-            self.kubectl.command("-n", self.namespaces.release, "port-forward", f"service/{SERVER}", ":6379"),
+            self.kubectl.command("-n", self.namespaces.release, "port-forward", target, f":{port}"),
             stdout=subprocess.PIPE,
             text=True,
         )
         try:
             assert forward.stdout is not None
             # Forwarding from 127.0.0.1:40123 -> 6379
-            port = int(forward.stdout.readline().split(" -> ")[0].rpartition(":")[2])
-            with redis.Redis(port=port, password=self.password(), socket_timeout=10) as client:
-                yield client
+            yield int(forward.stdout.readline().split(" -> ")[0].rpartition(":")[2])
         finally:
             with forward:
                 forward.terminate()
@@ -128,5 +137,5 @@ class Release:
             "-o",
             "custom-columns=:.involvedObject.name,:.message",
         )
-        logs = ("logs", "-l", f"app.kubernetes.io/instance={RELEASE}", "--all-containers", "--prefix", "--tail=15")
+        logs = ("logs", "-l", OF_RELEASE, "--all-containers", "--prefix", "--tail=15")
         return "\n".join(self.attempt(*each).stdout for each in (("get", "pods", "-o", "wide"), warnings, logs))

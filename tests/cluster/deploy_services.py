@@ -83,9 +83,7 @@ def services(kubectl: Kubectl) -> Generator[Services | None]:
     if kubectl.attempt("get", "service", service, "-n", namespace).returncode == 0:
         yield None
         return
-    node = kubectl.items("nodes")[0]
-    here = subprocess.run(["ip", "-o", "address"], capture_output=True, text=True, check=True).stdout
-    if not any(f"inet {each['address']}/" in here for each in node["status"]["addresses"]):
+    if node_address(kubectl) is None:
         skip_or_fail("the cluster has no DNS, and its node is not this machine")
     # This machine has each address once: another test process waits for its turn.
     with Path(tempfile.gettempdir(), "bandmaster-services.lock").open("w") as lock:
@@ -96,3 +94,10 @@ def services(kubectl: Kubectl) -> Generator[Services | None]:
             yield found
         finally:
             found.stop()
+
+
+def node_address(kubectl: Kubectl) -> str | None:
+    """The address of the cluster's node, if that is this machine: pods reach there what this process serves."""
+    here = subprocess.run(["ip", "-o", "address"], capture_output=True, text=True, check=True).stdout
+    addresses = [each["address"] for each in kubectl.items("nodes")[0]["status"]["addresses"]]
+    return next((each for each in addresses if f"inet {each}/" in here), None)

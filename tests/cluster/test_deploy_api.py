@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from deploy_chart import EXECUTIONS_NAMESPACE, NAMESPACE, component_of, helm, of_kind, pods_of, rendered
 from deploy_kubectl import Manifest
+from deploy_manual import manual_command, manual_values
 from kubernetes_rules import restricted_faults
 
 pytestmark = pytest.mark.cluster
@@ -31,6 +32,16 @@ def test_a_chart_without_it_has_nothing_of_it() -> None:
 def test_it_needs_the_ledger() -> None:
     with pytest.raises(helm().HelmError, match=r"api\.enabled: the API reads tokens and history"):
         rendered({"api": {"enabled": True}})
+
+
+def test_the_manuals_commands_install_it() -> None:
+    pods = pods_of(rendered(manual_values("ledger.enabled") | manual_values("api.enabled")))
+    assert pods.keys() >= {"ledger", "api"}
+    _, _, kind, secret, _ = manual_command("create secret", "bandmaster-ledger")
+    for component in ("ledger", "api"):
+        (url,) = [each for each in pods[component]["containers"][0]["env"] if each["name"] == DATABASE["name"]]
+        assert (kind, url["valueFrom"]["secretKeyRef"]) == ("generic", {"name": secret, "key": "url"})
+    assert manual_command("port-forward")[1] == "service/bandmaster-api"
 
 
 def test_its_pods_have_the_database_and_are_restricted(container: Any) -> None:
