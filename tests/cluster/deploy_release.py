@@ -69,7 +69,10 @@ class Release:
         whole = {**values, "image": image, "executions": {"namespace": self.namespaces.executions}}
         engine, namespace = helm(), self.namespaces.release
         with engine.Config(kubeconfig_path=self.kubectl.kubeconfig, namespace=namespace) as config:
-            getattr(config, action)(CHART, RELEASE, whole, namespace=namespace)
+            try:
+                getattr(config, action)(CHART, RELEASE, whole, namespace=namespace)
+            except engine.HelmError as error:
+                raise AssertionError(f"{action}: {error}\n{self.what_happened()}") from error
 
     def wait_ready(self) -> None:
         """Wait until the Deployments' pods are all new and ready."""
