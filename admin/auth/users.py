@@ -6,7 +6,7 @@ for living sessions as soon as the process has it, and what changed at the provi
 """
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from ...configs.oidc import OidcSettings
 from ...scheduler.model.errors import InvalidRequest
@@ -95,7 +95,7 @@ def _claim(claims: Claims, name: str) -> object:
         return claims[name]
     found: object = claims
     for part in name.split("."):
-        if not isinstance(found, Mapping):
+        if not isinstance(found, dict):
             return None
-        found = found.get(part)
+        found = cast("Any", found).get(part)
     return found

@@ -107,7 +107,7 @@ class Provider:
             name: object = error.error
             if name == _OF_THE_CODE:
                 raise NotProven("the provider does not take the code: it is wrong, too old or was used") from None
-            told = name if name in _OF_OURS else "something else"
+            told = name if isinstance(name, str) and name in _OF_OURS else "something else"
             raise ProviderUnavailable(f"it refuses to change a code: {told}") from None
         except (httpx.HTTPError, ValueError, TypeError, AttributeError) as error:
             raise ProviderUnavailable(f"its token endpoint answers with {type(error).__name__}") from None

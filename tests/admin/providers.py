@@ -31,6 +31,8 @@ from bandmaster.configs.oidc import OidcSettings
 BEGIN: Final = f"{V1}/session/oidc"
 CALLBACK: Final = f"{V1}/session/oidc/callback"
 SESSION: Final = f"{V1}/session"
+FAILED: Final = (401, "login_failed")
+AWAY: Final = (503, "provider_unavailable")
 CLIENT_ID: Final = "bandmaster"
 SECRET: Final = "a-secret-of-the-client"
 ROLES: Final = {"admins": "admin", "operators": "operate", "developers": "submit"}
@@ -64,7 +66,11 @@ def provider_of(*users: dict[str, Any]) -> Generator[str]:
 def api_for(api: Api, issuer: str, *, settings: ApiSettings | None = None, **given: Any) -> Generator[Api]:
     """Serve an API beside another, which sends browsers to a provider."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        own: dict[str, Any] = {"client_id": CLIENT_ID, "public_url": f"http://127.0.0.1:{listening.getsockname()[1]}", "roles": ROLES}
+        own: dict[str, Any] = {
+            "client_id": CLIENT_ID,
+            "public_url": f"http://127.0.0.1:{listening.getsockname()[1]}",
+            "roles": ROLES,
+        }
         own["client_secret"] = SECRET
         oidc = OidcSettings.model_validate({"issuer": issuer, **own, **given})
         scripts, settings = api.services.queue.scripts, settings or UNLIMITED
@@ -118,7 +124,8 @@ def _nothing(_: dict[str, Any]) -> None:
     """Lets an answer be what it is."""
 
 
-Change = Callable[[dict[str, Any]], None]
+Change = Callable[[dict[str, Any]], object]
+Sign = Callable[[dict[str, Any], RSAKey], str]
 
 
 @dataclass
@@ -132,9 +139,7 @@ class Told:
     claims: Change = _nothing
     metadata: Change = _nothing
     answer: Change = _nothing
-    sign: Callable[[dict[str, Any], RSAKey], str] = lambda claims, key: jwt.encode(
-        {"alg": "RS256", "kid": key.kid}, claims, key, ["RS256"]
-    )
+    sign: Sign = lambda claims, key: jwt.encode({"alg": "RS256", "kid": key.kid}, claims, key, ["RS256"])
     asked: list[tuple[str, dict[str, str], dict[str, str]]] = field(default_factory=list[Any])
     """Path, query or form, and headers of each request."""
 
@@ -150,7 +155,7 @@ class Told:
             return 200, {"keys": self.listed or KeySet([self.key]).as_dict()["keys"]}
         if path == "/token":
             began = next(sent for asked, sent, _ in reversed(self.asked) if asked == "/authorization")
-            claims = {"iss": self.url, "aud": CLIENT_ID, "sub": "1", "iat": now, "exp": now + 300}
+            claims: dict[str, Any] = {"iss": self.url, "aud": CLIENT_ID, "sub": "1", "iat": now, "exp": now + 300}
             claims |= {"nonce": began["nonce"], "groups": ["developers"]}
             self.claims(claims)
             said = {"access_token": "of-no-use", "token_type": "Bearer"}
@@ -206,11 +211,23 @@ def follow(client: httpx.Client) -> httpx.Response:
     return client.get(BEGIN, follow_redirects=True)
 
 
+def outcome(api: Api) -> tuple[int, str | None]:
+    """What somebody gets who signs in at such a provider."""
+    with api.client(None) as client:
+        answer = follow(client)
+        if answer.status_code == 200:
+            assert client.get(SESSION).status_code == 200
+            return 200, None
+        assert cookies.NAME not in client.cookies
+        return code_of(answer)
+
+
 def query_of(url: str) -> dict[str, str]:
     """The parameters of an address."""
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
 def part(document: Any) -> str:
-    """A part of a token that no library would make."""
-    return base64.urlsafe_b64encode(json.dumps(document).encode()).decode().rstrip("=")
+    """A part of a token that no library would make: a JSON document, or bytes."""
+    text = document if isinstance(document, bytes) else json.dumps(document).encode()
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")

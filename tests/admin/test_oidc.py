@@ -65,7 +65,11 @@ def test_a_browser_signs_in_with_the_provider_and_has_the_rights_of_its_groups(h
         away = began.headers["Location"]
         asked = query_of(away)
         assert away.startswith(f"{issuer}/oauth2/authorize?")
-        assert (asked["response_type"], asked["client_id"], asked["code_challenge_method"]) == ("code", CLIENT_ID, "S256")
+        assert (asked["response_type"], asked["client_id"], asked["code_challenge_method"]) == (
+            "code",
+            CLIENT_ID,
+            "S256",
+        )
         assert (asked["redirect_uri"], asked["scope"]) == (f"{here.url}{CALLBACK}", "openid profile")
         assert len({asked["state"], asked["nonce"], asked["code_challenge"], client.cookies[LOGIN_NAME]}) == 4
         answer = client.get(back_from(client, away, "11"))
@@ -182,8 +186,7 @@ def test_who_is_in_no_group_that_means_something_is_told_so(api: Api, here: Api,
         assert code_of(answer) == (403, "forbidden")
         assert "oidc.roles" in answer.json()["detail"]
         assert NAME not in client.cookies
-    named = {"owner_claim": "preferred_username", "default_scope": "read"}
-    with api_for(api, issuer, **named) as open_to_all, user_of(open_to_all, "22") as bob:
+    with api_for(api, issuer, default_scope="read") as open_to_all, user_of(open_to_all, "22") as bob:
         assert bob.get(SESSION).json()["scopes"] == ["read"]
         assert code_of(bob.post(f"{V1}/executions/", json={"command": ["true"]})) == (403, "forbidden")
 
