@@ -23,6 +23,7 @@ from .api import (
     health,
     living,
     loads,
+    oidc,
     output,
     session,
     submitting,
@@ -83,6 +84,7 @@ def build(services: Services) -> FastAPI:
         *((events.router, "events"), (actions.router, "figures"), (loads.router, "figures")),
         (controls.router, "controls"),
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),
+        (oidc.router, "tokens"),
     ):
         application.include_router(part, prefix=V1, tags=[tag])
     application.include_router(health.router, tags=["probes"])

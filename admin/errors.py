@@ -35,6 +35,11 @@ def not_found(detail: str) -> Refused:
     return Refused(404, "not_found", detail)
 
 
+def not_configured(detail: str) -> Refused:
+    """It is not set up here."""
+    return Refused(404, "not_configured", detail)
+
+
 def rate_limited(detail: str, again_seconds: int, headers: dict[str, str]) -> Refused:
     """It comes too often."""
     return Refused(429, "rate_limited", detail, headers={"Retry-After": str(again_seconds), **headers})

@@ -26,6 +26,7 @@ from .auth.local_token import FILE, local_token
 from .auth.token_file import TokenFile
 from .auth.token_table import TokenTable
 from .events.hub import Hub
+from .oidc.opened import open_oidc
 from .quotas.quotas import Quotas
 from .rates import Rates
 from .services import Services
@@ -69,6 +70,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         rates=Rates(ledger, queue.views.server_time_ms),
         quotas=Quotas(queue.scripts, settings.api),
         sessions=BrowserSessions(queue.scripts, settings.api),
+        oidc=open_oidc(settings.oidc, queue.scripts),
     )
 
 
@@ -92,6 +94,9 @@ def _keeper(settings: Settings, table: TokenTable) -> Keeper:
         local = local_token(settings.paths.absolute)
         _log.info("local_token", file=str(settings.paths.absolute / FILE))
         return Keeper(local=local, table=table)
+    if settings.oidc.issuer is not None:
+        # Users of the provider can call it, whether there are tokens or not.
+        return Keeper(table=table)
     try:
         if not any(token.revoked_ms is None for token in table.all()):
             raise SettingsError(f"nobody could call the API at {api.host}: there are no tokens. {CREATE}")

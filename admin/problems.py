@@ -29,6 +29,7 @@ from ..scheduler.model.errors import (
     shown,
 )
 from .errors import Refused
+from .oidc.errors import ProviderUnavailable
 
 _log = Logger(__name__)
 MEDIA_TYPE: Final = "application/problem+json"
@@ -51,11 +52,13 @@ _ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (LedgerError, 503, "ledger_unavailable"),
     (PodsUnavailable, 503, "pods_unavailable"),
     (PodError, 502, "pods_failed"),
+    (ProviderUnavailable, 503, "provider_unavailable"),
 )
 _NOT_TOLD: Final = {
     "redis_unavailable": "Redis does not answer; the API's log says more",
     "ledger_unavailable": "the ledger's database does not answer, or refuses; the API's log says more",
     "pods_unavailable": "the cluster does not answer; the API's log says more",
+    "provider_unavailable": "the OpenID provider does not answer, or refuses; the API's log says more",
 }
 _OF_STATUS: Final = {404: "not_found", 405: "method_not_allowed", 408: "too_slow", 413: "too_large"}
 

@@ -45,7 +45,7 @@ _REFUSALS: Final = {
     429: ("TooMany", "The queue is full, or the user has too many waiting."),
     500: ("Failed", "The API failed."),
     502: ("PodsFailed", "What was asked of the pods failed."),
-    503: ("Unavailable", "Redis, the ledger's database or the cluster does not answer."),
+    503: ("Unavailable", "Redis, the ledger's database, the cluster or the OpenID provider does not answer."),
 }
 
 REFERENCES: Final[dict[int | str, dict[str, Any]]] = {

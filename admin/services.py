@@ -15,6 +15,7 @@ from .auth.browser_sessions import BrowserSessions
 from .auth.keeper import Keeper
 from .events.hub import Hub
 from .looking import Look
+from .oidc.opened import Oidc
 from .output.followers import Followers
 from .quotas.quotas import Quotas
 from .rates import Rates
@@ -38,6 +39,8 @@ class Services:
     rates: Rates
     quotas: Quotas
     sessions: BrowserSessions
+    oidc: Oidc | None = None
+    """Logins with an OpenID provider; None: there is none."""
     readiness: Look = field(default_factory=Look)
     """Whether the process can do its work."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))

@@ -19,7 +19,8 @@ def import_extra(module: str, extra: str) -> Any:
 
     Args:
         module: Its full name.
-        extra: The extra that installs all of these packages: `cli`, `scheduler`, `k8s`, `local`, `ledger`, `api`.
+        extra: The extra that installs all of these packages: `cli`, `scheduler`, `k8s`, `local`, `ledger`, `api`,
+            `oidc`.
 
     Returns:
         The module.

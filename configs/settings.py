@@ -28,6 +28,7 @@ from .areas import (
 from .errors import SettingsError
 from .ledger import LedgerSettings
 from .local import LocalSettings
+from .oidc import OidcSettings
 from .placement import Profile
 from .sources import Sections, configured_file, from_environment, from_file, variable_of
 
@@ -63,6 +64,7 @@ class Settings(BaseSettings):
     paths: PathSettings = PathSettings()
     ledger: LedgerSettings = LedgerSettings()
     api: ApiSettings = ApiSettings()
+    oidc: OidcSettings = OidcSettings()
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="after")
@@ -131,7 +133,7 @@ def _explained(detail: ErrorDetails) -> str:
         return f"{where}: unknown; allowed: {', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    if path[1:] in (["url"], ["token"]) or isinstance(detail["input"], dict):
+    if path[1:] in (["url"], ["token"], ["client_secret"]) or isinstance(detail["input"], dict):
         # The value may be a secret, or hold one.
         return f"{where}: {message}"
     return f"{where}: {detail['input']!r} is not allowed: {message}"

@@ -31,8 +31,8 @@ LOOK_SECONDS: Final = 0.1
 WAIT_SECONDS: Final = 60.0
 """How long the ledger may read nothing, although there is something."""
 _PREFIX: Final = "forgotten-"
-_AFTER_A_NAME: Final = ("@", " (token ")
-"""What follows a name in the journal: its host, at the command line, or its token."""
+_AFTER_A_NAME: Final = ("@", " (token ", " (login ")
+"""What follows a name in the journal: its host, at the command line, its token, or its login with a provider."""
 _HAS_ENDED: Final = executions.c.state.in_(TERMINAL) | executions.c.lost_ms.is_not(None)
 _CHANGED_BY: Final[tuple[Column[Any], ...]] = (
     *(transitions.c.changed_by, changes.c.changed_by),

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import Final, ParamSpec, TypeVar
 
 from ...configs.logger import Logger
-from ..auth.browser_sessions import OfToken, SignedIn
+from ..auth.browser_sessions import SignedIn
 from ..auth.secrets import Secret
+from ..auth.standing_for import OfUser, StandsFor
 from ..auth.tokens import Session, Token
 from ..auth.unguessable import Unguessable
 from ..errors import Refused, rate_limited
@@ -40,7 +41,17 @@ async def nobody(services: Services, address: str) -> None:
     Raises:
         Refused: If the network sends too many.
     """
-    await _tried(services, address, _nothing)
+    await tried(services, address, _nothing)
+
+
+async def stranger(services: Services, address: str) -> None:
+    """Count a request of somebody who is not known yet, and for whom something is kept: it is no failure, but many are.
+
+    Raises:
+        Refused: If the network sends too many.
+    """
+    if services.quotas.failed_logins is not None:
+        await services.quotas.failed_logins.take(network_of(address))
 
 
 async def token_of_secret(services: Services, secret: Secret, address: str) -> Token | None:
@@ -55,7 +66,7 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
         token = await _OF_KNOWN.run(services.keeper.find, secret)
     if token is not None:
         return token
-    return await _tried(services, address, lambda: _OF_STRANGERS.run(services.keeper.find, secret))
+    return await tried(services, address, lambda: _OF_STRANGERS.run(services.keeper.find, secret))
 
 
 async def token_of_session(services: Services, session_id: Unguessable, address: str) -> tuple[Token, Session] | None:
@@ -74,10 +85,10 @@ async def token_of_session(services: Services, session_id: Unguessable, address:
 
     if services.sessions.recalls(session_id) and (found := await find()) is not None:
         return found
-    return await _tried(services, address, find)
+    return await tried(services, address, find)
 
 
-async def token_of_code(services: Services, code: Unguessable, address: str) -> tuple[Token, OfToken] | None:
+async def token_of_code(services: Services, code: Unguessable, address: str) -> tuple[Token, StandsFor] | None:
     """Return for whom a one-time code stands. It is not used up.
 
     Raises:
@@ -86,12 +97,12 @@ async def token_of_code(services: Services, code: Unguessable, address: str) -> 
         LedgerError: If only the ledger's database knows the token, and it does not answer.
     """
 
-    async def find() -> tuple[Token, OfToken] | None:
+    async def find() -> tuple[Token, StandsFor] | None:
         of = await in_turn(services, services.sessions.meant_by, code)
         token = None if of is None else await token_of(services, of)
         return None if of is None or token is None else (token, of)
 
-    return await _tried(services, address, find)
+    return await tried(services, address, find)
 
 
 async def signed_in_still(services: Services, session: Session) -> SignedIn | None:
@@ -99,17 +110,24 @@ async def signed_in_still(services: Services, session: Session) -> SignedIn | No
     return await in_turn(services, services.sessions.look, session.digest)
 
 
-async def token_of(services: Services, of: OfToken) -> Token | None:
-    """Return the token for which a session stands, as it is now, if it is valid.
+async def token_of(services: Services, of: StandsFor) -> Token | None:
+    """Return the token for which a session stands, as it is now, if it is valid; of a user, what they may do now.
 
     Raises:
         LedgerError: If only the ledger's database knows the token, and it does not answer.
     """
+    if isinstance(of, OfUser):
+        return None if services.oidc is None else services.oidc.users.token_of(of)
     # Who has a session is no stranger.
     return services.keeper.known(of.secret) or await _OF_KNOWN.run(services.keeper.find, of.secret)
 
 
-async def _tried(services: Services, address: str, find: Callable[[], Awaitable[T | None]]) -> T | None:
+async def tried(services: Services, address: str, find: Callable[[], Awaitable[T | None]]) -> T | None:
+    """Return what is found; if that is nothing, it was a failed login.
+
+    Raises:
+        Refused: If the network has too many of them. Nothing is looked for.
+    """
     quota = services.quotas.failed_logins
     network = network_of(address)
     share = None if quota is None else await quota.take(network)

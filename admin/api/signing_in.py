@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from ..auth.browser_sessions import OfToken
+from ..auth.standing_for import OfToken, StandsFor
 from ..auth.tokens import Caller, Session, Token
 from ..auth.unguessable import Unguessable
 from ..errors import unauthorized
@@ -63,9 +63,23 @@ async def by_code(request: Request, services: Services, text: str) -> Begun:
 
 
 async def begin(
-    request: Request, services: Services, token: Token, of: OfToken, *, code: Unguessable | None = None
+    request: Request,
+    services: Services,
+    token: Token,
+    of: StandsFor,
+    *,
+    code: Unguessable | None = None,
+    before: str = "",
 ) -> Begun:
     """Begin a session.
+
+    Args:
+        request: Of the browser.
+        services: What the routes work with.
+        token: What may be done by it.
+        of: For whom it is to stand.
+        code: The one-time code that was given.
+        before: The digest of the session that the browser had, if its cookie does not come with the request.
 
     Raises:
         Refused: If the token is used too often, or another used the code.
@@ -73,8 +87,9 @@ async def begin(
     """
     await take(request, services.quotas.requests, token)
     caller = Caller(token, address_of(request))
-    before = cookies.session_id_of(request)
-    begun = await in_turn(services, services.sessions.begin, caller, of, code=code, before=before)
+    had = cookies.session_id_of(request)
+    ends = before if had is None else had.digest
+    begun = await in_turn(services, services.sessions.begin, caller, of, code=code, before=ends)
     if begun is None:
         raise unauthorized(NO_CODE)
     return Begun(token, *begun)

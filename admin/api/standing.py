@@ -8,7 +8,7 @@ from typing import Final
 
 from ...ledger.errors import LedgerError
 from ...scheduler.model.errors import QueueUnavailable
-from ..auth.browser_sessions import OfToken
+from ..auth.standing_for import OfToken, StandsFor
 from ..auth.tokens import Caller
 from ..errors import Refused
 from ..services import Services
@@ -20,7 +20,7 @@ CHECKED_SECONDS: Final = 1.0
 async def may_go_on(services: Services, caller: Caller) -> bool:
     """Whether a caller is still known, and may see what it might when it began."""
     try:
-        of = OfToken.of(caller.token)
+        of: StandsFor = OfToken.of(caller.token)
         if caller.session is not None:
             signed_in = await signed_in_still(services, caller.session)
             if signed_in is None:

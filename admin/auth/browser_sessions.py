@@ -1,10 +1,10 @@
 """``BrowserSessions``: who is signed in by a browser, as Redis keeps it.
 
-In the flow: a cookie with a session's id stands for the token by which its browser signed in. Redis has the digest of
-the id, and the digest of the token's secret, so that another token under the same id is not meant by it. With each
-request the token is looked up as if it had been sent itself: a session has the rights that the token has then, and
-ends with it. Nothing is kept here but the digests of those that were found, which says whom it is worth to look for
-when strangers try others.
+In the flow: a cookie with a session's id stands for the token by which its browser signed in, or for the user of a
+provider. Redis has the digest of the id, and the digest of the token's secret, so that another token under the same id
+is not meant by it. With each request the token is looked up as if it had been sent itself: a session has the rights
+that the token has then, and ends with it. Nothing is kept here but the digests of those that were found, which says
+whom it is worth to look for when strangers try others.
 """
 
 import threading
@@ -12,12 +12,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from ...configs.api import ApiSettings
 from ...scheduler.engine.sessions import NewSession, Sessions
 from ...scheduler.transport.scripts import Scripts
-from .secrets import Secret
+from .standing_for import OfToken, StandsFor, read
 from .tokens import Caller, Session, Token
 from .unguessable import Unguessable
 
@@ -26,31 +24,12 @@ CODE_SECONDS: Final = 600
 _MOST_RECALLED: Final = 10_000
 
 
-class OfToken(BaseModel):
-    """A token, as a session or a code keeps for whom it stands."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    token_id: str
-    digest: str
-
-    @classmethod
-    def of(cls, token: Token) -> "OfToken":
-        """What is kept of a token."""
-        return cls(token_id=token.token_id, digest=token.digest)
-
-    @property
-    def secret(self) -> Secret:
-        """By which the token is found."""
-        return Secret(self.token_id, self.digest)
-
-
 @dataclass(frozen=True, slots=True)
 class SignedIn:
     """A session, and for whom it stands."""
 
     session: Session
-    of: OfToken
+    of: StandsFor
 
 
 class BrowserSessions:
@@ -80,7 +59,7 @@ class BrowserSessions:
         return self._found(digest, None)
 
     def begin(
-        self, caller: Caller, of: OfToken, *, code: Unguessable | None = None, before: Unguessable | None = None
+        self, caller: Caller, of: StandsFor, *, code: Unguessable | None = None, before: str = ""
     ) -> tuple[Unguessable, Session] | None:
         """Begin a session; return it with its id, which nobody had before. None: the code was used meanwhile.
 
@@ -88,18 +67,18 @@ class BrowserSessions:
             caller: Who signs in.
             of: For whom the session is to stand.
             code: The one-time code that was given.
-            before: The session that the browser had; it ends.
+            before: The digest of the session that the browser had, which ends; empty for none.
         """
         session_id = Unguessable.new()
         new = NewSession(
             digest=session_id.digest,
-            whose=of.token_id,
+            whose=of.whose,
             record=of.model_dump_json(),
             idle_ms=self.idle_seconds * 1000,
             lasting_ms=self.lasting_seconds * 1000,
             most=self._most,
             code="" if code is None else code.digest,
-            before="" if before is None else before.digest,
+            before=before,
         )
         ends_ms = self._sessions.begin(new, by=caller.by)
         if ends_ms is None:
@@ -118,14 +97,14 @@ class BrowserSessions:
         self._sessions.keep_code(code.digest, OfToken.of(token).model_dump_json(), seconds=CODE_SECONDS)
         return code
 
-    def meant_by(self, code: Unguessable) -> OfToken | None:
+    def meant_by(self, code: Unguessable) -> StandsFor | None:
         """Return for whom a code stands, which is not used up by that; None if there is no such code."""
         record = self._sessions.code(code.digest)
-        return None if record is None else _read(record)
+        return None if record is None else read(record)
 
     def _found(self, digest: str, idle_ms: int | None) -> SignedIn | None:
         found = self._sessions.find(digest, idle_ms)
-        of = None if found is None else _read(found.record)
+        of = None if found is None else read(found.record)
         if found is None or of is None:
             self._forget(digest)
             return None
@@ -142,11 +121,3 @@ class BrowserSessions:
     def _forget(self, digest: str) -> None:
         with self._lock:
             self._recalled.pop(digest, None)
-
-
-def _read(record: str) -> OfToken | None:
-    try:
-        return OfToken.model_validate_json(record)
-    except ValidationError:
-        # That of a release which knows more: to this one, nobody is signed in.
-        return None

@@ -1,12 +1,20 @@
-"""``Token``: who a caller is, and what it may do. ``Caller``: the token of one request, and from where it came."""
+"""``Token``: who a caller is, and what it may do. ``Caller``: the token of one request, and from where it came.
+
+A user of an OpenID provider has none; what such a one may do is a ``Token`` that is made for each request, and kept
+nowhere (``users.py``).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Final
 
 from ...scheduler.model.operators import BY_MAX_CHARS
 from ...scheduler.model.priority import Priority
 from .scopes import INCLUDED, Scope
+
+OF_USER: Final = "oidc:"
+"""How the id begins by which a user of a provider is known; a token's has no colon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +22,7 @@ class Token:
     """A token as it is kept, without its secret. Times are Unix milliseconds."""
 
     token_id: str
+    """Of a user: of issuer and subject."""
     digest: str
     owner: str
     """The user as whom its executions count, and whose executions it sees."""
@@ -66,7 +75,8 @@ class Caller:
     @property
     def by(self) -> str:
         """The name under which the journal keeps what this caller changes."""
-        text = f"{self.token.owner} (token {self.token.token_id}, {self.address})"
+        kind = "login" if self.token.token_id.startswith(OF_USER) else "token"
+        text = f"{self.token.owner} ({kind} {self.token.token_id}, {self.address})"
         return "".join(each if each.isprintable() else "?" for each in text)[:BY_MAX_CHARS]
 
     def sees(self, user_id: str | None) -> bool:

@@ -1,5 +1,6 @@
 """Serves the API for a test, as the process does, and calls it over HTTP with tokens of each scope."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -127,8 +128,10 @@ def found(keeper: Keeper, text: str) -> Token | None:
 
 
 @contextmanager
-def api_on(services: Services, settings: ApiSettings | None = None) -> Generator[str]:
-    """Serve an API until the end of the block; its URL."""
+def api_on(
+    services: Services, settings: ApiSettings | None = None, *, listening: socket.socket | None = None
+) -> Generator[str]:
+    """Serve an API until the end of the block, where it is told to or at a free port; its URL."""
     settings = settings or ApiSettings()
     config = uvicorn.Config(
         guarded(build(services), settings),
@@ -142,12 +145,13 @@ def api_on(services: Services, settings: ApiSettings | None = None) -> Generator
     )
     server = uvicorn.Server(config)
     # In a thread that is not the main one, it takes no signals.
-    thread = threading.Thread(target=server.run, daemon=True)
+    given = None if listening is None else [listening]
+    thread = threading.Thread(target=server.run, args=(given,), daemon=True)
     thread.start()
     wait_until(lambda: server.started, what="the API")
-    listening: Any = server.servers[0].sockets[0]
+    listens: Any = server.servers[0].sockets[0]
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listens.getsockname()[1]}"
     finally:
         services.closing.set()
         server.should_exit = True

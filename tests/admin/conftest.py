@@ -1,6 +1,7 @@
 """An API on an empty queue and an empty ledger; on SQLite, unless a test asks for every database."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,9 @@ def api(redis_client: redis.Redis, sqlite_url: str, tmp_path: Path) -> Iterator[
 def every_api(redis_client: redis.Redis, database_url: str, tmp_path: Path) -> Iterator[Api]:
     """The same, once on each kind of database."""
     yield from served(redis_client, database_url, tmp_path)
+
+
+@pytest.fixture
+def unix_seconds() -> Callable[[], int]:
+    """The time as providers have it."""
+    return lambda: int(time.time())

@@ -19,7 +19,8 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 
 DOCUMENT: Final = described()
-OPEN: Final = {("get", "/healthz"), ("get", "/readyz"), ("post", f"{V1}/session")}
+SIGNING_IN: Final = {("post", f"{V1}/session"), *(("get", f"{V1}/session/oidc{each}") for each in ("", "/callback"))}
+OPEN: Final = {("get", "/healthz"), ("get", "/readyz")} | SIGNING_IN
 METHODS: Final = ("get", "put", "post", "delete")
 ROUTES: Final = [(method, path) for path, item in DOCUMENT["paths"].items() for method in METHODS if method in item]
 OF_ONE: Final = [(method, path) for method, path in ROUTES if "{execution_id}" in path]

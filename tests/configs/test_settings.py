@@ -14,6 +14,7 @@ from bandmaster.configs.settings import Settings, load_settings, sections
 
 DOCUMENTED_FILE = Path(bandmaster.configs.__path__[0]) / "bandmaster.toml"
 NOT_SET_OF_API = ("tokens_file", "tls_certificate", "tls_key", "url", "token", "token_file")
+NOT_SET_OF_OIDC = ("issuer", "client_secret", "default_scope", "gates", "ca_file")
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +68,7 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     assert defaults["ledger"].pop("url") is None
     assert defaults["ledger"].pop("keep_executions") is None
     assert [defaults["api"].pop(name) for name in NOT_SET_OF_API] == [None] * 6
+    assert [defaults["oidc"].pop(name) for name in NOT_SET_OF_OIDC] == [None] * 5
     assert defaults["redis"].pop("prefix") == "exec_queue"
     assert defaults["paths"].pop("pulse_dir") is None
     assert defaults["limits"].pop("max_concurrent") is None

@@ -256,17 +256,17 @@ def test_who_asked_is_the_user_only_if_the_name_is_whole(
     queue: ExecutionQueueService, database: Database, reading: Reading, redis_client: Any
 ) -> None:
     fill(queue, OTHER)
-    names = (USER, f"{USER}@web-1", f"{USER} (token 1, ::1)", f"{USER}-2@web-1", f"x{USER}", f"{USER}s")
+    own = ("", "@web-1", " (token 1, ::1)", " (login oidc:1, ::1)")
+    names = (*(f"{USER}{each}" for each in own), f"{USER}-2@web-1", f"x{USER}", f"{USER}s")
     for number, by in enumerate(names):
         queue.controls.set_limit(f"tenant:{number}", 1, by=by)
     done = forget(queue, database, USER, by=f"{USER}@laptop")
     rows = reading.rows("SELECT name, changed_by FROM changes WHERE name LIKE 'tenant:%' ORDER BY name")
-    forgotten_names = [done.pseudonym, f"{done.pseudonym}@web-1", f"{done.pseudonym} (token 1, ::1)"]
-    assert [row["changed_by"] for row in rows] == [*forgotten_names, *names[3:]]
+    assert [row["changed_by"] for row in rows] == [*(f"{done.pseudonym}{each}" for each in own), *names[4:]]
     (asked,) = reading.rows("SELECT DISTINCT changed_by FROM changes WHERE verb = 'erase'")
     assert asked == {"changed_by": done.pseudonym}
-    assert {change.by for change in queue.journal.changes(100)} >= {*names[3:]}
-    assert not {change.by for change in queue.journal.changes(100)} & {*names[:3]}
+    assert {change.by for change in queue.journal.changes(100)} >= {*names[4:]}
+    assert not {change.by for change in queue.journal.changes(100)} & {*names[:4]}
     assert queue.controls.limits()["tenant:0"] == 1
 
 

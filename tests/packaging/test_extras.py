@@ -31,6 +31,8 @@ BROUGHT_BY: Final = {
     "starlette": "api",
     "uvicorn": "api",
     "httpx": "client",
+    "authlib": "oidc",
+    "joserfc": "oidc",
     "pytest": "tests",
 }
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
@@ -40,7 +42,8 @@ NEEDING: Final = {
     "k8s": ("bandmaster.k8s.cluster.",),
     "ledger": ("bandmaster.ledger.", "bandmaster.admin."),
     "api": ("bandmaster.admin.",),
-    "client": ("bandmaster.admin.client.", "bandmaster.client"),
+    "client": ("bandmaster.admin.client.", "bandmaster.client", "bandmaster.admin.oidc."),
+    "oidc": ("bandmaster.admin.oidc.",),
     "tests": ("bandmaster.testing.fixtures",),
 }
 """What brings a package → the only modules that may need it."""
@@ -125,16 +128,17 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
 @pytest.mark.parametrize(
     ("extra", "absent"),
     [
-        ("", {"api", "cli", "client", "local", "k8s", "ledger", "tests"}),
-        ("cli", {"api", "client", "local", "k8s", "ledger", "tests"}),
-        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "tests"}),
-        ("k8s", {"api", "cli", "client", "local", "ledger", "tests"}),
-        ("ledger", {"api", "cli", "client", "local", "k8s", "tests"}),
-        ("postgres", {"api", "cli", "client", "local", "k8s", "tests"}),
-        ("api", {"cli", "client", "local", "k8s", "tests"}),
-        ("client", {"api", "cli", "local", "k8s", "ledger", "tests"}),
-        ("local", {"api", "client", "k8s", "ledger", "tests"}),
-        ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "tests"}),
+        ("", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "tests"}),
+        ("cli", {"api", "client", "local", "k8s", "ledger", "oidc", "tests"}),
+        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "tests"}),
+        ("k8s", {"api", "cli", "client", "local", "ledger", "oidc", "tests"}),
+        ("ledger", {"api", "cli", "client", "local", "k8s", "oidc", "tests"}),
+        ("postgres", {"api", "cli", "client", "local", "k8s", "oidc", "tests"}),
+        ("api", {"cli", "client", "local", "k8s", "oidc", "tests"}),
+        ("client", {"api", "cli", "local", "k8s", "ledger", "oidc", "tests"}),
+        ("local", {"api", "client", "k8s", "ledger", "oidc", "tests"}),
+        ("oidc", {"cli", "local", "k8s", "tests"}),
+        ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "tests"}),
         ("all", {"tests"}),
     ],
 )
@@ -242,6 +246,15 @@ def test_the_api_runs_with_its_extra(installed: Installed, redis_url: str) -> No
     with _running(installed("api"), "-m", "bandmaster.admin", **settings) as (log, end):
         wait_until(lambda: "api_started" in log.read_text(), what="its address")
         assert end() == 0, log.read_text()
+
+
+def test_signing_in_with_a_provider_needs_an_extra_of_its_own(installed: Installed) -> None:
+    provider = {"ISSUER": "https://login.example", "CLIENT_ID": "bandmaster", "DEFAULT_SCOPE": "read"}
+    named = provider | {"PUBLIC_URL": "https://bandmaster.example"}
+    settings = {f"BANDMASTER_OIDC__{name}": value for name, value in named.items()}
+    answer = installed("api").run("-m", "bandmaster.admin", BANDMASTER_API__PORT="0", **settings)
+    assert answer.code == 1
+    assert "pip install 'bandmaster[oidc]'" in answer.err, answer.err
 
 
 def test_postgresql_needs_an_extra_of_its_own(installed: Installed) -> None:
