@@ -112,12 +112,12 @@ class Consumer:
         if page is None or fetched is None:
             self._follow_another(now_ms)
             return 0
-        if page.entries:
+        if page.position != self._position:
             self._book.write(page, fetched, now_ms)
             self._position = page.position
             if page.missed:
                 self._is_unsure = True
-                _log.warning("journal_gap", missed=page.missed, before=page.entries[0].entry_id)
+                _log.warning("journal_gap", missed=page.missed, up_to=page.position.entry_id)
         else:
             self._book.renew()
         if page.ahead == 0 and self._is_unsure:
@@ -163,8 +163,10 @@ class Consumer:
         while (page := self._follower.read(position, ENTRIES_A_PAGE)) and page.entries:
             known = self._book.count_known(page.entries)
             if known < len(page.entries):
-                part = self._follower.read(position, known) if known else None
-                return part.position if part else position
+                # Damaged ones count for the limit, so what is known may go on behind this part.
+                page = self._follower.read(position, known) if known else None
+                if page is None:
+                    break
             position = page.position
         return position
 

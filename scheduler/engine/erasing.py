@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from ..model.operators import check_by
 from ..transport.reading import Reader, repeated
 from ..transport.scripts import Scripts
-from .journal import READ_A_TRIP, JournalEntry, entry_of
+from .journal import READ_A_TRIP, JournalEntry, read_entry
 
 _MARK = b"id"
 
@@ -54,9 +54,9 @@ class Erasing(Reader):
     def _strike(self, stream: str, is_meant: Callable[[JournalEntry], bool], until: str) -> int:
         struck, after = 0, "-"
         while page := self._page(stream, after, until):
-            entries = [entry_of(entry_id, {_MARK: b""} | raw) for entry_id, raw in page]
-            struck += self._delete(stream, [entry.entry_id for entry in entries if is_meant(entry)])
-            after = f"({entries[-1].entry_id}"
+            entries = [read_entry(entry_id, {_MARK: b""} | raw) for entry_id, raw in page]
+            struck += self._delete(stream, [entry.entry_id for entry in entries if entry and is_meant(entry)])
+            after = f"({page[-1][0].decode()}"
         return struck
 
     @repeated

@@ -109,7 +109,7 @@ class Journal(Reader):
     def entries(
         self, *, newest_first: bool = False, limit: int | None = None, after: str | None = None
     ) -> Iterator[JournalEntry]:
-        """Transitions in order, as far back as the journal reaches.
+        """Transitions in order, as far back as the journal reaches; without those that are damaged.
 
         Args:
             newest_first: Whether to read backwards.
@@ -120,7 +120,10 @@ class Journal(Reader):
         while limit is None or seen < limit:
             page = self._page(at, newest_first)
             for entry_id, raw in page:
-                yield entry_of(entry_id, raw)
+                entry = read_entry(entry_id, raw)
+                if entry is None:
+                    continue
+                yield entry
                 seen += 1
                 if limit is not None and seen >= limit:
                     return
@@ -147,10 +150,13 @@ class Journal(Reader):
         return [Change(int(e["at"]), e["verb"], e["name"], e["from"], e["to"], e["by"]) for e in told]
 
 
-def entry_of(entry_id: bytes, raw: dict[bytes, bytes]) -> JournalEntry:
-    """Return an entry as the client gives it in its typed form."""
-    fields = _read(raw)
-    return JournalEntry(entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields)
+def read_entry(entry_id: bytes, raw: dict[bytes, bytes]) -> JournalEntry | None:
+    """Return an entry as the client gives it in its typed form; None if it is damaged: no script wrote it so."""
+    try:
+        fields = _read(raw)
+        return JournalEntry(entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields)
+    except (KeyError, ValueError):
+        return None
 
 
 def _read(raw: dict[bytes, bytes]) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""Follows the journal from a position, and notices entries that Redis dropped unread and a journal that is another one.
+"""Follows the journal from a position, and notices entries that are missing and a journal that is another one.
 
 In the flow: the ledger's consumer reads here. A plain XREAD would go on silently after a FLUSHALL or on a server that
 was restored from older data. Redis counts the entries that it ever added to a stream, so a position that holds this
-count tells how many entries are missing. A random name, the incarnation, stands beside the journal and is lost with it.
+count tells how many entries are missing: those that Redis dropped unread, and those that nobody can read, so that a
+damaged one stops nobody. A random name, the incarnation, stands beside the journal and is lost with it.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from uuid import uuid4
 from redis.exceptions import ResponseError
 
 from ..transport.reading import Reader, repeated
-from .journal import JournalEntry, entry_of
+from .journal import JournalEntry, read_entry
 
 START: Final = "0-0"
 """The id before all entries."""
@@ -38,7 +39,7 @@ class Page:
     position: Position
     """After the last of them."""
     missed: int
-    """How many entries before the first of them Redis dropped before they were read."""
+    """How many entries Redis dropped before they were read, or are damaged."""
     ahead: int
     """How many entries follow."""
 
@@ -97,16 +98,17 @@ class Follower(Reader):
         if incarnation is None or incarnation.decode() != position.incarnation or added < position.count:
             return None
         dropped = added - length
-        entries = [entry_of(entry_id, raw) for entry_id, raw in found]
         is_kept = position.entry_id != START and position.count > dropped
         if is_kept:
-            if not entries or entries[0].entry_id != position.entry_id:
+            if not found or found[0][0].decode() != position.entry_id:
                 return None
-            del entries[0]
-        del entries[limit:]
-        missed = max(0, dropped - position.count)
-        count = position.count + missed + len(entries)
-        last = entries[-1].entry_id if entries else position.entry_id
+            del found[0]
+        del found[limit:]
+        unread = max(0, dropped - position.count)
+        count = position.count + unread + len(found)
+        last = found[-1][0].decode() if found else position.entry_id
+        entries = [entry for entry_id, raw in found if (entry := read_entry(entry_id, raw)) is not None]
+        missed = unread + len(found) - len(entries)
         return Page(entries, Position(position.incarnation, last, count), missed, added - count)
 
     @repeated
