@@ -2,7 +2,8 @@
 
 In the flow: the consumer calls `step` after each of its own; a page is one transaction as the consumer, so only one
 process deletes, and a killed one leaves whole executions. What lives is never deleted, nor is a dead letter, nor the
-last change of a limit, a pause or a setting: Redis may have to be rebuilt from them.
+last change of a limit, a pause or a setting: Redis may have to be rebuilt from them. Indexes find what is old, as the
+journal waits meanwhile, however much the ledger has.
 
 A restored server may tell again of executions that are deleted here. `forgotten_ms` is the end of the latest of them:
 entries up to that time count as read.
@@ -13,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select, text, tuple_, update
 
 from ..configs.ledger import LedgerSettings
 from ..scheduler.engine.journal import Verb
-from ..scheduler.model.states import TERMINAL
+from ..scheduler.model.states import TERMINAL, State
 from .book import Book
 from .figures import moment
 from .schema.tables import (
@@ -38,7 +39,9 @@ _IDLE_SECONDS: Final = 60.0
 _BUSY_SECONDS: Final = 0.5
 """Between pages, while there is something to delete: most of the time is for the journal."""
 _ENDED: Final = sorted(TERMINAL)
+_LIVING: Final = sorted(set(State) - TERMINAL)
 _PAUSES: Final = (Verb.PAUSE, Verb.RESUME)
+_OF_BROWSERS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
 _DAY_MS: Final = 24 * 3600 * 1000
 
 
@@ -71,6 +74,8 @@ class Retention:
         self._next_at = clock()
         self._payloads_up_to: tuple[int, str] = (-1, "")
         """The last execution, by its end, whose payload this process deleted."""
+        self._excess = 0
+        """How many executions there were too many when they were last counted, less those deleted since."""
 
     def step(self, now_ms: int) -> int:
         """Delete a page, if it is time for one.
@@ -79,7 +84,7 @@ class Retention:
             now_ms: The Redis server's time.
 
         Returns:
-            How many executions were deleted, or lost their payloads.
+            How many executions were deleted, or lost their payloads, or refusals were deleted.
 
         Raises:
             NotConsumer: If another process has become the consumer.
@@ -95,13 +100,27 @@ class Retention:
         deleted = 0
         with self._book.writing() as connection:
             if self._kept.ms is not None:
-                deleted += _delete_executions(connection, _older(now_ms - self._kept.ms))
+                for found in (_ended_before(now_ms - self._kept.ms), _lost_before(now_ms - self._kept.ms)):
+                    deleted += _delete_executions(connection, found)
             if self._kept.executions is not None and not deleted:
-                deleted += _delete_executions(connection, _excess(connection, self._kept.executions))
+                deleted += self._delete_excess(connection, self._kept.executions)
             if self._kept.payloads_ms is not None and not deleted:
                 deleted += self._delete_payloads(connection, now_ms - self._kept.payloads_ms)
             if self._kept.ms is not None and not deleted:
+                deleted += _delete_refusals(connection, now_ms - self._kept.ms)
+            if self._kept.ms is not None and not deleted:
                 _delete_rest(connection, now_ms - self._kept.ms)
+        return deleted
+
+    def _delete_excess(self, connection: Connection, most: int) -> int:
+        if self._excess <= 0:
+            # Each row is looked at, so not for each page.
+            number = select(func.count()).select_from(executions).where(_has_ended())
+            self._excess = connection.execute(number).scalar_one() - most
+        oldest = select(executions.c.execution_id, executions.c.ended_ms).where(_has_ended())
+        oldest = oldest.order_by(executions.c.ended_ms, executions.c.execution_id)
+        deleted = _delete_executions(connection, oldest.limit(max(0, min(ROWS_A_PAGE, self._excess))))
+        self._excess -= deleted
         return deleted
 
     def _delete_payloads(self, connection: Connection, before_ms: int) -> int:
@@ -118,21 +137,21 @@ class Retention:
 
 
 def _has_ended() -> ColumnElement[bool]:
-    return and_(executions.c.state.in_(_ENDED), executions.c.dead.is_(False))
+    # Not "in one of these states": SQLite would go by their index, and sort all that it finds by the end.
+    return and_(executions.c.state.not_in(_LIVING), executions.c.dead.is_(False))
 
 
-def _older(before_ms: int) -> Select[Any, Any]:
-    ended = and_(_has_ended(), executions.c.ended_ms < before_ms)
-    lost = and_(executions.c.state.not_in(_ENDED), executions.c.lost_ms < before_ms)
-    return select(executions.c.execution_id, executions.c.ended_ms).where(or_(ended, lost)).limit(ROWS_A_PAGE)
-
-
-def _excess(connection: Connection, most: int) -> Select[Any, Any]:
-    number = connection.execute(select(func.count()).select_from(executions).where(_has_ended())).scalar_one()
-    oldest = select(executions.c.execution_id, executions.c.ended_ms).where(_has_ended())
-    return oldest.order_by(executions.c.ended_ms, executions.c.execution_id).limit(
-        max(0, min(ROWS_A_PAGE, number - most))
+def _ended_before(before_ms: int) -> Select[Any, Any]:
+    found = select(executions.c.execution_id, executions.c.ended_ms)
+    return (
+        found.where(_has_ended(), executions.c.ended_ms < before_ms).order_by(executions.c.ended_ms).limit(ROWS_A_PAGE)
     )
+
+
+def _lost_before(before_ms: int) -> Select[Any, Any]:
+    found = select(executions.c.execution_id, executions.c.ended_ms)
+    is_lost = and_(executions.c.state.not_in(_ENDED), executions.c.lost_ms.is_not(None))
+    return found.where(is_lost, executions.c.lost_ms < before_ms).order_by(executions.c.lost_ms).limit(ROWS_A_PAGE)
 
 
 def _delete_executions(connection: Connection, found: Select[Any, Any]) -> int:
@@ -147,6 +166,16 @@ def _delete_executions(connection: Connection, found: Select[Any, Any]) -> int:
     return len(ids)
 
 
+def _delete_refusals(connection: Connection, before_ms: int) -> int:
+    """Delete refusals by themselves: no execution came of them with which they could go."""
+    key = (transitions.c.journal_id, transitions.c.entry_ms, transitions.c.entry_number)
+    # Said in words, as an index of refusals alone is found by them.
+    is_refusal = text("transitions.verb = 'reject'")
+    old = select(*key).where(is_refusal, transitions.c.entry_ms < before_ms)
+    old = old.order_by(transitions.c.entry_ms, transitions.c.entry_number).limit(ROWS_A_PAGE)
+    return connection.execute(delete(transitions).where(tuple_(*key).in_(old))).rowcount
+
+
 def _delete_rest(connection: Connection, before_ms: int) -> None:
     later = changes.alias()
     is_of_a_kind = or_(later.c.verb == changes.c.verb, and_(later.c.verb.in_(_PAUSES), changes.c.verb.in_(_PAUSES)))
@@ -154,7 +183,9 @@ def _delete_rest(connection: Connection, before_ms: int) -> None:
         changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number
     )
     has_later = exists().where(later.c.name == changes.c.name, is_later, is_of_a_kind)
-    connection.execute(delete(changes).where(changes.c.at_ms < before_ms, has_later))
+    connection.execute(
+        delete(changes).where(changes.c.at_ms < before_ms, or_(has_later, changes.c.verb.in_(_OF_BROWSERS)))
+    )
     connection.execute(delete(gaps).where(gaps.c.noticed_ms < before_ms))
     is_used = exists().where(executions.c.action == action.c.ref)
     unused = select(action.c.id).join_from(action, queue_stats)

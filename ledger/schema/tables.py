@@ -85,6 +85,12 @@ executions: Final = Table(
     Index("ix_executions_action", "action", "state", "accepted_ms"),
     Index("ix_executions_user", "user_id", "accepted_ms"),
     Index("ix_executions_ended", "ended_ms"),
+    Index(
+        "ix_executions_lost",
+        "lost_ms",
+        sqlite_where=text("lost_ms IS NOT NULL"),
+        postgresql_where=text("lost_ms IS NOT NULL"),
+    ),
     comment="The current state of every execution that was heard of.",
 )
 
@@ -129,6 +135,13 @@ transitions: Final = Table(
         "entry_number",
         sqlite_where=text("changed_by IS NOT NULL"),
         postgresql_where=text("changed_by IS NOT NULL"),
+    ),
+    Index(
+        "ix_transitions_refused",
+        "entry_ms",
+        "entry_number",
+        sqlite_where=text("verb = 'reject'"),
+        postgresql_where=text("verb = 'reject'"),
     ),
     comment="The journal's entries about executions. entry_ms and entry_number are the two parts of an entry's id.",
 )
