@@ -7,11 +7,38 @@
     with Client("https://bandmaster.example", token) as client:
         accepted = client.submit(command=["make", "all"], priority="HIGH")
         print(client.send(calls.show(accepted.execution_id)).state)
+
+A name is imported when it is first used, so that the error names the extra if it is not installed.
 """
 
-from bandmaster.admin.client import calls
-from bandmaster.admin.client.awaiting import AsyncClient
-from bandmaster.admin.client.blocking import Client
-from bandmaster.admin.client.errors import ApiError, ApiProblem, ApiUnavailable
+from bandmaster.configs.extras import import_extra
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bandmaster.admin.client import calls
+    from bandmaster.admin.client.awaiting import AsyncClient
+    from bandmaster.admin.client.blocking import Client
+    from bandmaster.admin.client.errors import ApiError, ApiProblem, ApiUnavailable
 
 __all__ = ["ApiError", "ApiProblem", "ApiUnavailable", "AsyncClient", "Client", "calls"]
+
+_ROOM = "bandmaster.admin.client"
+_MODULE_OF = {
+    "ApiError": f"{_ROOM}.errors",
+    "ApiProblem": f"{_ROOM}.errors",
+    "ApiUnavailable": f"{_ROOM}.errors",
+    "AsyncClient": f"{_ROOM}.awaiting",
+    "Client": f"{_ROOM}.blocking",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object
+    if name in _MODULE_OF:
+        value = getattr(import_extra(_MODULE_OF[name], "client"), name)
+    else:
+        value = import_extra(f"{_ROOM}.{name}", "client")
+    globals()[name] = value
+    return value

@@ -26,13 +26,14 @@ class Client:
         Args:
             url: Where the API is, like ``https://bandmaster.example``.
             token: As ``bandmaster token create`` prints it.
-            timeout_seconds: How long one answer may take.
+            timeout_seconds: How long one answer may take, and how long it may ask to be waited for.
             verify: As httpx takes it: False, or an `ssl.SSLContext`.
 
         Raises:
             InvalidRequest: If the URL or the token cannot be one.
         """
         self._url = redacted_url(url)
+        self._timeout_seconds = timeout_seconds
         self._http = httpx.Client(**options(url, token, timeout_seconds, verify))
 
     def submit(self, *, idempotency_key: str | None = None, **submission: Any) -> Accepted:
@@ -52,7 +53,7 @@ class Client:
         """Send a call (`bandmaster.client.calls`), again if no answer came and that does no harm.
 
         Raises:
-            ApiProblem: If it is refused.
+            ApiProblem: If it is refused; `rate_limited`, if the API asks to wait for longer than `timeout_seconds`.
             ApiUnavailable: If the API does not answer.
         """
         tried = 0
@@ -63,7 +64,7 @@ class Client:
                 outcome = self._http.request(**request_of(call))
             except httpx.HTTPError as error:
                 outcome = error
-            pause = pause_seconds(call, tried, outcome)
+            pause = pause_seconds(call, tried, outcome, self._timeout_seconds)
             if pause is not None:
                 time.sleep(pause)
                 continue

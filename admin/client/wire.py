@@ -16,8 +16,6 @@ TIMEOUT_SECONDS: Final = 30.0
 TRIES: Final = 3
 AGAIN_SECONDS: Final = 0.5
 """How long to wait before a call is sent again; twice as long before the next."""
-MOST_PAUSE_SECONDS: Final = 60.0
-"""What asks for a longer pause is not sent again."""
 _AGAIN: Final = frozenset({502, 503, 504})
 RATE_LIMITED: Final = "rate_limited"
 T = TypeVar("T", bound=BaseModel)
@@ -70,13 +68,16 @@ def request_of(call: Call[T]) -> Mapping[str, Any]:
     }
 
 
-def pause_seconds(call: Call[T], tried: int, outcome: httpx.Response | httpx.HTTPError) -> float | None:
+def pause_seconds(
+    call: Call[T], tried: int, outcome: httpx.Response | httpx.HTTPError, most_seconds: float
+) -> float | None:
     """After how long a call that was not answered, or not yet, is sent again; None: it is not.
 
     Args:
         call: The call.
         tried: How often it was sent.
         outcome: What came of it the last time.
+        most_seconds: What asks for a longer pause is not sent again: the caller would wait for longer than it said.
     """
     pause = AGAIN_SECONDS * 2 ** (tried - 1)
     if tried >= TRIES:
@@ -86,7 +87,7 @@ def pause_seconds(call: Call[T], tried: int, outcome: httpx.Response | httpx.HTT
         pause = max(pause, float(asked)) if asked.isdecimal() else pause
         # Of what is refused because there were too many, nothing was carried out, whatever it was.
         is_repeated = _code_of(outcome) == RATE_LIMITED or (outcome.status_code in _AGAIN and call.is_repeatable)
-        return pause if is_repeated and pause <= MOST_PAUSE_SECONDS else None
+        return pause if is_repeated and pause <= most_seconds else None
     return pause if call.is_repeatable or isinstance(outcome, httpx.ConnectError) else None
 
 

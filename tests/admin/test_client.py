@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from calling import V1, Api
+from calling import V1, Api, api_with
 
 from bandmaster.admin.client import wire
 from bandmaster.client import ApiProblem, ApiUnavailable, AsyncClient, Client, calls
@@ -153,13 +153,26 @@ def test_it_submits_once_however_often_it_has_to_send(api: Api) -> None:
 )
 def test_it_waits_as_long_as_the_api_asks_for(headers: dict[str, str], seconds: float | None) -> None:
     busy = httpx.Response(503, headers=headers)
-    assert wire.pause_seconds(calls.whoami(), 2, busy) == seconds
-    assert wire.pause_seconds(calls.whoami(), wire.TRIES, busy) is None
-    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 1, busy) is None, "it is not to be repeated"
+    assert wire.pause_seconds(calls.whoami(), 2, busy, 60) == seconds
+    assert wire.pause_seconds(calls.whoami(), wire.TRIES, busy, 60) is None
+    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 1, busy, 60) is None, "it is not to be repeated"
     full = httpx.Response(429, headers=headers, json={"code": "queue_full"})
-    assert wire.pause_seconds(calls.whoami(), 2, full) is None
+    assert wire.pause_seconds(calls.whoami(), 2, full, 60) is None
     often = httpx.Response(429, headers=headers, json={"code": "rate_limited"})
-    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 2, often) == seconds, "it was not carried out"
+    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 2, often, 60) == seconds, "it was not carried out"
+
+
+def test_it_waits_no_longer_than_its_caller_allows(api: Api) -> None:
+    asked = httpx.Response(429, headers={"Retry-After": "4"}, json={"code": "rate_limited"})
+    assert wire.pause_seconds(calls.whoami(), 1, asked, 5.0) == 4.0
+    assert wire.pause_seconds(calls.whoami(), 1, asked, 3.0) is None
+    with (
+        api_with(api, requests_per_minute=1) as limited,
+        Client(limited.url, limited.token("ann", "read"), timeout_seconds=0.4) as client,
+    ):
+        client.send(calls.whoami())
+        with pytest.raises(ApiProblem, match="rate_limited"):
+            client.send(calls.whoami())
 
 
 def test_what_is_not_ready_yet_is_asked_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

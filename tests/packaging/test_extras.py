@@ -214,6 +214,12 @@ def test_a_missing_extra_is_named_in_one_line(
     assert not (installed(extra).place / "var").exists(), "nothing was begun"
 
 
+def test_the_client_names_its_extra_when_it_is_used(installed: Installed) -> None:
+    answer = installed("").run("-c", "import bandmaster.client; bandmaster.client.Client")
+    assert answer.code == 1
+    assert answer.err.endswith("(httpx is not installed): pip install 'bandmaster[client]'\n")
+
+
 @pytest.mark.usefixtures("redis_client")
 def test_pods_on_a_cluster_name_their_extra(installed: Installed, redis_url: str) -> None:
     expected = "pip install 'bandmaster[k8s]'"
