@@ -61,6 +61,8 @@ def build(services: Services) -> FastAPI:
         title="Bandmaster",
         version=version("bandmaster"),
         description=_DESCRIPTION,
+        # Whoever forgets a slash is told so: a redirection of what changes something is no error to many programs.
+        redirect_slashes=False,
         # A page of documentation would load programs from elsewhere.
         docs_url=None,
         redoc_url=None,

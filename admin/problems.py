@@ -127,7 +127,7 @@ def _why(wrong: Any) -> str:
 async def _of_framework(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = _OF_STATUS.get(error.status_code, "refused")
-    detail = f"there is no {shown(request.url.path)} here" if error.status_code == 404 else str(error.detail)
+    detail = _not_here(request) if error.status_code == 404 else str(error.detail)
     headers = dict(error.headers or {})
     if error.status_code == 405:
         # The framework names those of the first route of the path only.
@@ -135,12 +135,19 @@ async def _of_framework(request: Request, error: Exception) -> JSONResponse:
     return problem(error.status_code, code, detail, headers=headers)
 
 
-def _allowed(request: Request) -> list[str]:
+def _not_here(request: Request) -> str:
+    path = request.url.path
+    other = path.rstrip("/") if path.endswith("/") else f"{path}/"
+    near = f"; did you mean {shown(other)}?" if _allowed(request, path=other) else ""
+    return f"there is no {shown(path)} here{near}"
+
+
+def _allowed(request: Request, **other: str) -> list[str]:
+    """The methods that a path has: that of a request, or another one."""
+    scopes = {method: dict(request.scope) | {"method": method, **other} for method in _METHODS}
     routes = request.app.router.routes
     return [
-        method
-        for method in _METHODS
-        if any(route.matches(dict(request.scope) | {"method": method})[0] is Match.FULL for route in routes)
+        method for method, scope in scopes.items() if any(route.matches(scope)[0] is Match.FULL for route in routes)
     ]
 
 

@@ -22,6 +22,7 @@ from ..quotas.quota import Quota
 from ..services import Services
 from . import cookies
 from .knowing import nobody, token_of_secret, token_of_session
+from .parameters import check_parameters
 
 _log = Logger(__name__)
 _bearer: Final = HTTPBearer(
@@ -68,6 +69,7 @@ async def caller_of(
             would change something by a cookie alone.
         LedgerError: If only the ledger's database knows the token, and it does not answer.
         QueueUnavailable: If it sent a session's cookie, and Redis does not answer.
+        InvalidRequest: If the route does not know a parameter of the query.
     """
     # A route for admins asks twice, for itself and for all of them.
     caller: Caller | None = getattr(request.state, _CALLER, None)
@@ -79,6 +81,7 @@ async def caller_of(
     for needed in scopes.scopes:
         if not token.may(Scope(needed)):
             raise forbidden(f"this needs the scope {needed}, and the token has {', '.join(sorted(token.scopes))}")
+    check_parameters(request)
     if Scope.SUBMIT in scopes.scopes:
         await take(request, services.quotas.submissions, token)
     if services.keeper.is_use_to_note(token):

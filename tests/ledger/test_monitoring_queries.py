@@ -1,9 +1,13 @@
 """The three queries that operators of `queue_stats` have, as they have them but for the schema's name."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from ledger_reading import Reading, catch_up
 
 from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.queries.queue_stats import QueueStatsRepository
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -41,6 +45,24 @@ def filled(queue: ExecutionQueueService, consumer: Consumer) -> None:
         assert queue.try_schedule() is not None
     queue.release("exec-0")
     catch_up(consumer)
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_figures_of_an_action_are_found_by_its_name_and_by_its_number(database: Database, reading: Reading) -> None:
+    repository = QueueStatsRepository(database)
+    found = repository.find_by_action("core.http.get")
+    assert found is not None
+    assert (found.queue_length, found.active_count, found.max_concurrent) == (1, 1, 2)
+    assert (found.total_enqueued, found.total_completed) == (3, 1)
+    accepted_ms = reading.one("SELECT accepted_ms FROM executions WHERE execution_id = 'exec-2'")
+    assert found.oldest_enqueued_at == datetime.fromtimestamp(accepted_ms / 1000, UTC)
+    assert found.last_updated.utcoffset() == timedelta(0)
+    assert repository.find_by_action(found.action_id) == found
+    idle = repository.find_by_action("mail")
+    assert idle is not None
+    assert (idle.max_concurrent, idle.ref) == (None, "mail")
+    assert repository.find_by_action("unheard of") is None
+    assert repository.find_by_action(10**6) is None
 
 
 @pytest.mark.usefixtures("filled")
