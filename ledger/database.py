@@ -78,6 +78,8 @@ class Database:
             self._engine = create_engine(self._url, **_options(self._url))
         except ModuleNotFoundError as error:
             raise ExtraMissing("psycopg", "postgres") from error
+        self._is_closed = False
+        event.listen(self._engine, "checkin", self._returned)
         if self.is_sqlite:
             _let_us_begin(self._engine)
 
@@ -114,8 +116,14 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; those that another thread uses, when it is done."""
+        self._is_closed = True
         self._engine.dispose()
+
+    def _returned(self, connection: Any, _: Any) -> None:
+        # The pool that it comes back to is gone: nobody else would close it.
+        if self._is_closed and connection is not None:
+            connection.close()
 
     @contextmanager
     def _translated(self) -> Generator[None]:
