@@ -1,6 +1,5 @@
 """Failed logins: counted by network, refused before anything is looked up, and no token or known caller is locked."""
 
-import time
 from collections import Counter
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,6 @@ from postgres import installations, postgres_server
 
 from bandmaster.admin.auth.keeper import FRESH_SECONDS, Keeper
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.queries.asking import SOON_SECONDS
 from bandmaster.ledger.schema.upgrading import upgrade
 
 WHOAMI = f"{V1}/whoami"
@@ -143,15 +141,13 @@ def test_a_flood_of_unknown_tokens_holds_up_no_known_caller(redis_client: redis.
             server.pause()
             flood = [executor.submit(asked, client, unknown(number), HERE) for number in range(100)]
             flood += [executor.submit(asked, client, unknown(n), f"203.0.113.{n}") for n in range(200)]
-            served = 0
+            waiting: list[int] = []
             while not all(each.done() for each in flood):
                 clock.now += FRESH_SECONDS
-                began = time.monotonic()
                 assert asked(client, token, HERE).status_code == 200
-                # It waits for its own look-up, which is not answered, and for none of the others'.
-                assert time.monotonic() - began < 3 * SOON_SECONDS
-                served += 1
-            assert served
+                waiting.append(sum(not each.done() for each in flood))
+            # It waits for its own look-up, which is not answered, and for none of the others'.
+            assert waiting[0] > len(flood) / 4
             server.go_on()
             assert {each.result().status_code for each in flood} <= {401, 429, 503}
             told = Counter(each.result().headers.get("RateLimit-Policy", "") for each in flood)

@@ -27,7 +27,7 @@ def components(admin: Admin) -> Components:
 
 
 def test_executions_end_and_begin_while_the_api_server_restarts(
-    components: Components, installation: Installation, admin: Admin, namespace: str
+    components: Components, installation: Installation
 ) -> None:
     installation.worker(leases=LONG_LEASES)
     short, long = installation.submit("sleep 6; echo short"), installation.submit("sleep 30; echo long")
@@ -41,9 +41,9 @@ def test_executions_end_and_begin_while_the_api_server_restarts(
     said = [installation.result(each)["output_tail"] for each in ids]
     assert said == ["short\n", "long\n", *(f"{number}\n" for number in range(LIMIT)), "after\n"]
     assert [installation.meta(each)["attempt"] for each in (short, long)] == ["1", "1"]
-    # One pod for each attempt that has one.
-    names = [pod["metadata"]["name"] for pod in admin.pods(namespace)]
-    assert len(names) == len(ids)
+    # No attempt has two pods. One that ended pod_ttl_seconds ago may be gone: a busy machine takes as long.
+    assert all(len(installation.pods_of(each)) <= 1 for each in ids)
+    assert installation.pods_of(after)
     installation.wait_until_settled()
 
 
