@@ -37,7 +37,7 @@ class QueueStatus:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an execution waits."""
+    """An execution's record, and why it waits, at one moment."""
 
     state: State
     position: int | None
@@ -46,6 +46,10 @@ class Explanation:
     """Empty if only the end of the execution is still known."""
     reasons: list[str]
     """Sentences; empty if the execution does not wait."""
+    meta: dict[str, str]
+    """The record; state and attempt alone where no more is left of it."""
+    at_ms: int
+    """The moment, by the server's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,8 @@ class Views(Reader):
         ]
 
     def explain(self, execution_id: str) -> Explanation:
-        """Why it waits: a pause, a closed gate, the limit over everything, its due time, or how many are before it.
+        """Its record, and why it waits: a pause, a closed gate, the limit over everything, its due time, or how many
+        are before it. One round trip.
 
         Raises:
             UnknownExecution: If no such execution is known.
@@ -113,12 +118,15 @@ class Views(Reader):
         state, *rest = self._scripts.call(self._explain, execution_id)
         if not state:
             raise UnknownExecution(execution_id=execution_id)
-        position, lane, consumer_age_ms, reasons = rest
+        position, lane, consumer_age_ms, reasons, at_ms, fields = rest
         sentences = [_sentence(reason.decode()) for reason in reasons]
         if State(state.decode()) is State.PENDING and (consumer_age_ms < 0 or consumer_age_ms > LIVE_CONSUMER_MS):
             ago = "yet" if consumer_age_ms < 0 else f"for {consumer_age_ms // 1000} s"
             sentences.append(f"no worker has asked for lane {lane.decode()} {ago}")
-        return Explanation(State(state.decode()), position if position >= 0 else None, lane.decode(), sentences)
+        meta = {name.decode(): value.decode() for name, value in zip(fields[::2], fields[1::2], strict=True)}
+        return Explanation(
+            State(state.decode()), position if position >= 0 else None, lane.decode(), sentences, meta, at_ms
+        )
 
     def action_statistics(self, action: str) -> ActionStatistics:
         """The statistics of one action; all zero for one that was never used."""
@@ -134,15 +142,6 @@ class Views(Reader):
         """
         (meta,) = self.metas([execution_id])
         return meta
-
-    @repeated
-    def meta_now(self, execution_id: str) -> tuple[dict[str, str], int]:
-        """An execution's record while it is whole, else empty; and the time of the server's clock. One round trip."""
-        pipeline = self._client.pipeline(transaction=False)
-        pipeline.hgetall(self._keys.meta(execution_id))
-        pipeline.time()
-        raw, (seconds, microseconds) = pipeline.execute()
-        return {n.decode(): v.decode() for n, v in raw.items()}, seconds * 1000 + microseconds // 1000
 
     @repeated
     def metas(self, execution_ids: list[str]) -> list[dict[str, str]]:

@@ -13,9 +13,8 @@ from ...ledger.queries.looking import event_of, steps_of, written_until_ms
 from ...scheduler.engine.record import Record, read_result
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.events.fields import Action, ExecutionId, UserId
-from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.identifiers import check_execution_id
-from ...scheduler.model.states import WAITING, State
+from ...scheduler.model.states import State
 from ..answers.executions import (
     ExecutionPage,
     OneExecution,
@@ -113,15 +112,10 @@ def show_queue(services: ServicesOf, caller: ReadCaller, lane: Lane | None = Non
 def show(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> Response:
     """As it is now, and why it waits; one that Redis has forgotten, as the ledger knows it."""
     found = find(services, caller, execution_id)
-    position, reasons, dead = None, list[str](), False
-    if found.source == "redis":
-        if found.record.state in WAITING:
-            try:
-                explained = services.queue.explain(execution_id)
-                position, reasons = explained.position, explained.reasons
-            except UnknownExecution:
-                pass  # It was removed in this moment.
-        dead = found.record.ended and services.queue.views.is_dead(execution_id)
+    position, reasons = None, list[str]()
+    if found.explained is not None:
+        position, reasons = found.explained.position, found.explained.reasons
+    dead = found.source == "redis" and found.record.ended and services.queue.views.is_dead(execution_id)
     answer = execution_answer(found.record, row=found.row, position=position, waits_for=reasons, dead=dead)
     eta_seconds = None if position is None else _eta_seconds(services, found.record)
     fields: dict[str, Any] = dict(answer) | {"eta_seconds": eta_seconds}

@@ -17,6 +17,7 @@ from ...scheduler.engine.record import Record, Result, parse_result
 from ...scheduler.model.errors import UnknownExecution
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
+from ...scheduler.views import Explanation
 from ..answers.document import Source
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
@@ -36,6 +37,8 @@ class Found:
     as_of_ms: int
     row: Execution | None = None
     """What the ledger has of it, if it was asked."""
+    explained: Explanation | None = None
+    """Why it waits, if Redis has it."""
 
 
 def find(services: Services, caller: Caller, execution_id: str) -> Found:
@@ -92,26 +95,28 @@ def result_of(services: Services, found: Found) -> tuple[Result, Source] | None:
 
 
 def _found(services: Services, caller: Caller, execution_id: str) -> Found | None:
-    views = services.queue.views
-    meta, now_ms = views.meta_now(execution_id)
-    if _WHOLE in meta:
-        return Found(Record.from_meta(execution_id, meta), "redis", now_ms)
-    meta = views.meta(execution_id)
+    try:
+        explained = services.queue.explain(execution_id)
+    except UnknownExecution:
+        explained = None
+    if explained is not None and _WHOLE in explained.meta:
+        record = Record.from_meta(execution_id, explained.meta)
+        return Found(record, "redis", explained.at_ms, explained=explained)
     try:
         with services.ledger.reading() as connection:
             as_of_ms = written_until_ms(connection)
             row = execution_of(connection, execution_id)
     except LedgerError:
         # Only the state is left in Redis: enough for those who may see whatever it is.
-        if "state" in meta and caller.token.may(Scope.OPERATE):
-            return Found(Record.from_meta(execution_id, meta), "redis", now_ms)
+        if explained is not None and caller.token.may(Scope.OPERATE):
+            return Found(Record.from_meta(execution_id, explained.meta), "redis", explained.at_ms)
         raise
     if row is None:
         return None
     record = record_of(row)
-    if "state" in meta and record.state != meta["state"]:
+    if explained is not None and record.state is not explained.state:
         # The ledger has not yet read of its end.
-        record = replace(record, state=State(meta["state"]), attempt=int(meta.get("attempt", record.attempt)))
+        record = replace(record, state=explained.state, attempt=int(explained.meta["attempt"]))
     return Found(record, "ledger", as_of_ms, row)
 
 

@@ -1,9 +1,10 @@
--- explain: why an execution waits: a pause, a closed gate, its lane's bound, the limit over everything, or how many are
--- before it.
+-- explain: an execution's record and why it waits: a pause, a closed gate, its lane's bound, the limit over everything,
+-- or how many are before it.
 -- Read only, at one moment.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: id
--- Returns: {state, position, lane, consumer_age_ms, {reason, …}}; {''} if unknown; lane '' if only a tombstone is left
+-- Returns: {state, position, lane, consumer_age_ms, {reason, …}, now_ms, {field, value, …}}; {''} if unknown; lane ''
+-- and no fields but state and attempt if only a tombstone is left
 --   position          from 0 in its lane, -1 unless PENDING
 --   consumer_age_ms   since a worker last asked for its lane, -1 for never
 --   reason            paused:NAME | gate:KEY:held:LIMIT | full:active:LIMIT:SETTING | due:unix_ms | before:COUNT
@@ -12,7 +13,13 @@ view('explain', function(id)
     local m = load(id)
     if not m then
         m = load_tombstone(id)
-        return m and {m.state, -1, '', -1, {}} or {''}
+        return m and {m.state, -1, '', -1, {}, now, {'state', m.state, 'attempt', m.attempt}} or {''}
+    end
+    -- Before what is worked out is kept in it.
+    local fields = {}
+    for name, value in pairs(m) do
+        fields[#fields + 1] = name
+        fields[#fields + 1] = value
     end
     local asked = call('HGET', K.rounds, 'lane:' .. m.lane)
     local age = asked and math.abs(now - tonumber(asked)) or -1
@@ -42,5 +49,5 @@ view('explain', function(id)
         local before = call('ZRANK', D.ready(m.lane), id)
         if before then reasons[#reasons + 1] = 'before:' .. before end
     end
-    return {m.state, position, m.lane, age, reasons}
+    return {m.state, position, m.lane, age, reasons, now, fields}
 end)
