@@ -177,6 +177,8 @@ state = "{self.folder}/containerd/state"
             "address": NODE_ADDRESS,
             "maxPods": 250,
             "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
+            # On a disk that is 85 % full it would delete the images that were imported, and pull them from nowhere.
+            "imageGCHighThresholdPercent": 100,
             "syncFrequency": "5s",
             "nodeStatusUpdateFrequency": "5s",
             "clusterDNS": [DNS_ADDRESS],
