@@ -160,6 +160,8 @@ def test_state_and_attempt_are_what_is_known_of_it(redis_client: redis.Redis) ->
     assert [meta.get("state") for meta in queue.views.metas(["y", "x", "z"])] == ["PENDING", "COMPLETED", None]
     explained = queue.explain("x")
     assert (explained.state, explained.position, explained.reasons) == (State.COMPLETED, None, [])
+    assert explained.meta == queue.views.meta("x")
+    assert queue.explain("y").meta == queue.views.meta("y")
     with pytest.raises(UnknownExecution):
         queue.explain("z")
 

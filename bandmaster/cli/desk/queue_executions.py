@@ -59,9 +59,12 @@ class QueueExecutions:
     def shown(self, execution_id: str) -> Shown:
         """All that is told of one."""
         queue = self._queue
-        meta = queue.views.meta(execution_id)
+        try:
+            explanation = queue.explain(execution_id)
+        except UnknownExecution:
+            explanation = None
+        meta = {} if explanation is None else explanation.meta
         timeline = timeline_of(queue, execution_id, meta.get("accepted_at"))
-        explanation = queue.explain(execution_id) if "accepted_at" in meta else None
         meta = told_by(timeline) | meta
         if "state" not in meta:
             raise UnknownExecution(execution_id=execution_id)
