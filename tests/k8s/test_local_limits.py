@@ -3,11 +3,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from living_pods import ended, living_pods, outcome_of, processes_under, running, spec
+from living_pods import ended, outcome_of, processes_under, running, spec
 
 from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.memory import proportional_bytes
@@ -16,17 +15,6 @@ from bandmaster.k8s.pods import Reason
 from waiting import wait_until
 
 IGNORE_TERM = "trap '' TERM; (trap '' TERM; while :; do sleep 0.05; done) & echo up; while :; do sleep 0.05; done"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "var"
-
-
-@pytest.fixture
-def pods(root: Path) -> Iterator[LocalPods]:
-    with living_pods(root) as pods:
-        yield pods
 
 
 def test_a_program_that_runs_too_long_is_ended(pods: LocalPods) -> None:

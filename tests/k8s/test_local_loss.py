@@ -4,29 +4,17 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from subprocess import PIPE, Popen
 
 import psutil
 import pytest
-from living_pods import CREATE, ended, gone, living_pods, processes_under, running, spec, supervisor_of
+from living_pods import CREATE, ended, gone, processes_under, running, spec, supervisor_of
 
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.local.records import PREPARED_PREFIX, Folder
 from bandmaster.k8s.pods import PodPhase, Reason
 from waiting import wait_until
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "var"
-
-
-@pytest.fixture
-def pods(root: Path) -> Iterator[LocalPods]:
-    with living_pods(root) as pods:
-        yield pods
 
 
 def test_a_second_process_finds_running_and_ended_pods(pods: LocalPods, root: Path) -> None:

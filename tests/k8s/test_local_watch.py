@@ -6,21 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from living_pods import ended, living_pods, running, spec, supervisor_of
+from living_pods import ended, running, spec, supervisor_of
 
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import ChangeKind, PodChange, PodPhase, PodStatus, Reason
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "var"
-
-
-@pytest.fixture
-def pods(root: Path) -> Iterator[LocalPods]:
-    with living_pods(root) as pods:
-        yield pods
 
 
 def until(changes: Iterator[PodChange], kind: ChangeKind, uid: str, phase: PodPhase | None = None) -> PodStatus:
