@@ -156,8 +156,9 @@ class RetentionSettings(Area, frozen=True):
     max_dead_messages: int = Field(default=10_000, ge=1)
     """How many dead letters are kept, and how many unreported ends of each lane for which no worker has asked in an
     hour; of more, the oldest are forgotten."""
-    journal_max_entries: int = Field(default=100_000, ge=1_000)
-    """About how many transitions the journal keeps."""
+    journal_max_bytes: int = Field(default=67_108_864, ge=1_048_576)
+    """How much of the server's memory the journal takes: of a full one the oldest entries are dropped. With a ledger it
+    seldom gets full, as what the ledger has is dropped after `ledger.keep_journal_seconds`."""
 
 
 _RUNTIME_AREAS: Final = (LimitSettings, LeaseSettings, RetentionSettings)

@@ -24,6 +24,8 @@ class LedgerSettings(Area, frozen=True):
     """Whether what executions need to run (scripts, commands, environments) is kept, too: Redis is rebuilt from it."""
     keep_messages: bool = False
     """Whether also the messages of gated actors."""
+    keep_journal_seconds: int = Field(default=600, ge=0)
+    """How long Redis keeps an entry of the journal that the ledger has, for those who read it there."""
     keep_days: int = Field(default=90, ge=0)
     """How long an execution that has ended stays in the ledger; 0: for ever."""
     keep_payloads_days: int = Field(default=30, ge=0)

@@ -18,6 +18,7 @@ from .errors import LedgerUnavailable, NotConsumer
 from .fetching import Fetching
 from .reconciling import Living
 from .retention import ALL, Kept, Retention
+from .trimming import KEPT_SECONDS, Trimming
 
 _log: Final = Logger("bandmaster.ledger")
 ENTRIES_A_PAGE: Final = 1_000
@@ -37,6 +38,7 @@ class Consumer:
         keep_payloads: bool = True,
         keep_messages: bool = False,
         kept: Kept = ALL,
+        keep_journal_seconds: int = KEPT_SECONDS,
         take_seconds: float = 3.0,
     ) -> None:
         """Makes no call.
@@ -47,6 +49,7 @@ class Consumer:
             keep_payloads: Whether the ledger keeps what executions need to run.
             keep_messages: Whether also the messages of gated actors.
             kept: How much stays in the ledger.
+            keep_journal_seconds: How long an entry stays in Redis that the ledger has.
             take_seconds: How long to wait between two tries to become the consumer.
         """
         self._engine = engine
@@ -55,6 +58,7 @@ class Consumer:
         self._fetching = Fetching(engine, keep_payloads=keep_payloads, keep_messages=keep_messages)
         self._living = Living(engine, self._fetching)
         self._retention = Retention(book, kept)
+        self._trimming = Trimming(self._follower, keep_seconds=keep_journal_seconds)
         self._take_seconds = take_seconds
         self._consumes = False
         self._position: Position | None = None
@@ -122,6 +126,7 @@ class Consumer:
             self._book.renew()
         if page.ahead == 0 and self._is_unsure:
             self._reconcile(now_ms)
+        self._trimming.step(self._position, now_ms)
         self._retention.step(now_ms)
         return len(page.entries)
 

@@ -53,6 +53,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         keep_payloads=settings.ledger.keep_payloads,
         keep_messages=settings.ledger.keep_messages,
         kept=Kept.by(settings.ledger),
+        keep_journal_seconds=settings.ledger.keep_journal_seconds,
     )
     stop = threading.Event()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor:

@@ -13,6 +13,7 @@ from uuid import uuid4
 from redis.exceptions import ResponseError
 
 from ..transport.reading import Reader, repeated
+from ..transport.scripts import Scripts
 from .journal import JournalEntry, read_entry
 
 START: Final = "0-0"
@@ -47,6 +48,11 @@ class Page:
 class Follower(Reader):
     """Reads the journal of one queue. Each method raises QueueUnavailable if the server does not answer."""
 
+    def __init__(self, scripts: Scripts) -> None:
+        """Makes no call."""
+        super().__init__(scripts)
+        self._trim = scripts.script("trim", "incarnation before least")
+
     @repeated
     def begin(self, followed: str | None = None) -> Position:
         """Name the journal, and return the position before its oldest entry.
@@ -55,29 +61,34 @@ class Follower(Reader):
             followed: The name of the journal that was followed until now. If this one has the same name, though it is
                 another one, it gets a new name, as it does if it has none.
         """
-        keys = self._scripts.keys
-        name = keys.named("incarnation")
+        name = self._scripts.keys.named("incarnation")
         if followed is not None and self._client.get(name) == followed.encode():
             self._client.set(name, uuid4().hex)
-        pipeline = self._client.pipeline(transaction=True)
-        pipeline.set(name, uuid4().hex, nx=True)
-        pipeline.get(name)
-        pipeline.xinfo_stream(keys.named("journal"))
-        _, incarnation, info = pipeline.execute(raise_on_error=False)
+        incarnation, info = self._named()
         added, length = _counts(info)
-        return Position(incarnation.decode(), START, added - length)
+        return Position(incarnation, START, added - length)
 
     @repeated
     def end(self) -> Position:
         """Name the journal, if it has no name, and return the position after its last entry."""
-        keys = self._scripts.keys
-        pipeline = self._client.pipeline(transaction=True)
-        pipeline.set(keys.named("incarnation"), uuid4().hex, nx=True)
-        pipeline.get(keys.named("incarnation"))
-        pipeline.xinfo_stream(keys.named("journal"))
-        _, incarnation, info = pipeline.execute(raise_on_error=False)
+        incarnation, info = self._named()
         added, length = _counts(info)
-        return Position(incarnation.decode(), info["last-generated-id"].decode() if length else START, added)
+        return Position(incarnation, info["last-generated-id"].decode() if length else START, added)
+
+    def _named(self) -> tuple[str, Any]:
+        """The journal's name, and what Redis says of the journal at the same time.
+
+        A name is written only where there is none: a full server, or a replica, takes no writes, and can be read.
+        """
+        keys = self._scripts.keys
+        while True:
+            pipeline = self._client.pipeline(transaction=True)
+            pipeline.get(keys.named("incarnation"))
+            pipeline.xinfo_stream(keys.named("journal"))
+            incarnation, info = pipeline.execute(raise_on_error=False)
+            if incarnation is not None:
+                return incarnation.decode(), info
+            self._client.set(keys.named("incarnation"), uuid4().hex, nx=True)
 
     @repeated
     def read(self, position: Position, limit: int) -> Page | None:
@@ -110,6 +121,21 @@ class Follower(Reader):
         entries = [entry for entry_id, raw in found if (entry := read_entry(entry_id, raw)) is not None]
         missed = unread + len(found) - len(entries)
         return Page(entries, Position(position.incarnation, last, count), missed, added - count)
+
+    def trim(self, position: Position, before_ms: int, least: int) -> int:
+        """Drop the oldest entries that were read, some ten thousand at most; of another journal none.
+
+        Args:
+            position: How far it was read: what follows stays, and its last entry, too.
+            before_ms: Entries from this time on stay, in Unix milliseconds of the server's clock.
+            least: So many of the latest stay.
+
+        Returns:
+            How many were dropped.
+        """
+        read_ms, _, _ = position.entry_id.partition("-")
+        before = position.entry_id if int(read_ms) <= before_ms else f"{max(before_ms, 0)}-0"
+        return int(self._scripts.call(self._trim, position.incarnation, before, least))
 
     @repeated
     def wait(self, position: Position, timeout_ms: int) -> None:

@@ -28,6 +28,7 @@ INCLUDES: Final = (
     "time",
     "scores",
     "reply",
+    "appending",
     "journal",
     "refusing",
     "tombstones",

@@ -52,7 +52,7 @@ def test_without_any_source_every_setting_has_the_default_of_the_contract() -> N
     assert settings.scheduler.leader_ttl_ms == 10_000
     assert settings.retention.result_ttl_seconds == settings.retention.meta_ttl_seconds == 86_400
     assert settings.retention.result_ttl_seconds == 86_400
-    assert (settings.retention.reply_ttl_seconds, settings.retention.journal_max_entries) == (600, 100_000)
+    assert (settings.retention.reply_ttl_seconds, settings.retention.journal_max_bytes) == (600, 67_108_864)
     assert (settings.k8s.backend, settings.k8s.namespace) == ("local", "bandmaster")
     assert (settings.k8s.cpu_request, settings.k8s.cpu_limit) == ("100m", "1")
     assert (settings.k8s.memory_request, settings.k8s.memory_limit) == ("128Mi", "512Mi")

@@ -8,6 +8,7 @@ from model.clock import START_MS
 from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.engine.erasing import Erasing
+from bandmaster.scheduler.engine.journal_following import Follower, Position
 from bandmaster.scheduler.engine.outbox import UntoldEnd
 from bandmaster.scheduler.engine.restoring import Known, Restoring
 from bandmaster.scheduler.engine.sessions import NewSession, Sessions
@@ -19,6 +20,7 @@ from bandmaster.scheduler.process.leadership import Leadership
 
 LANE: Final = "executions"
 LEADER: Final = "a-leader"
+JOURNAL: Final = "a-name"
 FOLLOWING: Final = Next((LANE,), 2, 30_000)
 EXCHANGED: Final = (
     Release("here", 1, State.COMPLETED, result=b"{}"),
@@ -60,6 +62,12 @@ def _sign_in(queue: TurnedQueue) -> None:
     Sessions(queue.scripts).keep_code("a-code", "record", seconds=3_600)
 
 
+def _journal_much(queue: TurnedQueue) -> None:
+    queue.scripts.client.set(queue.scripts.keys.named("incarnation"), JOURNAL)
+    for limit in range(1, 250):
+        queue.controls.set_limit("tenant", limit)
+
+
 def _tell(queue: TurnedQueue) -> bool:
     ended_at_ms = int(queue.views.meta("unseen").get("ended_at", 0))
     return queue.outbox.tell(UntoldEnd("unseen", ended_at_ms, State.CANCELLED, "cancelled", b"message"))
@@ -75,6 +83,7 @@ ARRANGEMENTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "sign_in": _sign_in,
     "sign_out": _sign_in,
     "tell": _end_unseen,
+    "trim": _journal_much,
 }
 """What some acts need besides."""
 
@@ -123,6 +132,7 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "wake": lambda queue: queue.maintenance.wake(),
     "elect": lambda queue: Leadership(queue.scripts, leader_id=LEADER).elect(),
     "resign": _resign,
+    "trim": lambda queue: Follower(queue.scripts).trim(Position(JOURNAL, f"{10**14}-0", 0), 10**14, 0),
     "restore": _restore,
     "restore_action": lambda queue: Restoring(queue.scripts).restore_totals("pod", 100, 50),
     "status": lambda queue: queue.views.status(),

@@ -15,6 +15,7 @@ from lua_text import TOP_LEVEL_LOCAL, body, defined_in, header, kind_of, without
 
 from bandmaster.scheduler.engine.controls import Controls
 from bandmaster.scheduler.engine.erasing import Erasing
+from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.engine.maintenance import Maintenance
 from bandmaster.scheduler.engine.outbox import Outbox
 from bandmaster.scheduler.engine.restoring import Restoring
@@ -209,7 +210,18 @@ def test_every_script_has_a_wrapper_that_gives_its_arguments(
 
     monkeypatch.setattr(Scripts, "script", noting)
     scripts = Scripts(redis_client)
-    for wrapper in (Transitions, Maintenance, Controls, Leadership, Views, Outbox, Restoring, Erasing, Sessions):
+    for wrapper in (
+        Transitions,
+        Maintenance,
+        Controls,
+        Leadership,
+        Views,
+        Outbox,
+        Restoring,
+        Erasing,
+        Sessions,
+        Follower,
+    ):
         wrapper(scripts)
     ExecutionQueueService(redis_client)
     assert asked == set(script_names())

@@ -15,8 +15,7 @@ do
 
     note_change = function(verb, name, from, to, by)
         if from == to then return end
-        call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', '', 'at', now,
-            'name', name, 'from', from, 'to', to, 'by', by)
+        append('verb', verb, 'id', '', 'at', now, 'name', name, 'from', from, 'to', to, 'by', by)
         call('XADD', K.changes, 'MAXLEN', '~', KEPT_CHANGES, '*', 'verb', verb, 'at', now, 'name', name, 'from', from,
             'to', to, 'by', by)
     end

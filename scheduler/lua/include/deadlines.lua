@@ -4,10 +4,9 @@
 -- timeout was changed, sweeps re-index its waiting executions page by page, from the score that stands in the settings;
 -- until that is done, nothing relies on the lane's entries.
 
-local PAUSES_A_MOVE = 50 -- looking at this many costs as much as a move, so that a call with very many ends earlier
-
 -- Returns for how many milliseconds since a time any of the execution's gates, its lane or the whole queue was paused.
 local function paused_ms(m, since)
+    local PAUSES_A_MOVE = 50 -- looking at this many costs as much as a move, so that a call with very many ends earlier
     local names, spans, total = {'*', 'lane:' .. m.lane, unpack(gates_of(m))}, {}, 0
     local began = any_paused and call('HMGET', K.paused, unpack(names)) or {}
     for i, name in ipairs(names) do

@@ -31,7 +31,6 @@ local function field(id, name)
 end
 
 local function journal(verb, id, m, ...)
-    call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', id,
-        'at', now, 'attempt', m.attempt or 0, 'lane', m.lane, 'band', m.band, 'action', m.action,
-        'user', m.user or '', ...)
+    append('verb', verb, 'id', id, 'at', now, 'attempt', m.attempt or 0, 'lane', m.lane, 'band', m.band,
+        'action', m.action, 'user', m.user or '', ...)
 end

@@ -1,8 +1,6 @@
 -- The data kept of an ended execution, so that late duplicates and callers are recognised. In the default lane, whose
 -- ends are asked for, it is meta; in other lanes a tombstone. Dead letters and ends not yet reported keep all data, for
 -- a limited time and in a limited number: the oldest go first, a few a call.
-local DROPPED_A_CALL = 10
-
 local function delete_payload(id)
     call('DEL', D.event(id), D.message(id))
 end
@@ -43,6 +41,7 @@ end
 
 -- Drops the oldest entries beyond the maximum, of the dead letters or of a lane's outbox. Returns how many.
 local function drop_excess(kept, lane)
+    local DROPPED_A_CALL = 10
     local excess = call('ZCARD', kept) - setting('max_dead_messages')
     if excess <= 0 then return 0 end
     local oldest = call('ZPOPMIN', kept, math.min(excess, DROPPED_A_CALL))

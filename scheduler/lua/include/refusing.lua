@@ -17,8 +17,7 @@ do
         if #flat == 0 or refused[SECOND] == this_second() then return end
         for code, number in pairs(refused) do
             if code ~= SECOND and number > ONE_BY_ONE then
-                call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', 'reject', 'id', '',
-                    'at', now, 'reason', code, 'count', number - ONE_BY_ONE)
+                append('verb', 'reject', 'id', '', 'at', now, 'reason', code, 'count', number - ONE_BY_ONE)
             end
         end
         call('DEL', K.refusals)

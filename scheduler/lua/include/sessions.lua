@@ -6,8 +6,8 @@ do
     local NAME_LENGTH = 12 -- as much of a digest names a session in the journal
 
     local function note_session(verb, session, from, to, by)
-        call('XADD', K.journal, 'MAXLEN', '~', setting('journal_max_entries'), '*', 'verb', verb, 'id', '', 'at', now,
-            'name', 'session:' .. string.sub(session, 1, NAME_LENGTH), 'from', from, 'to', to, 'by', by)
+        append('verb', verb, 'id', '', 'at', now, 'name', 'session:' .. string.sub(session, 1, NAME_LENGTH),
+            'from', from, 'to', to, 'by', by)
     end
 
     -- Returns 1 if there was one.

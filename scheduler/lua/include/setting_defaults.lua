@@ -21,5 +21,5 @@ local DEFAULTS = {
     reply_ttl_seconds = 600,
     dead_message_ttl_seconds = 604800,
     max_dead_messages = 10000,
-    journal_max_entries = 100000,
+    journal_max_bytes = 67108864,
 }
