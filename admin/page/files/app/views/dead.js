@@ -1,0 +1,5 @@
+import { html } from "../lib.js";
+
+export function DeadLetters() {
+  return html`<h1>DeadLetters</h1>`;
+}
