@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from installation import Installation, installed
 from looking import Look
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -29,6 +29,7 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("BANDMASTER_REQUIRE_BROWSER") == "1":
             pytest.fail("BANDMASTER_REQUIRE_BROWSER=1, and there is no `chromium`: apt-get install chromium")
         pytest.skip("THE PAGE IS NOT TESTED: there is no `chromium` here (Debian, Ubuntu: apt-get install chromium)")
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         # As root, as in a container, Chromium has no sandbox of its own.
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])

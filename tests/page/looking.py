@@ -5,8 +5,8 @@ from typing import Any
 from installation import Installation
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
-_EXPECTED = ("401 (Unauthorized)", "ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY_RESPONSE", "[DOM]")
-"""What a browser says by itself of answers that the page expects: nobody is signed in yet, the API is away."""
+_EXPECTED = ("status of 4", "ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY_RESPONSE", "[DOM]")
+"""What a browser says by itself of answers that the page expects: a call is refused, the API is away."""
 
 
 class Look:
@@ -47,7 +47,7 @@ class Look:
         """Close all, and tell what was wrong."""
         for each in self._contexts:
             each.close()
-        assert self._wrong == []
+        assert not self._wrong, self._wrong
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(each in message.text for each in _EXPECTED):

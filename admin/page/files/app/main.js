@@ -3,6 +3,7 @@ import { resume, session, signIn } from "./api/session.js";
 import { startKeys } from "./keys.js";
 import { html, render, useEffect, useState } from "./lib.js";
 import { follow } from "./live/feed.js";
+import { startSampling } from "./live/samples.js";
 import { route, startRouting, takeCode } from "./route.js";
 import { useSignal } from "./signal.js";
 import { startTheme } from "./theme.js";
@@ -30,7 +31,9 @@ function Page() {
     startKeys(() => setHelps(true));
   }, []);
   useEffect(() => {
-    if (caller !== undefined) follow(caller !== null);
+    if (caller === undefined) return undefined;
+    follow(caller !== null);
+    return caller ? startSampling(caller) : undefined;
   }, [caller]);
 
   if (caller === undefined) return problem && html`<main class="signing-in"><${Trouble} problem=${problem} /></main>`;

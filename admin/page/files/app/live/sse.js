@@ -41,7 +41,7 @@ function read(block) {
   return isEmpty ? null : event;
 }
 
-// Between half a second and ten, and never all browsers at once when the API comes back.
+// Between half a second and five, and never all browsers at once when the API comes back.
 export function pauseMs(failures) {
-  return Math.min(10_000, 500 * 2 ** failures) * (0.5 + Math.random() / 2);
+  return Math.min(5000, 500 * 2 ** failures) * (0.5 + Math.random() / 2);
 }

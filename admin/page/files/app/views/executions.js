@@ -1,10 +1,11 @@
 // The list of executions: from the ledger, page by page; without one, what runs, waits and is scheduled, from Redis.
 import { withQuery } from "../api/calls.js";
-import { html } from "../lib.js";
+import { html, useState } from "../lib.js";
 import { useResource } from "../live/resource.js";
 import { go, href } from "../route.js";
 import { Code, Empty } from "../parts/basics.js";
 import { ExecutionRows } from "../parts/execution-rows.js";
+import { Bulk } from "../parts/bulk.js";
 import { Filters, isFiltered, wantedOf } from "../parts/filters.js";
 import { Trouble } from "../parts/trouble.js";
 
@@ -33,6 +34,7 @@ export function Executions({ caller, query }) {
       ? html`
         <${ExecutionRows} executions=${shown.executions} isDim=${!page.data} />
         <nav class="pager" aria-label="Pages">
+          <${OfAll} caller=${caller} query=${query} reload=${page.reload} />
           <button disabled=${!shown.previous} onClick=${() => turn(shown.previous)}>← Later</button>
           <button disabled=${!cursor} onClick=${() => turn(null)}>Latest</button>
           <button disabled=${!shown.next} onClick=${() => turn(shown.next)}>Earlier →</button>
@@ -40,6 +42,26 @@ export function Executions({ caller, query }) {
         </nav>`
       : html`<${Nothing} isFiltered=${isFiltered(query) || cursor} isOwn=${!caller.may("operate")} />`)}
     ${!shown && !page.problem && html`<p class="faint">Loading…</p>`}
+  `;
+}
+
+// What the change of many can be told: these filters, and no others.
+const OF_MANY = new Set(["user", "action", "status"]);
+
+function OfAll({ caller, query, reload }) {
+  const [asks, setAsks] = useState(null);
+  const wanted = wantedOf(query);
+  const isTold = Object.keys(wanted).length > 0 && Object.keys(wanted).every((name) => OF_MANY.has(name));
+  if (!isTold || !(caller.may("submit") || caller.may("operate"))) return null;
+  const { action, ...others } = wanted;
+  function close() {
+    setAsks(null);
+    reload();
+  }
+  return html`
+    <button class="danger" onClick=${() => setAsks("cancel")}>Cancel all of these…</button>
+    <button onClick=${() => setAsks("move")}>Move all of these…</button>
+    ${asks && html`<${Bulk} action=${asks} caller=${caller} wanted=${action ? { ...others, of_action: action } : others} onClose=${close} />`}
   `;
 }
 
