@@ -21,7 +21,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos-cluster fuzz check lint types layers docs dist format bench bench-quick lock clean
+.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos-cluster fuzz screenshots check lint types layers docs dist format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -72,6 +72,9 @@ chaos-cluster: install ## Ten minutes of rough weather on a cluster, then everyt
 
 fuzz: install ## Call the API with many more random requests, others each time (EXAMPLES=200 BANDMASTER_FUZZ_SEED=7)
 	BANDMASTER_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest tests/admin/test_fuzzing.py
+
+screenshots: install ## Renew the images of the page in docs/images (needs Chromium)
+	BANDMASTER_REQUIRE_BROWSER=1 BANDMASTER_SCREENSHOTS=docs/images $(BIN)/pytest tests/page/test_page_screenshots.py
 
 check: lint types layers docs test ## Everything CI runs: lint, types, layers, docs, tests
 

@@ -33,6 +33,7 @@ from .api import (
 from .api.requiring import caller_of
 from .auth.scopes import Scope
 from .border import Border
+from .page.serving import serve_page
 from .refusals import REFERENCES, add_components
 from .services import Services
 
@@ -90,6 +91,7 @@ def build(services: Services) -> FastAPI:
     ):
         application.include_router(part, prefix=V1, tags=[tag])
     application.include_router(health.router, tags=["probes"])
+    serve_page(application)
     return application
 
 

@@ -1,0 +1,30 @@
+// Numbers and names as people read them.
+export const BANDS = ["CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND"];
+export const STATES = [
+  "SCHEDULED", "PENDING", "RUNNING", "POD", "CANCELLING", "COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "EXPIRED",
+];
+export const TERMINAL = new Set(["COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "EXPIRED"]);
+export const WAITING = new Set(["SCHEDULED", "PENDING"]);
+
+export const STATE_MEANS = {
+  SCHEDULED: "not yet due",
+  PENDING: "due, waiting for a slot and for its gates",
+  RUNNING: "granted to a worker's thread",
+  POD: "run by a pod",
+  CANCELLING: "asked to end; it holds its slot until its pod or thread is gone",
+  COMPLETED: "ended with success",
+  FAILED: "ended with an error, or used up its attempts",
+  TIMEOUT: "ran longer than its timeout",
+  CANCELLED: "cancelled before or while it ran",
+  EXPIRED: "waited longer than the stale timeout",
+};
+
+export const count = (number) => (number === null || number === undefined ? "–" : number.toLocaleString("en"));
+export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+export const band = (name) => (name ? name[0] + name.slice(1).toLowerCase() : "–");
+export const ofLimit = (number, limit) => `${count(number)} of ${limit === null ? "any number" : count(limit)}`;
+
+// Of sorted numbers; null if there are none.
+export function quantile(sorted, share) {
+  return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : null;
+}

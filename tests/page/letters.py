@@ -1,0 +1,24 @@
+"""Dead letters, and what waits in a lane that no worker asks for: made as workers would, by the engine."""
+
+import redis
+from installation import Installation
+
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+LANE = "nobodys"
+
+
+def make_dead(installation: Installation, *execution_ids: str, user: str = "ann", action: str = "fragile") -> None:
+    """Make executions that were given up."""
+    with redis.Redis.from_url(f"unix://{installation.folder}/var/redis/redis.sock") as client:
+        for execution_id in execution_ids:
+            # A lane each: what runs again waits in its letter's, and would be granted first.
+            queue = ExecutionQueueService(client).on(f"{LANE}-{execution_id}")
+            queue.enqueue(
+                {"execution_id": execution_id, "command": ["true"], "action": action, "metadata": {"user_id": user}}
+            )
+            assert queue.try_schedule() is not None
+            died = Release(execution_id, 1, State.FAILED, reason="crashed", result=b'{"exit_code": 1}', dead=True)
+            queue.transitions.settle(died)

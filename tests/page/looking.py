@@ -1,0 +1,58 @@
+"""Browsers of the tests: signed in as somebody, and watched for what the page must never do."""
+
+from typing import Any
+
+from installation import Installation
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+
+_EXPECTED = ("status of 4", "ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY_RESPONSE", "[DOM]")
+"""What a browser says by itself of answers that the page expects: a call is refused, the API is away."""
+
+
+class Look:
+    """Opens the page in browsers that share nothing."""
+
+    def __init__(self, browser: Browser, installation: Installation) -> None:
+        self._browser = browser
+        self._installation = installation
+        self._contexts = list[BrowserContext]()
+        self._wrong = list[str]()
+
+    def at(self, address: str = "/", **options: Any) -> Page:
+        """Open an address as somebody who is not signed in."""
+        context = self._browser.new_context(viewport={"width": 1360, "height": 860}, **options)
+        context.set_default_timeout(20_000)
+        self._contexts.append(context)
+        page = context.new_page()
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self._wrong.append(f"error: {error}"))
+        page.on("request", lambda request: self._asked(request.url))
+        page.goto(self._installation.url + address)
+        return page
+
+    def signed_in(self, token: str, view: str = "now", **options: Any) -> Page:
+        """Sign in by a token, as a person does, and go to a view."""
+        page = self.at(**options)
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("navigation", name="Views").wait_for(state="attached")
+        self.go(page, view)
+        return page
+
+    def go(self, page: Page, view: str) -> None:
+        """Go to a view by its address."""
+        page.goto(f"{self._installation.url}/#/{view}")
+
+    def end(self) -> None:
+        """Close all, and tell what was wrong."""
+        for each in self._contexts:
+            each.close()
+        assert not self._wrong, self._wrong
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not any(each in message.text for each in _EXPECTED):
+            self._wrong.append(f"{message.type}: {message.text}")
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith(self._installation.url):
+            self._wrong.append(f"asked {url}, which is not the API")

@@ -1,0 +1,314 @@
+"""Every view of the page, as somebody who may and as somebody who may not; by keyboard; accessible, light and dark."""
+
+import re
+from itertools import pairwise
+from typing import Final
+
+from accessible import wrong_for_some
+from installation import Installation
+from letters import LANE, make_dead
+from looking import Look
+from playwright.sync_api import Page, expect
+
+from waiting import wait_until
+
+HOSTILE: Final = "<img src=x onerror=document.title='stolen'>"
+VIEWS: Final = ("Now", "Executions", "Actions and users", "Dead letters", "Settings", "Audit", "Tokens")
+HOLDS: Final = "until [ -e go ]; do sleep 0.05; done"
+
+
+def seen(page: Page) -> list[str]:
+    return page.get_by_role("navigation", name="Views").get_by_role("link").all_inner_texts()
+
+
+def test_lists_are_filtered_by_the_address_and_turned_both_ways(look: Look, installation: Installation) -> None:
+    for number in range(55):
+        installation.submit("true", action="many", execution_id=f"many-{number:02}", user_id="lister")
+    wait_until(lambda: installation.call("GET", "/executions/?action=many&total=true")["total"] == 55, what="all 55")
+    page = look.signed_in(installation.admin, "executions?action=many")
+    rows = page.locator("tr[data-row]")
+    expect(rows).to_have_count(50)
+    expect(rows.first).to_contain_text("many-54")
+    page.get_by_role("button", name="Earlier →").click()
+    expect(rows).to_have_count(5)
+    expect(rows.last).to_contain_text("many-00")
+    page.get_by_role("button", name="← Later").click()
+    expect(rows).to_have_count(50)
+    page.keyboard.press("/")
+    page.keyboard.type("many-07")
+    expect(rows).to_have_count(1)
+    assert "text=many-07" in page.url
+    page.reload()
+    expect(rows).to_have_count(1)
+    page.get_by_label("Priority").select_option("Critical")
+    expect(page.get_by_role("main")).to_contain_text("None is like this")
+    page.get_by_role("button", name="Clear").click()
+    expect(rows).to_have_count(50)
+    later = installation.submit("true", execution_id="comes-later")
+    expect(page.get_by_role("link", name=later)).to_be_visible()
+
+
+def test_what_waits_says_why_and_is_moved_and_many_are_cancelled(look: Look, installation: Installation) -> None:
+    installation.call("PUT", "/limits/tenant:shut", {"limit": 0})
+    ids = [installation.submit("true", gates=["tenant:shut"], user_id="waiter") for _ in range(3)]
+    page = look.signed_in(installation.admin, f"executions/{ids[0]}")
+    expect(page.locator(".card.waits")).to_contain_text("tenant:shut")
+    page.get_by_role("button", name="Priority…").click()
+    page.get_by_role("dialog").get_by_label("Priority").select_option("Critical")
+    page.get_by_role("button", name="Move it").click()
+    expect(page.locator(".heading")).to_contain_text("Critical")
+    look.go(page, "now")
+    expect(page.get_by_role("main")).to_contain_text(re.compile(r"Tenant shut: limit 0 reached, \d executions? wait"))
+    look.go(page, "executions?user=waiter&status=PENDING")
+    page.get_by_role("button", name="Cancel all of these…").click()
+    expect(page.get_by_role("dialog")).to_contain_text("3 executions")
+    page.get_by_role("button", name="Cancel them").click()
+    expect(page.locator(".said")).to_contain_text("3 executions changed")
+    for each in ids:
+        assert installation.state(each) == "CANCELLED"
+
+
+def test_limits_and_pauses_are_changed_in_place(look: Look, installation: Installation) -> None:
+    installation.submit("true", action="paced", user_id="pacer")
+    page = look.signed_in(installation.admin, "actions")
+    row = page.locator("tr", has_text="paced")
+    row.get_by_role("button", name="Limit of").click()
+    row.get_by_role("spinbutton").fill("7")
+    row.get_by_role("button", name="Set").click()
+    expect(row.get_by_role("button", name="Limit of action:paced: 7")).to_be_visible()
+    assert installation.call("GET", "/limits/action:paced")["limit"] == 7
+    row.get_by_role("button", name="Limit of").click()
+    row.get_by_role("button", name="Lift").click()
+    expect(row.get_by_role("button", name="Limit of action:paced: none")).to_be_visible()
+    row.get_by_role("button", name="Pause action:paced").click()
+    expect(row).to_contain_text("paused")
+    assert "action:paced" in installation.call("GET", "/pauses")["paused"]
+    row.get_by_role("button", name="Resume action:paced").click()
+    expect(row.get_by_role("button", name="Pause action:paced")).to_be_visible()
+    page.get_by_label("Gate, or kind").fill("licence:*")
+    page.get_by_label("Limit", exact=True).fill("2")
+    page.get_by_role("button", name="Set limit").click()
+    expect(page.locator("tr", has_text="licence:*")).to_contain_text("2")
+    look.go(page, "audit?subject=action:paced")
+    expect(page.locator("tr[data-row]")).to_have_count(4)
+    installation.call("DELETE", "/limits/licence:*")
+
+
+def test_a_setting_that_somebody_else_changed_meanwhile_is_not_undone(look: Look, installation: Installation) -> None:
+    page = look.signed_in(installation.admin, "settings")
+    row = page.locator("tr", has=page.get_by_text("max_crashes", exact=True))
+    row.get_by_role("button", name="max_crashes: 3").click()
+    row.get_by_role("spinbutton").fill("4")
+    row.get_by_role("button", name="Set").click()
+    expect(row.get_by_role("button", name="max_crashes: 4")).to_be_visible()
+    row.get_by_role("button", name="max_crashes").click()
+    row.get_by_role("spinbutton").fill("6")
+    token = installation.token("other", "admin")
+    other = look.signed_in(token, "settings")
+    theirs = other.locator("tr", has=other.get_by_text("max_crashes", exact=True))
+    theirs.get_by_role("button", name="max_crashes: 4").click()
+    theirs.get_by_role("button", name="Default").click()
+    expect(theirs.get_by_role("button", name="max_crashes: 3")).to_be_visible()
+    row.get_by_role("button", name="Set").click()
+    expect(page.locator(".said")).to_contain_text("Somebody else changed it")
+    assert installation.call("GET", "/settings/max_crashes")["value"] == 3
+
+
+def test_dead_letters_run_again_after_a_dry_run(look: Look, installation: Installation) -> None:
+    make_dead(installation, "dead-1", "dead-2", "dead-3")
+    page = look.signed_in(installation.admin, "dead")
+    expect(page.locator("tr[data-row]")).to_have_count(3)
+    page.get_by_role("link", name="dead-3").click()
+    page.get_by_role("button", name="Run again…").click()
+    page.get_by_role("button", name="Run it again").click()
+    expect(page.locator("h1")).not_to_have_text("dead-3")
+    expect(page.locator(".heading")).to_contain_text("pending")
+    look.go(page, "dead")
+    page.get_by_label("Action").fill("fragile")
+    page.get_by_role("button", name="Run all of these again…").click()
+    expect(page.get_by_role("dialog")).to_contain_text("2 executions")
+    page.get_by_role("button", name="Run them again").click()
+    expect(page.locator(".said")).to_contain_text("2 executions changed")
+    expect(page.get_by_role("main")).to_contain_text("There are none")
+    look.go(page, "now")
+    expect(page.get_by_role("main")).to_contain_text(f"No worker asks for lane {LANE}")
+
+
+def test_a_token_is_shown_once_signs_in_and_is_revoked(look: Look, installation: Installation) -> None:
+    page = look.signed_in(installation.admin, "tokens")
+    page.get_by_label("Owner").fill("carol")
+    page.get_by_label("Scope").select_option("read")
+    page.get_by_role("button", name="Make token").click()
+    secret = page.locator("[data-secret]").inner_text()
+    page.get_by_role("button", name="I have it").click()
+    assert secret not in page.content()
+    page.reload()
+    expect(page.locator("tr", has_text="carol")).to_be_visible()
+    assert secret not in page.content()
+    hers = look.signed_in(secret, "now")
+    page.locator("tr", has_text="carol").get_by_role("button", name="Revoke").click()
+    page.get_by_role("button", name="Revoke it").click()
+    expect(page.locator("tr", has_text="carol")).to_contain_text("revoked")
+    expect(hers.get_by_label("Token")).to_be_visible()
+    expect(hers.get_by_role("main")).to_contain_text("You were signed out")
+
+
+def test_who_lacks_a_scope_does_not_see_its_buttons(look: Look, installation: Installation) -> None:
+    installation.call("PUT", "/limits/tenant:closed", {"limit": 0})
+    anns = installation.submit("echo", "secret-of-ann", gates=["tenant:closed"], user_id="ann")
+    bobs = installation.submit("true", gates=["tenant:closed"], user_id="bob")
+    installation.listed(anns, "PENDING")
+    installation.listed(bobs, "PENDING")
+    may = {
+        "read": (VIEWS[:4], False, True),
+        "submit": (VIEWS[:4], True, True),
+        "operate": (VIEWS[:5], True, True),
+        "admin": (VIEWS, True, True),
+    }
+    for scope, (views, changes, reads) in may.items():
+        page = look.signed_in(installation.token("ann", scope), f"executions/{anns}")
+        assert seen(page) == list(views), scope
+        expect(page.locator(".heading")).to_contain_text("pending")
+        expect(page.get_by_role("button", name="Cancel…")).to_have_count(int(changes))
+        if reads:
+            expect(page.get_by_role("main")).to_contain_text("secret-of-ann")
+        look.go(page, f"executions/{bobs}")
+        if scope in ("operate", "admin"):
+            expect(page.get_by_role("button", name="Cancel…")).to_be_visible()
+        else:
+            expect(page.get_by_role("alert").first).to_contain_text("not_found")
+            expect(page.get_by_role("button", name="Cancel…")).to_have_count(0)
+        look.go(page, "actions")
+        expect(page.locator("tr", has_text="pod")).to_be_visible()
+        expect(page.get_by_role("button", name="Pause everything")).to_have_count(int(scope in ("operate", "admin")))
+        look.go(page, "executions")
+        expect(page.get_by_role("link", name=anns)).to_be_visible()
+        expect(page.get_by_role("link", name=bobs)).to_have_count(int(scope in ("operate", "admin")))
+        page.close()
+
+
+def test_an_operator_does_not_see_what_others_run(look: Look, installation: Installation) -> None:
+    anns = installation.submit("echo", "secret-of-ann", user_id="ann")
+    page = look.signed_in(installation.token("oper", "operate"), f"executions/{anns}")
+    expect(page.get_by_role("main")).to_contain_text("Shown to its owner and to admins")
+    assert "secret-of-ann" not in page.content()
+    look.go(page, "settings")
+    expect(page.get_by_role("main")).to_contain_text("Changing one needs the scope admin")
+    expect(page.locator("td").get_by_role("button")).to_have_count(0)
+
+
+def test_what_users_write_stays_text(look: Look, installation: Installation) -> None:
+    execution_id = installation.submit(
+        "sh", "-c", f'echo "{HOSTILE}"', metadata={"labels": {"note": HOSTILE}}, user_id="mallory"
+    )
+    installation.listed(execution_id, "COMPLETED")
+    waits = installation.submit("true", gates=["tenant:closed-for-good"], scheduled_at="2099-01-01T00:00:00Z")
+    installation.call("POST", f"/executions/{waits}/cancel", {"reason": HOSTILE})
+    installation.listed(waits, "CANCELLED")
+    page = look.signed_in(installation.admin, f"executions/{execution_id}")
+    expect(page.get_by_role("log")).to_contain_text(HOSTILE)
+    expect(page.locator(".pairs")).to_contain_text(HOSTILE)
+    look.go(page, f"executions/{waits}")
+    expect(page.get_by_role("main")).to_contain_text(HOSTILE)
+    look.go(page, "executions")
+    expect(page.get_by_role("main")).to_contain_text(HOSTILE)
+    look.go(page, "audit")
+    expect(page.get_by_role("main")).to_contain_text(waits)
+    look.go(page, f"executions?text={HOSTILE}")
+    expect(page.get_by_role("searchbox").first).to_have_value(HOSTILE)
+    assert page.locator("#page img").count() == 0
+    assert page.title() == "Bandmaster"
+
+
+def test_the_keyboard_moves_opens_and_helps(look: Look, installation: Installation) -> None:
+    ids = [installation.submit("true", action="keyed") for _ in range(3)]
+    for each in ids:
+        installation.listed(each, "COMPLETED")
+    page = look.signed_in(installation.admin, "executions?action=keyed")
+    expect(page.locator("tr[data-row]")).to_have_count(3)
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name=ids[2])).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name=ids[1])).to_be_focused()
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text(ids[2])
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("search executions")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    expect(page.locator("h1")).to_have_text("Settings")
+    page.keyboard.press("/")
+    expect(page.locator("h1")).to_have_text("Executions")
+    expect(page.get_by_role("searchbox").first).to_be_focused()
+
+
+def test_it_survives_a_restart_of_the_api_and_is_right_afterwards(look: Look, installation: Installation) -> None:
+    held = installation.submit("sh", "-c", f"echo before; {HOLDS}; echo after")
+    page = look.signed_in(installation.admin, f"executions/{held}")
+    expect(page.get_by_role("log")).to_contain_text("before")
+    expect(page.locator(".live")).to_have_text("Live")
+    installation.stop_api()
+    expect(page.locator(".live")).to_have_text("Connecting")
+    expect(page.get_by_role("alert").first).to_contain_text("unreachable")
+    (go,) = installation.folder.glob(f"var/pods/exec-{held[:18]}*/work")
+    (go / "go").touch()
+    installation.start_api()
+    expect(page.locator(".heading")).to_contain_text("completed")
+    expect(page.get_by_role("log")).to_have_text("before\nafter\n")
+    expect(page.locator(".live")).to_have_text("Live")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_however_much_happens_the_page_asks_twice_a_second_at_most(look: Look, installation: Installation) -> None:
+    page = look.signed_in(installation.admin, "executions")
+    expect(page.locator("tr[data-row]").first).to_be_visible()
+    page.evaluate("performance.clearResourceTimings()")
+    for number in range(30):
+        installation.submit("true", execution_id=f"burst-{number:02}")
+    expect(page.get_by_role("link", name="burst-29")).to_be_visible()
+    asked = page.evaluate(
+        """performance.getEntriesByType("resource").filter((each) => each.name.includes("/executions/?"))
+           .map((each) => each.startTime)"""
+    )
+    gaps = [later - earlier for earlier, later in pairwise(asked)]
+    assert gaps
+    assert min(gaps) >= 450
+
+
+def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: Installation) -> None:
+    make_dead(installation, "dead-for-axe")
+    held = installation.submit("sh", "-c", rf"printf '\033[31mred\033[0m\n'; {HOLDS}", action="held")
+    page = look.at()
+    expect(page.get_by_label("Token")).to_be_visible()
+    assert wrong_for_some(page) == []
+    page.get_by_label("Token").fill(installation.admin)
+    page.get_by_role("button", name="Sign in").click()
+    page.locator("h1").wait_for()
+    for view, shown in (
+        ("now", ".figure"),
+        ("executions", "tr[data-row]"),
+        ("executions?text=nothing-begins-so", ".empty"),
+        (f"executions/{held}", ".log .ansi-ink-1"),
+        ("executions/unknown", ".trouble"),
+        ("actions", "tr[data-row]"),
+        ("dead", "tr[data-row]"),
+        ("settings", "tr[data-row]"),
+        ("audit", "tr[data-row]"),
+        ("tokens", "form"),
+    ):
+        look.go(page, view)
+        page.locator(shown).first.wait_for()
+        assert wrong_for_some(page) == [], view
+    page.keyboard.press("?")
+    page.get_by_role("dialog").wait_for()
+    assert wrong_for_some(page) == []
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 844})
+    look.go(page, "executions")
+    page.locator("tr[data-row]").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert wrong_for_some(page) == []
+    installation.call("POST", f"/executions/{held}/cancel")
