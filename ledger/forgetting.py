@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Column, Connection, delete, func, or_, select, update
+from sqlalchemy import Column, Connection, delete, func, select, update
 
 from ..scheduler.engine.engine import Engine
 from ..scheduler.engine.erasing import Erasing
@@ -21,6 +21,7 @@ from ..scheduler.engine.journal import JournalEntry
 from ..scheduler.engine.journal_following import Follower
 from ..scheduler.model.identifiers import check_user_id
 from ..scheduler.model.states import TERMINAL
+from .asked import are_asked_by, is_asked_by
 from .database import Database, now_ms
 from .errors import JournalUnread, UserHasWork
 from .schema.tables import changes, executions, holds, payloads, results, tokens, transitions
@@ -31,8 +32,6 @@ LOOK_SECONDS: Final = 0.1
 WAIT_SECONDS: Final = 60.0
 """How long the ledger may read nothing, although there is something."""
 _PREFIX: Final = "forgotten-"
-_AFTER_A_NAME: Final = ("@", " (token ", " (login ")
-"""What follows a name in the journal: its host, at the command line, its token, or its login with a provider."""
 _HAS_ENDED: Final = executions.c.state.in_(TERMINAL) | executions.c.lost_ms.is_not(None)
 _CHANGED_BY: Final[tuple[Column[Any], ...]] = (
     *(transitions.c.changed_by, changes.c.changed_by),
@@ -111,10 +110,10 @@ def forget(
         raise UserHasWork(user_id, living)
 
     pseudonym, gate = f"{_PREFIX}{secrets.token_hex(6)}", f"user:{user_id}"
-    by = pseudonym if _is_by(by, user_id) else by
+    by = pseudonym if is_asked_by(by, user_id) else by
     erasing = Erasing(queue.scripts)
     say("clearing Redis")
-    revoked = _revoke(database, user_id)
+    revoked = _revoke(database, user_id, by=by)
     if gate in queue.controls.limits():
         queue.controls.set_limit(gate, None, by=by)
     queue.controls.resume(gate, by=by)
@@ -136,7 +135,7 @@ def forget(
     def is_of_user(entry: JournalEntry) -> bool:
         fields = entry.fields
         named = fields.get("user") == user_id or fields.get("name") == gate
-        return named or _is_by(fields.get("by", ""), user_id)
+        return named or is_asked_by(fields.get("by", ""), user_id)
 
     say("striking the journal")
     struck = erasing.strike(is_of_user, until)
@@ -197,11 +196,12 @@ def _change_page(database: Database, user_id: str, pseudonym: str) -> int:
     return len(ids)
 
 
-def _revoke(database: Database, user_id: str) -> int:
+def _revoke(database: Database, user_id: str, *, by: str) -> int:
     """Revoke the user's tokens, so that it sends nothing more; how many it has."""
-    at_ms = func.coalesce(tokens.c.revoked_ms, now_ms())
+    of_user = update(tokens).where(tokens.c.owner == user_id)
     with database.writing() as connection:
-        return connection.execute(update(tokens).where(tokens.c.owner == user_id).values(revoked_ms=at_ms)).rowcount
+        connection.execute(of_user.where(tokens.c.revoked_ms.is_(None)).values(revoked_ms=now_ms(), revoked_by=by))
+        return connection.execute(select(func.count()).where(tokens.c.owner == user_id)).scalar_one()
 
 
 def _change_rest(database: Database, user_id: str, pseudonym: str) -> None:
@@ -210,20 +210,17 @@ def _change_rest(database: Database, user_id: str, pseudonym: str) -> None:
         _overwrite(connection)
         named = update(changes).where(changes.c.name == f"user:{user_id}")
         connection.execute(named.values(name=f"user:{pseudonym}"))
-        connection.execute(update(tokens).where(tokens.c.owner == user_id).values(owner=pseudonym))
+        owned = select(tokens.c.token_id).where(tokens.c.owner == user_id).order_by(tokens.c.created_ms)
+        for number, token_id in enumerate(connection.execute(owned).scalars().all()):
+            of_token = update(tokens).where(tokens.c.token_id == token_id)
+            connection.execute(of_token.values(owner=pseudonym, token_id=f"{pseudonym}-{number}"))
         for column in _CHANGED_BY:
-            renamed = pseudonym + func.substr(column, len(user_id) + 1)
-            begins = or_(*(func.substr(column, 1, len(user_id + end)) == user_id + end for end in _AFTER_A_NAME))
-            is_by_user = or_(column == user_id, begins)
-            connection.execute(update(column.table).where(is_by_user).values({column: renamed}))
+            # Without the token and the address, which would tell who it was.
+            is_by_user = are_asked_by(column, user_id)
+            connection.execute(update(column.table).where(is_by_user).values({column: pseudonym}))
 
 
 def _overwrite(connection: Connection) -> None:
     """Have SQLite overwrite what this transaction deletes; PostgreSQL's vacuum does."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
-
-
-def _is_by(by: str, user_id: str) -> bool:
-    """Whether this is the name of a user, as the command line and the API note who asked."""
-    return by == user_id or by.startswith(tuple(user_id + end for end in _AFTER_A_NAME))

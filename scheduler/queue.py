@@ -82,10 +82,14 @@ class ExecutionQueueService(Engine):
         return self.transitions.park(candidate_of(ExecutionRequestedEvent.from_any(event), self.lane)).position
 
     def enqueue_many(
-        self, events: Iterable[ExecutionRequestedEvent | dict[str, object]]
+        self, events: Iterable[ExecutionRequestedEvent | dict[str, object]], *, by: str | None = None
     ) -> list[Parked | QueueRejected]:
         """Accept many executions, each checked and accepted on its own. They go to Redis in calls of a hundred, each
         call with the full deadline; the first call that gets no answer ends the whole.
+
+        Args:
+            events: The executions.
+            by: Who asks, for the journal; None: a program, of which nothing is noted.
 
         Returns:
             One result for each event, in order: accepted, or why not.
@@ -103,7 +107,7 @@ class ExecutionQueueService(Engine):
             else:
                 checked.append((index, candidate))
                 outcomes.append(Parked(candidate.execution_id, State.PENDING, -1))
-        parked = self.transitions.park_many([candidate for _, candidate in checked])
+        parked = self.transitions.park_many([candidate for _, candidate in checked], by=by)
         for (index, _), outcome in zip(checked, parked, strict=True):
             outcomes[index] = outcome
         return outcomes

@@ -57,13 +57,18 @@ class AuditEntry(Answer):
     at: str
     by: str
     """Who: the owner of a token, its id and its address; or a user and host."""
+    who: str
+    """The owner of a token, or a user and host."""
+    token_id: str | None
+    address: str | None
+    """From where; none, as is the token: it was not the API."""
     verb: str
     subject: str
-    """The gate, lane or setting; or the execution."""
-    kind: Literal["control", "execution"]
+    """The gate, lane or setting; the execution, session or token."""
+    kind: Literal["control", "execution", "session", "token"]
     before: str | None
     after: str | None
-    """The new value; of an execution, its state."""
+    """The new value; of an execution, its state, or its priority if that was changed; of a token, what it allows."""
 
 
 class Audit(Read):

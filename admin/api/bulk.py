@@ -138,7 +138,7 @@ def _act_of(services: Services, caller: Caller, bulk: BulkSent) -> Callable[[str
     def retry(execution_id: str) -> bool:
         if not queue.views.is_dead(execution_id):
             return False
-        accept_again(queue, broker, execution_id)
+        accept_again(queue, broker, execution_id, by=by)
         return queue.drop(execution_id, by=by)
 
     def drop(execution_id: str) -> bool:

@@ -83,7 +83,7 @@ def retry(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -
     """The same work under a new id; the letter is dropped."""
     record = _changeable(services, caller, execution_id)
     _check_dead(services, record)
-    again = accept_again(services.queue, services.broker, record.execution_id)
+    again = accept_again(services.queue, services.broker, record.execution_id, by=caller.by)
     services.queue.drop(record.execution_id, by=caller.by)
     return Retried(execution_id=execution_id, new_execution_id=again.execution_id, position=again.position)
 

@@ -29,7 +29,7 @@ async def follow_events(
     """From now on, or after the last event that was got, if that is at most 10,000 entries ago; else `reset` comes
     first. Operators see everything, others what happens to their own executions."""
     after = None if last_event_id is None else read_event_id(last_event_id)
-    stream = services.hub.follow(_sees(caller), after)
+    stream = services.hub.follow(caller.token.token_id, _sees(caller), after)
     # Before the answer begins, so that an error is an answer.
     await anext(stream)
     return EventStream(stream, services, caller)

@@ -84,7 +84,7 @@ def _submitted(
     event = _event(caller, submission)
     if idempotency_key is None:
         try:
-            return _park(services, event)
+            return _park(services, event, caller.by)
         except DuplicateExecution:
             raise _taken(event) from None
     claims = Claims(services.queue.scripts)
@@ -96,7 +96,7 @@ def _submitted(
         execution_id=event.execution_id,
     )
     is_chosen = submission.execution_id is not None
-    accepted, is_first = _park_once(services, claims, claim, event, is_chosen=is_chosen)
+    accepted, is_first = _park_once(services, claims, claim, event, is_chosen=is_chosen, by=caller.by)
     response.status_code = 201 if is_first else 200
     return accepted
 
@@ -125,7 +125,7 @@ def _event(caller: Caller, submission: Submission) -> ExecutionRequestedEvent:
 
 
 def _park_once(
-    services: Services, claims: Claims, claim: Claim, event: ExecutionRequestedEvent, *, is_chosen: bool
+    services: Services, claims: Claims, claim: Claim, event: ExecutionRequestedEvent, *, is_chosen: bool, by: str
 ) -> tuple[Accepted, bool]:
     """Accept an execution under its claim; also whether this request did.
 
@@ -133,7 +133,7 @@ def _park_once(
     """
     named = event.model_copy(update={"execution_id": claim.execution_id})
     try:
-        return _park(services, named), True
+        return _park(services, named, by), True
     except DuplicateExecution as error:
         if is_chosen and claim.is_new:
             # The id that the caller chose is another sending's, even if it is the caller's own.
@@ -144,8 +144,8 @@ def _park_once(
         return Accepted(execution_id=claim.execution_id, state=state, position=_position(services, named)), False
 
 
-def _park(services: Services, event: ExecutionRequestedEvent) -> Accepted:
-    parked = services.queue.transitions.park(candidate_of(event, services.queue.lane))
+def _park(services: Services, event: ExecutionRequestedEvent, by: str) -> Accepted:
+    parked = services.queue.transitions.park(candidate_of(event, services.queue.lane), by=by)
     waits = parked.state is State.PENDING
     return Accepted(execution_id=parked.execution_id, state=parked.state, position=parked.position if waits else None)
 

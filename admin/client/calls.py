@@ -247,9 +247,11 @@ def change_setting(name: str, value: int | None, lane: str | None, expected: flo
     return Call("PUT", path, SettingAnswer, query=query, body={"value": value}, headers=match)
 
 
-def audit(subject: str | None = None, cursor: str | None = None, limit: int | None = None) -> Call[Audit]:
+def audit(
+    subject: str | None = None, kind: str | None = None, cursor: str | None = None, limit: int | None = None
+) -> Call[Audit]:
     """Who changed what."""
-    return Call("GET", f"{V1}/audit", Audit, query=_given(subject=subject, cursor=cursor, limit=limit))
+    return Call("GET", f"{V1}/audit", Audit, query=_given(subject=subject, kind=kind, cursor=cursor, limit=limit))
 
 
 def whoami() -> Call[Whoami]:

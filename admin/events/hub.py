@@ -3,7 +3,8 @@
 In the flow: while somebody follows, the journal is read ten times a second, and what came is sent to all as one batch:
 what two hundred followers cost is sending, not reading. A follower that comes again reads what it missed from the
 journal; if that is too much or not there any more, or if it reads too slowly, it is told to begin anew. If Redis does
-not answer, followers wait.
+not answer, followers wait. If the reading ends by an error that nobody thought of, those who follow notice within a
+second, begin it again and are told to begin anew. There are only so many followers at a time.
 """
 
 import asyncio
@@ -16,9 +17,14 @@ from typing import Final, ParamSpec, TypeVar
 from ...configs.logger import Logger
 from ...scheduler.engine.journal_following import Follower, Page, Position
 from ...scheduler.model.errors import QueueUnavailable
-from .told import RESET, Told, told
+from ..places import Places
+from .told import DAMAGED, RESET, Told, told
 
 _log = Logger(__name__)
+MOST: Final = 1_000
+"""How many follow at one process."""
+MOST_OF_TOKEN: Final = 250
+"""How many of them with one token."""
 BATCH_SECONDS: Final = 0.1
 MOST_MISSED: Final = 10_000
 """How many entries a follower that comes again may have missed, and how many are kept for one that is slow."""
@@ -35,11 +41,11 @@ Sees = Callable[[Told], bytes]
 class Hub:
     """All followers of one process. To be used from one event loop."""
 
-    def __init__(self, follower: Follower) -> None:
-        """Makes no call."""
+    def __init__(self, follower: Follower, places: Places | None = None) -> None:
+        """Makes no call. Args: `places`, of the followers; None: as many as are usual."""
+        self.places = places or Places(MOST, MOST_OF_TOKEN)
         self._follower = follower
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="events")
-        self._followers = 0
         self._starting = asyncio.Lock()
         self._reading: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -52,20 +58,21 @@ class Hub:
         self._next = 0
         """The number of the batch that comes next; they are counted from 0."""
 
-    async def follow(self, sees: Sees, after: Position | None) -> AsyncGenerator[bytes]:
+    async def follow(self, token_id: str, sees: Sees, after: Position | None) -> AsyncGenerator[bytes]:
         """Yield what happens from now on, or after a position, in pieces.
 
         The first piece comes at once. A piece is ``b""`` if there was nothing for a while.
 
         Args:
+            token_id: Whose place it takes.
             sees: What of an entry this follower gets.
             after: Where it stopped.
 
         Raises:
+            Refused: If too many follow.
             QueueUnavailable: If Redis does not answer at the beginning.
         """
-        self._followers += 1
-        try:
+        with self.places.place(token_id):
             await self._start()
             number, until = self._next, self._position
             yield b""
@@ -84,23 +91,28 @@ class Hub:
                     yield b"".join(map(sees, batch)) if batch else RESET
                 else:
                     yield await self._pause()
-        finally:
-            self._followers -= 1
 
     async def _start(self) -> None:
         async with self._starting:
-            if self._reading is None or self._reading.done():
-                self._position = await self._look(self._follower.end)
-                self._batches.clear()
-                self._kept = 0
-                self._reading = asyncio.create_task(self._read())
+            if self._reading is not None and not self._reading.done():
+                return
+            self._position = await self._look(self._follower.end)
+            self._batches.clear()
+            self._kept = 0
+            # Nobody followed until now, or the reading failed: then whoever did has missed something.
+            self._append([])
+            self._reading = asyncio.create_task(self._read())
+            self._reading.add_done_callback(_say_failed)
 
     async def _pause(self) -> bytes:
         try:
             async with asyncio.timeout(QUIET_SECONDS):
                 await self._news.wait()
         except TimeoutError:
-            pass
+            try:
+                await self._start()
+            except QueueUnavailable as error:
+                _log.warning("journal_not_read", problem=str(error))
         return b""
 
     async def _missed(self, sees: Sees, after: Position, until: Position) -> AsyncGenerator[bytes]:
@@ -119,12 +131,18 @@ class Hub:
             if page is None or page.missed or not page.entries:
                 yield RESET
                 return
-            yield b"".join(map(sees, _told(position, page)))
+            try:
+                batch = _told(position, page)
+            except DAMAGED as error:
+                _log.error("journal_damaged", exc_info=error)
+                yield RESET
+                return
+            yield b"".join(map(sees, batch))
             position = page.position
 
     async def _read(self) -> None:
         is_lost = False
-        while self._followers:
+        while self.places.taken:
             try:
                 if is_lost:
                     self._position = await self._look(self._follower.end)
@@ -137,7 +155,7 @@ class Hub:
                 _log.warning("journal_not_read", problem=str(error))
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue
-            except (KeyError, ValueError) as error:
+            except DAMAGED as error:
                 # What is damaged is left out with all that was not read yet; one that is the last is read once more.
                 _log.error("journal_damaged", exc_info=error)
                 is_lost = True
@@ -165,6 +183,13 @@ class Hub:
         # Whoever waits goes on; whoever waits next waits for the next batch.
         self._news.set()
         self._news = asyncio.Event()
+
+
+def _say_failed(reading: "asyncio.Task[None]") -> None:
+    if reading.cancelled():
+        _log.error("following_ended")
+    elif (error := reading.exception()) is not None:
+        _log.error("following_failed", exc_info=error)
 
 
 def _told(before: Position, page: Page) -> list[Told]:

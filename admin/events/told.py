@@ -18,6 +18,8 @@ RESET: Final = b"event: reset\ndata: {}\n\n"
 ALIVE: Final = b": \n\n"
 """A comment, so that a connection without news is known to live."""
 _ID_PARTS: Final = 3
+DAMAGED: Final = (KeyError, ValueError, OverflowError)
+"""What `told` raises of an entry that no script wrote so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,9 @@ def told(entry: JournalEntry, position: Position) -> Told:
     Args:
         entry: The entry.
         position: The position after it, from which a follower goes on.
+
+    Raises:
+        KeyError, ValueError, OverflowError: If the entry is damaged.
     """
     fields = dict(entry.fields)
     document: dict[str, Any] = {"verb": entry.verb, "at": iso_of(entry.at_ms)}

@@ -5,22 +5,19 @@ new of states; if a cluster hangs, nothing of what is printed; and both last no 
 """
 
 import threading
-from collections import Counter
-from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from ...k8s.errors import PodsUnavailable
 from ...scheduler.model.errors import QueueUnavailable
-from ..errors import Refused
 from ..lookups import Lookups
+from ..places import Places
 from .reader import Open, Reader
 
 MOST: Final = 64
 """How many follow at one process."""
 MOST_OF_TOKEN: Final = 16
 """How many of them with one token."""
-_AGAIN_SECONDS: Final = 5
 
 
 class Followers:
@@ -34,8 +31,8 @@ class Followers:
             8, most=64, patience_seconds=5, refusal=lambda: PodsUnavailable("too many wait for it already")
         )
         """Of those who ask for the end of an output once."""
+        self.places = Places(MOST, MOST_OF_TOKEN)
         self._lock = threading.Lock()
-        self._of_token = Counter[str]()
         self._reading = 0
 
     async def placed(self, token_id: str, frames: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
@@ -44,7 +41,8 @@ class Followers:
         Raises:
             Refused: If there are too many.
         """
-        with self._place(token_id):
+        # A thread that a cluster holds keeps the place of a follower that has gone.
+        with self.places.place(token_id, kept=self._reading):
             try:
                 async for each in frames:
                     yield each
@@ -57,27 +55,6 @@ class Followers:
             self._reading += 1
         return Reader(opened, self._end)
 
-    @contextmanager
-    def _place(self, token_id: str) -> Generator[None]:
-        with self._lock:
-            # A thread that a cluster holds keeps the place of a follower that has gone.
-            if max(self._of_token.total(), self._reading) >= MOST:
-                raise _too_many(f"{MOST} follow at this process already")
-            if self._of_token[token_id] >= MOST_OF_TOKEN:
-                raise _too_many(f"{MOST_OF_TOKEN} follow with this token already")
-            self._of_token[token_id] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._of_token[token_id] -= 1
-                if not self._of_token[token_id]:
-                    del self._of_token[token_id]
-
     def _end(self) -> None:
         with self._lock:
             self._reading -= 1
-
-
-def _too_many(detail: str) -> Refused:
-    return Refused(429, "too_many_followers", detail, headers={"Retry-After": str(_AGAIN_SECONDS)})

@@ -1,24 +1,68 @@
-"""Reads who changed what: limits, pauses and settings, and executions that somebody cancelled, moved or removed.
+"""Reads who changed what: limits, pauses, settings, executions and tokens, and who signed in.
 
-In the flow: the API's audit. Both kinds are entries of the journal, written by the script that made the change: there
-is no change without its entry, and no entry without its change. Nothing here writes.
+In the flow: the API's audit. Changes of the queue are entries of the journal, written by the script that made the
+change, and a token's making and its end stand in its own row: there is no change without its entry, and no entry
+without its change. Nothing here writes.
 """
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Select, literal, null, select, tuple_, union_all
+from sqlalchemy import BigInteger, Column, Connection, Select, Text, cast, literal, null, or_, select, tuple_, union_all
 
-from ..schema.tables import changes, transitions
+from ...scheduler.engine.journal import Verb
+from ...scheduler.model.priority import Priority
+from ..asked import are_asked_by
+from ..schema.tables import changes, tokens, transitions
+from .token_changes import CREATED, REVOKED, TokenChange, token_changes
+
+_OF_SESSIONS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
+_MADE: Final = 0
+_ENDED: Final = 1
+_NO_JOURNAL: Final = 0
+"""In the place of a token's entries, whose number is 0 for its making and 1 for its end."""
+_DEAD: Final = "DEAD"
+"""What a dead letter is before it is dropped."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class EntryPlace:
+class Kind(StrEnum):
+    """What was changed."""
+
+    CONTROL = "control"
+    """A limit, a pause, a setting, an action's counters; or a user was forgotten."""
+    EXECUTION = "execution"
+    SESSION = "session"
+    """Somebody signed in or out."""
+    TOKEN = "token"
+
+
+class EntryPlace(NamedTuple):
     """An entry's place among all."""
 
     journal_id: int
     entry_ms: int
     entry_number: int
+    subject: str
+    """Tells those of tokens apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which changes are wanted: those that fit all that is given."""
+
+    kinds: tuple[Kind, ...] = tuple(Kind)
+    verbs: tuple[str, ...] = ()
+    """None: any."""
+    subject: str | None = None
+    who: str | None = None
+    """The owner of a token, or user and host."""
+    from_ms: int | None = None
+    """Made then or later."""
+    to_ms: int | None = None
+    """Made before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,73 +73,141 @@ class Audited:
     at_ms: int
     verb: str
     subject: str
-    """What was changed: the name of a gate, lane or setting, or an execution's id."""
-    is_execution: bool
+    """What was changed: the name of a gate, lane, setting or session, or the id of an execution or a token."""
+    kind: Kind
     before: str | None
     after: str | None
-    """The value; of an execution, its state."""
+    """The value; of an execution, its state, or its priority if that was changed."""
     by: str
 
 
-def audited(
-    connection: Connection,
-    limit: int,
-    *,
-    before: EntryPlace | None = None,
-    subject: str | None = None,
-    from_ms: int | None = None,
-    to_ms: int | None = None,
-) -> list[Audited]:
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Where entries of some kinds stand."""
+
+    query: Any
+    """A `Select`, of as many columns as all sides have."""
+    entry: tuple[Any, Any, Any]
+    """When it was written, in which journal, and its number."""
+    at_ms: Column[Any]
+    verb: Any
+    subject: Column[Any]
+    by: Column[Any]
+    is_of_tokens: bool = False
+
+
+def audited(connection: Connection, sought: Sought, limit: int, *, before: EntryPlace | None = None) -> list[Audited]:
     """Return changes, the latest first.
 
     Args:
         connection: Of `Asking.reading`.
+        sought: Which.
         limit: How many at most.
         before: Only those before this place.
-        subject: Only those of this name or execution.
-        from_ms: Only those made then or later.
-        to_ms: Only those made before.
     """
-    of_names = select(
-        *(changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number, changes.c.at_ms, changes.c.verb),
-        *(changes.c.name.label("subject"), literal(0).label("is_execution")),
-        *(changes.c.value_before, changes.c.value_after, changes.c.changed_by),
-    )
-    of_executions = select(
-        *(transitions.c.journal_id, transitions.c.entry_ms, transitions.c.entry_number, transitions.c.at_ms),
-        *(transitions.c.verb, transitions.c.execution_id.label("subject"), literal(1).label("is_execution")),
-        *(null().label("value_before"), transitions.c.state.label("value_after"), transitions.c.changed_by),
-    ).where(transitions.c.changed_by.is_not(None))
-    sides: list[Select[Any]] = []
-    # A cursor may name the journal of any number; PostgreSQL would refuse one that its column could not hold.
-    place = (
-        []
-        if before is None
-        else [literal(each, BigInteger) for each in (before.entry_ms, before.journal_id, before.entry_number)]
-    )
-    for side, of, named in (
-        (of_names, changes.c, changes.c.name),
-        (of_executions, transitions.c, transitions.c.execution_id),
-    ):
-        key = tuple_(of.entry_ms, of.journal_id, of.entry_number)
-        if before is not None:
-            side = side.where(key < tuple_(*place))
-        if subject is not None:
-            side = side.where(named == subject)
-        if from_ms is not None:
-            side = side.where(of.at_ms >= from_ms)
-        if to_ms is not None:
-            side = side.where(of.at_ms < to_ms)
-        latest = side.order_by(of.entry_ms.desc(), of.journal_id.desc(), of.entry_number.desc()).limit(limit).subquery()
-        sides.append(select(latest))
-    both = union_all(*sides).subquery()
-    query = select(both).order_by(both.c.entry_ms.desc(), both.c.journal_id.desc(), both.c.entry_number.desc())
-    rows = connection.execute(query.limit(limit)).all()
-    return [
-        Audited(
-            EntryPlace(row.journal_id, row.entry_ms, row.entry_number),
-            *(row.at_ms, row.verb, row.subject, bool(row.is_execution)),
-            *(row.value_before, row.value_after, row.changed_by or ""),
-        )
-        for row in rows
+    sides = [_latest(side, sought, limit, before) for side in _sides(sought.kinds)]
+    if not sides:
+        return []
+    every = union_all(*(select(side.subquery()) for side in sides)).subquery()
+    order = (every.c.entry_ms, every.c.journal_id, every.c.entry_number, every.c.subject)
+    rows = connection.execute(select(every).order_by(*(each.desc() for each in order)).limit(limit)).all()
+    of_tokens = token_changes(connection, {row.subject for row in rows if row.kind == Kind.TOKEN})
+    return [_read(row, of_tokens) for row in rows]
+
+
+def _sides(kinds: Sequence[Kind]) -> list[_Side]:
+    sides: list[_Side] = []
+    if Kind.CONTROL in kinds or Kind.SESSION in kinds:
+        of = changes.c
+        columns = (of.value_before, of.value_after, cast(null(), Text).label("details"))
+        side = _journalled(of, of.name, literal(Kind.CONTROL.value), columns)
+        wanted = [of.verb.in_(_OF_SESSIONS)] if Kind.SESSION in kinds else []
+        wanted += [of.verb.not_in(_OF_SESSIONS)] if Kind.CONTROL in kinds else []
+        sides.append(_Side(side.where(or_(*wanted)), _entry(of), of.at_ms, of.verb, of.name, of.changed_by))
+    if Kind.EXECUTION in kinds:
+        of = transitions.c
+        columns = (cast(null(), Text).label("value_before"), of.state.label("value_after"), of.details)
+        side = _journalled(of, of.execution_id, literal(Kind.EXECUTION.value), columns)
+        side = side.where(of.changed_by.is_not(None))
+        sides.append(_Side(side, _entry(of), of.at_ms, of.verb, of.execution_id, of.changed_by))
+    if Kind.TOKEN in kinds:
+        of = tokens.c
+        sides += [
+            _of_tokens(_MADE, CREATED, of.created_ms, of.created_by),
+            _of_tokens(_ENDED, REVOKED, of.revoked_ms, of.revoked_by),
+        ]
+    return sides
+
+
+def _entry(of: Any) -> tuple[Any, Any, Any]:
+    return of.entry_ms, of.journal_id, of.entry_number
+
+
+def _journalled(of: Any, subject: Column[Any], kind: Any, values: tuple[Any, ...]) -> Any:
+    place = (of.journal_id, of.entry_ms, of.entry_number)
+    columns: list[Any] = [
+        *place,
+        of.at_ms,
+        of.verb,
+        subject.label("subject"),
+        kind.label("kind"),
+        *values,
+        of.changed_by,
     ]
+    return select(*columns)
+
+
+def _of_tokens(number: int, verb: str, at_ms: Column[Any], by: Column[Any]) -> _Side:
+    nothing = cast(null(), Text)
+    journal, entry_number = literal(_NO_JOURNAL), literal(number, BigInteger)
+    columns: list[Any] = [
+        *(journal.label("journal_id"), at_ms.label("entry_ms"), entry_number.label("entry_number")),
+        *(at_ms.label("at_ms"), literal(verb).label("verb")),
+        *(tokens.c.token_id.label("subject"), literal(Kind.TOKEN.value).label("kind")),
+        *(nothing.label("value_before"), nothing.label("value_after"), nothing.label("details")),
+        by.label("changed_by"),
+    ]
+    query = select(*columns).where(at_ms.is_not(None))
+    entry = (at_ms, journal, entry_number)
+    return _Side(query, entry, at_ms, literal(verb), tokens.c.token_id, by, is_of_tokens=True)
+
+
+def _latest(side: _Side, sought: Sought, limit: int, before: EntryPlace | None) -> Select[Any]:
+    """The entries of one side that are wanted, the latest first."""
+    query = side.query
+    key = (*side.entry, side.subject) if side.is_of_tokens else side.entry
+    if before is not None:
+        # A cursor may name the journal of any number; PostgreSQL would refuse one that its column could not hold.
+        numbers = (before.entry_ms, before.journal_id, before.entry_number)
+        place = [literal(each, BigInteger) for each in numbers]
+        query = query.where(tuple_(*key) < tuple_(*place, *([literal(before.subject)] if side.is_of_tokens else [])))
+    if sought.verbs:
+        query = query.where(side.verb.in_(sought.verbs))
+    if sought.subject is not None:
+        query = query.where(side.subject == sought.subject)
+    if sought.who is not None:
+        query = query.where(are_asked_by(side.by, sought.who))
+    if sought.from_ms is not None:
+        query = query.where(side.at_ms >= sought.from_ms)
+    if sought.to_ms is not None:
+        query = query.where(side.at_ms < sought.to_ms)
+    order = (*side.entry, side.subject) if side.is_of_tokens else side.entry
+    return query.order_by(*(each.desc() for each in order)).limit(limit)
+
+
+def _read(row: Any, of_tokens: dict[str, TokenChange]) -> Audited:
+    kind, before, after = Kind(row.kind), row.value_before, row.value_after
+    if kind is Kind.TOKEN:
+        before, after = of_tokens[row.subject].values(row.verb)
+    elif kind is Kind.EXECUTION:
+        before, after = _values_of_execution(row.verb, after, json.loads(row.details or "{}"))
+    elif row.verb in _OF_SESSIONS:
+        kind = Kind.SESSION
+    place = EntryPlace(row.journal_id, row.entry_ms, row.entry_number, row.subject)
+    return Audited(place, row.at_ms, row.verb, row.subject, kind, before, after, row.changed_by or "")
+
+
+def _values_of_execution(verb: str, state: str | None, details: dict[str, str]) -> tuple[str | None, str | None]:
+    if verb == Verb.REPRIORITISE and "to" in details:
+        return Priority(int(details["from"])).name, Priority(int(details["to"])).name
+    return _DEAD if verb == Verb.DROP else details.get("before"), state

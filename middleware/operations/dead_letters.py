@@ -51,8 +51,14 @@ class Again:
         return f"{self.letter} again as {self.execution_id}, {where}"
 
 
-def accept_again(queue: ExecutionQueueService, broker: RedisBroker, letter: str) -> Again:
+def accept_again(queue: ExecutionQueueService, broker: RedisBroker, letter: str, *, by: str | None = None) -> Again:
     """Accept a dead letter's event or message again; the letter itself stays.
+
+    Args:
+        queue: The queue.
+        broker: Puts a message that has to be checked into its list.
+        letter: The id of the dead letter.
+        by: Who asks, for the journal.
 
     Raises:
         NotRunnable: If it cannot be run again.
@@ -71,7 +77,7 @@ def accept_again(queue: ExecutionQueueService, broker: RedisBroker, letter: str)
     try:
         if meta.get("reason") == InvalidRequest.code and message is not None:
             return Again(letter, _listed_again(broker, letter, message), meta["lane"], None)
-        queue.transitions.park(_candidate_again(meta, new_id, event, message))
+        queue.transitions.park(_candidate_again(meta, new_id, event, message), by=by)
         return Again(letter, new_id, meta["lane"], queue.explain(new_id).position or 0)
     except (InvalidRequest, DecodeError) as error:
         raise NotRunnable(f"{letter} cannot be run again: {error}") from None

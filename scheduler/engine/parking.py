@@ -53,9 +53,11 @@ class Candidate:
 class Parking:
     """Parks candidates page by page. For one thread."""
 
-    def __init__(self, scripts: Scripts, script: Script) -> None:
+    def __init__(self, scripts: Scripts, script: Script, by: str | None = None) -> None:
+        """Args: `by`, who asks for all of them, if somebody is to be noted."""
         self._conversation = PipelinedCalls(scripts)
         self._script = script
+        self._asked: tuple[str, ...] = () if by is None else (by,)
         self._page: list[Candidate] = []
         self._sent: deque[list[Candidate]] = deque()
         self._outcomes: list[Parked | QueueRejected] = []
@@ -99,7 +101,7 @@ class Parking:
         arguments: list[Argument] = []
         for candidate in page:
             arguments += park_arguments(candidate)
-        self._conversation.send(self._script, *arguments)
+        self._conversation.send(self._script, *arguments, *self._asked)
         self._sent.append(page)
         if len(self._sent) > SENT_AHEAD:
             self._read()

@@ -29,7 +29,7 @@ from .grants import (
     read_settled,
     read_state,
 )
-from .parking import Candidate, Parking, park_arguments
+from .parking import Candidate, Parking, park_arguments, read_parked
 from .parking_together import ParkingTogether
 from .settlements import Release, Settlement
 
@@ -70,32 +70,40 @@ class Transitions:
         self._drop = scripts.script("drop", "id by")
         self._reprioritise = scripts.script("reprioritise", "id band by")
 
-    def park(self, candidate: Candidate) -> Parked:
+    def park(self, candidate: Candidate, *, by: str | None = None) -> Parked:
         """Accept an execution, which waits from then on.
+
+        Args:
+            candidate: The execution.
+            by: Who asks, for the journal; None: its sender is a program, of which nothing is noted.
 
         Raises:
             QueueRejected: QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
         """
-        outcome = self._together.park(candidate)
+        if by is None:
+            outcome = self._together.park(candidate)
+        else:
+            (reply,) = self.scripts.call(self._park, *park_arguments(candidate), check_by(by))
+            outcome = read_parked(candidate, reply)
         if isinstance(outcome, QueueRejected):
             raise outcome
         return outcome
 
-    def park_many(self, candidates: Sequence[Candidate]) -> list[Parked | QueueRejected]:
-        """Accept or refuse many executions, each on its own, in calls of a hundred.
+    def park_many(self, candidates: Sequence[Candidate], *, by: str | None = None) -> list[Parked | QueueRejected]:
+        """Accept or refuse many executions, each on its own, in calls of a hundred; `by`, as for `park`.
 
         Returns:
             One result for each candidate, in order.
         """
-        with self.parking() as parking:
+        with self.parking(by) as parking:
             for candidate in candidates:
                 parking.append(candidate)
             return parking.finish()
 
     @contextmanager
-    def parking(self) -> Generator[Parking]:
+    def parking(self, by: str | None = None) -> Generator[Parking]:
         """Park candidates that become known one after the other: append them, then `finish`."""
-        parking = Parking(self.scripts, self._park)
+        parking = Parking(self.scripts, self._park, None if by is None else check_by(by))
         try:
             yield parking
         finally:

@@ -14,6 +14,7 @@ once('cancel', function(id, outcome, reason, attempt, by)
     local m = load(id) or load_tombstone(id)
     if not m then return {'UNKNOWN', '', 0, '', ''} end
     if m.ended_at then return {'ENDED', m.state, m.attempt or 0, '', ''} end
+    m.before = m.state
     local waits = m.state == 'SCHEDULED' or m.state == 'PENDING'
     if attempt ~= '' and (waits or attempt ~= m.attempt) then return {'STALE', m.state, m.attempt or 0, '', ''} end
     if waits then
@@ -22,7 +23,7 @@ once('cancel', function(id, outcome, reason, attempt, by)
     elseif not m.cancel then
         if m.state == 'POD' then m.state = 'CANCELLING' end
         call('HSET', D.meta(id), 'state', m.state, 'cancel', outcome, 'cancel_reason', reason)
-        journal('cancel', id, m, 'state', m.state, 'reason', reason, asked())
+        journal('cancel', id, m, 'state', m.state, 'reason', reason, asked(m.before))
     end
     return {'OK', m.state, m.attempt or 0, m.pod or '', m.pod_uid or ''}
 end)

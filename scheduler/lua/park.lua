@@ -3,7 +3,7 @@
 -- Due executions are promoted first, so that due times and acceptance times come from one rising clock.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, (id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent), …
---   caller number   the request token
+--   caller number   the request token; behind all others may stand who asks, if an operator or a caller of the API does
 --   user gates      '' for none; gates are separated by newlines
 --   due_ms          unix milliseconds, '' for now
 --   max_age_ms      how long after its acceptance it may start; '' for ever
@@ -13,7 +13,8 @@
 -- Returns: {reply, …}, one each: {'OK', state, position, score} | {'DUPLICATE', state, lasting} | {'QUEUE_FULL', limit}
 --   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled, and for a message, whose sender is not
 --   told; state '' if it is forgotten
--- Uses: call, keys, now, scores, journal, refusing, tombstones, counts, gates, ranking, waiting, room, promoting, transitions
+-- Uses: call, keys, now, scores, journal, refusing, tombstones, changes, counts, gates, ranking, waiting, room,
+--   promoting, transitions
 local ARGUMENTS_EACH = 13
 local with_payload -- further keys for the same write: the clock, with the last payload of this call
 
@@ -46,7 +47,8 @@ end
 
 -- Optional fields of the journal's entry: each one that is written has its cost, and most messages need none of them.
 local function more_to_say(position, gates, due_ms)
-    if position ~= -1 or gates ~= '' or due_ms ~= '' then return 'position', position, 'gates', gates, 'due', due_ms end
+    if position == -1 and gates == '' and due_ms == '' then return asked() end
+    return 'position', position, 'gates', gates, 'due', due_ms, asked()
 end
 
 local function park(id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent)
@@ -78,6 +80,7 @@ once_if_memory('park', function(...)
     local given, replies = {...}, {}
     with_payload = function() end
     promote_due(200)
+    if #given % ARGUMENTS_EACH == 1 then asked_by = table.remove(given) end
     for i = 1, #given, ARGUMENTS_EACH do
         if i + ARGUMENTS_EACH > #given then with_payload = clock_to_keep end
         replies[#replies + 1] = park(unpack(given, i, i + ARGUMENTS_EACH - 1))

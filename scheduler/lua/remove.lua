@@ -12,6 +12,7 @@ once('remove', function(id, silent, by)
     local m = load(id) or load_tombstone(id)
     if not m then return {'UNKNOWN', ''} end
     if m.ended_at then return {'ENDED', m.state} end
+    m.before = m.state
     if m.state == 'SCHEDULED' or m.state == 'PENDING' then leave_waiting(id, m) else leave_slot(id, m) end
     finish(id, m, 'remove', 'CANCELLED', 'removed', false, silent ~= '1')
     return {'OK', m.state}

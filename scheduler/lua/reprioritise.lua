@@ -31,6 +31,6 @@ once('reprioritise', function(id, band, by)
         if overrides[reindexing_field(m.lane)] then enter_again(id, m) end -- re-indexing may have passed its new score
     end
     m.band = band
-    journal('reprioritise', id, m, 'state', m.state, 'from', from, asked())
+    journal('reprioritise', id, m, 'state', m.state, 'from', from, 'to', band, asked())
     return {'OK', m.state}
 end)

@@ -1,12 +1,9 @@
 """Limits, pauses, settings, figures and the audit of their changes; on every database."""
 
-from datetime import datetime
-
 import httpx
 import pytest
 from calling import V1, Api
 
-from bandmaster.admin.api.cursors import cursor_of
 from bandmaster.scheduler.model.errors import InvalidRequest
 
 
@@ -71,51 +68,6 @@ def test_a_setting_is_changed_by_who_saw_it(api: Api) -> None:
         for path in (f"{V1}/settings/nothing", f"{V1}/settings/max_concurrent?lane=emails"):
             assert code_of(client.get(path)) == (404, "not_found")
             assert code_of(client.put(path, json={"value": 1}, headers={"If-Match": "*"})) == (404, "not_found")
-
-
-def test_the_audit_says_who_changed_what(api: Api) -> None:
-    token = api.token("op", "admin")
-    by = f"op (token {token.split('_')[1]}, 127.0.0.1)"
-    api.queue.enqueue({"execution_id": "x", "command": ["true"]})
-    with api.client(token) as client:
-        client.put(f"{V1}/limits/tenant:1", json={"limit": 2})
-        client.put(f"{V1}/limits/tenant:1", json={"limit": 3})
-        client.put(f"{V1}/settings/max_queue_size", json={"value": 77}, headers={"If-Match": "*"})
-        client.post(f"{V1}/executions/x/cancel")
-        api.queue.controls.pause("action:pod", by="somebody else")
-        api.catch_up()
-        entries = client.get(f"{V1}/audit").json()["entries"]
-        assert [(e["verb"], e["subject"], e["by"], e["before"], e["after"]) for e in entries[:2]] == [
-            ("pause", "action:pod", "somebody else", None, entries[0]["after"]),
-            ("cancel", "x", by, None, "CANCELLED"),
-        ]
-        of_limit = client.get(f"{V1}/audit", params={"subject": "tenant:1"}).json()["entries"]
-        assert [(e["before"], e["after"], e["by"], e["kind"]) for e in of_limit] == [
-            ("2", "3", by, "control"),
-            (None, "2", by, "control"),
-        ]
-        pages, cursor = list[str](), None
-        while True:
-            page = client.get(f"{V1}/audit", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
-            pages += [e["subject"] for e in page["entries"]]
-            cursor = page["next"]
-            if cursor is None:
-                break
-        assert pages == ["action:pod", "x", "max_queue_size", "tenant:1", "tenant:1"]
-        assert client.get(f"{V1}/audit", params={"from": "2100-01-01T00:00:00Z"}).json()["entries"] == []
-
-
-def test_a_cursor_of_a_journal_that_cannot_be_is_answered(api: Api) -> None:
-    api.queue.controls.set_limit("tenant:1", 2, by="ann")
-    api.catch_up()
-    with api.client(api.token("root", "admin")) as client:
-        (entry,) = client.get(f"{V1}/audit").json()["entries"]
-        at_ms = int(datetime.fromisoformat(entry["at"]).timestamp() * 1000)
-        for journal_id in (2**31 - 1, 2**31, 2**63 - 1):
-            after, before = cursor_of(journal_id, at_ms + 1000, 0), cursor_of(journal_id, at_ms - 1000, 0)
-            assert client.get(f"{V1}/audit", params={"cursor": after}).json()["entries"] == [entry], journal_id
-            assert client.get(f"{V1}/audit", params={"cursor": before}).json()["entries"] == [], journal_id
-        assert code_of(client.get(f"{V1}/audit", params={"cursor": cursor_of(2**63, 1, 0)})) == (422, "invalid")
 
 
 def test_figures_of_an_action(api: Api) -> None:

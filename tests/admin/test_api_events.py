@@ -1,17 +1,27 @@
 """Following what happens: who sees what, going on where one stopped, what is lost, and how a stream ends."""
 
+import threading
 import time
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
-from calling import V1, Api, signed_in
+from calling import V1, Api, api_on, signed_in
 from following import Stream, following
 
 from bandmaster.admin.api.standing import CHECKED_SECONDS
 from bandmaster.admin.auth.keeper import FRESH_SECONDS
-from bandmaster.admin.events.hub import MOST_MISSED
+from bandmaster.admin.events.hub import MOST_MISSED, Hub
+from bandmaster.admin.places import Places
+from bandmaster.scheduler.engine.journal_following import Follower
 from waiting import wait_until
+
+DAMAGED: list[dict[str, Any]] = [
+    {"verb": "park"},
+    {"verb": "park", "id": "x", "at": 1, "band": "99"},
+    {"verb": "park", "id": "x", "at": "9" * 30},
+]
 
 
 def send(api: Api, execution_id: str, user: str = "ann") -> None:
@@ -20,7 +30,7 @@ def send(api: Api, execution_id: str, user: str = "ann") -> None:
 
 def has_nobody(api: Api) -> bool:
     hub: Any = api.services.hub
-    return hub._followers == 0 and hub._reading.done()
+    return hub.places.taken == 0 and hub._reading.done()
 
 
 @pytest.fixture
@@ -155,7 +165,7 @@ def test_a_stream_ends_when_its_token_may_see_less(api: Api) -> None:
         assert stream.ended.wait(30)
 
 
-@pytest.mark.parametrize("damaged", [{"verb": "park"}, {"verb": "park", "id": "x", "at": 1, "band": "99"}])
+@pytest.mark.parametrize("damaged", DAMAGED)
 def test_a_damaged_entry_is_a_reset_and_the_stream_goes_on(api: Api, operator: str, damaged: dict[str, Any]) -> None:
     with following(api, operator) as stream:
         send(api, "a")
@@ -172,6 +182,63 @@ def test_a_damaged_entry_is_a_reset_and_the_stream_goes_on(api: Api, operator: s
             return any(name == "park" and (one or "").startswith("after-") for name, one in stream.seen())
 
         wait_until(has_gone_on, what="what is new")
+
+
+@pytest.mark.parametrize("damaged", DAMAGED)
+def test_a_damaged_entry_among_those_that_were_missed_is_a_reset(
+    api: Api, operator: str, damaged: dict[str, Any]
+) -> None:
+    with following(api, operator) as first:
+        send(api, "a")
+        wait_until(lambda: first.events, what="an event")
+    wait_until(lambda: has_nobody(api), what="nobody follows")
+    client: Any = api.queue.scripts.client
+    client.xadd(api.queue.scripts.keys.named("journal"), damaged)
+    with following(api, operator, first.events[0]["id"]) as again:
+        wait_until(lambda: again.names() == ["reset"], what="the reset")
+        send(api, "b")
+        wait_until(lambda: again.seen()[-1] == ("park", "b"), what="what is new")
+
+
+def test_a_reading_that_has_ended_is_noticed_and_begins_again(
+    api: Api, operator: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub: Any = api.services.hub
+    with following(api, operator) as one, following(api, operator) as other:
+        send(api, "a")
+        wait_until(lambda: one.events and other.events, what="an event at both")
+        reading = hub._reading
+        reading.get_loop().call_soon_threadsafe(reading.cancel)
+        wait_until(lambda: one.names()[-1] == other.names()[-1] == "reset", what="the reset of both")
+        send(api, "b")
+        for stream in (one, other):
+            wait_until(lambda stream=stream: len(stream.events) == 3, what="what is new")
+            assert stream.seen() == [("park", "a"), ("reset", None), ("park", "b")]
+    assert "following_ended" in caplog.text
+
+
+def test_only_so_many_follow_what_happens(api: Api, operator: str) -> None:
+    services = replace(
+        api.services, hub=Hub(Follower(api.services.queue.scripts), Places(3, 2)), closing=threading.Event()
+    )
+    other = api.token("ann", "read")
+
+    def status(api: Api, token: str) -> tuple[int, str | None, str | None]:
+        with api.client(token) as client, client.stream("GET", f"{V1}/events") as answer:
+            if answer.status_code == 200:
+                return 200, None, None
+            answer.read()
+            return answer.status_code, answer.json()["code"], answer.headers.get("Retry-After")
+
+    refused = (429, "too_many_followers", "5")
+    with api_on(services) as url:
+        bounded = replace(api, url=url, services=services)
+        with following(bounded, operator):
+            with following(bounded, operator):
+                assert status(bounded, operator) == refused, "of one token"
+                with following(bounded, other):
+                    assert status(bounded, api.token("bob", "read")) == refused, "of all"
+            wait_until(lambda: status(bounded, operator)[0] == 200, what="a place")
 
 
 def test_a_follower_that_is_gone_leaves_nothing(api: Api, operator: str) -> None:

@@ -254,7 +254,7 @@ def test_only_so_many_follow_at_once(api: Api, work: Work, ann: str) -> None:
         wait_until(is_free, what="a place")
         for each in streams[1:]:
             each.__exit__(None, None, None)
-    wait_until(lambda: not vars(followers)["_of_token"], what="nobody follows")
+    wait_until(lambda: not followers.places.taken, what="nobody follows")
 
 
 def test_a_revoked_token_ends_what_it_follows_even_if_nothing_is_read(api: Api, work: Work) -> None:
@@ -266,12 +266,12 @@ def test_a_revoked_token_ends_what_it_follows_even_if_nothing_is_read(api: Api, 
         stuck.sendall(
             f"GET {V1}{path_of()} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
         )
-        wait_until(lambda: vars(followers)["_of_token"].total() == 2, what="both follow")
+        wait_until(lambda: followers.places.taken == 2, what="both follow")
         wait_until(lambda: one.events, what="an event")
         began = time.monotonic()
         api.table.revoke(token.split("_")[1], by="a test")
         assert one.ended.wait(30)
-        wait_until(lambda: not vars(followers)["_of_token"], what="nobody follows")
+        wait_until(lambda: not followers.places.taken, what="nobody follows")
         wait_until(lambda: not vars(followers)["_reading"], what="no thread reads")
         assert time.monotonic() - began < 30
 

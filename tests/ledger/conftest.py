@@ -1,5 +1,6 @@
 """A queue with its ledger: an empty Redis database, and an empty SQL database of each kind that is there."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -39,3 +40,15 @@ def consumer(queue: ExecutionQueueService, database: Database) -> Consumer:
     consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test"))
     assert consumer.begin()
     return consumer
+
+
+@pytest.fixture
+def consuming(queue: ExecutionQueueService, database: Database) -> Iterator[None]:
+    """The ledger's process, as a thread."""
+    consumer, stop = Consumer(queue, Book(database, queue="exec_queue", holder="process")), threading.Event()
+    thread = threading.Thread(target=consumer.run, args=(stop,))
+    thread.start()
+    yield
+    stop.set()
+    thread.join(30)
+    assert not thread.is_alive()

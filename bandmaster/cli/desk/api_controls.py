@@ -72,11 +72,10 @@ class ApiControls:
         found: list[Change] = []
         cursor: str | None = None
         while True:
-            page = self._send(calls.audit(cursor=cursor, limit=_A_PAGE))
+            page = self._send(calls.audit(kind="control", cursor=cursor, limit=_A_PAGE))
             found += [
                 Change(ms_of(each.at), each.verb, each.subject, each.before or "", each.after or "", each.by)
                 for each in page.entries
-                if each.kind == "control"
             ]
             cursor = page.next
             if cursor is None or len(found) >= most:

@@ -19,6 +19,7 @@ from bandmaster.scheduler.engine.record import Record, Result, read_records, rea
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.finding import find_id
 from bandmaster.scheduler.model.errors import InvalidRequest, QueueRejected, UnknownExecution
+from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import TERMINAL
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -101,7 +102,7 @@ class QueueExecutions:
     def submit(self, events: Sequence[ExecutionRequestedEvent]) -> Iterator[Parked | Refusal]:
         """Send them a hundred a call, each accepted or refused on its own."""
         for start in range(0, len(events), SENT_A_CALL):
-            for outcome in self._queue.enqueue_many(events[start : start + SENT_A_CALL]):
+            for outcome in self._queue.enqueue_many(events[start : start + SENT_A_CALL], by=user_at_host()):
                 yield Refusal(outcome.code, str(outcome)) if isinstance(outcome, QueueRejected) else outcome
 
     def cancel(self, execution_id: str, reason: str) -> Cancellation:

@@ -16,6 +16,7 @@ from bandmaster.scheduler.engine.record import read_records, read_result
 from bandmaster.scheduler.finding import EVERYTHING, meant
 from bandmaster.scheduler.model.errors import NotRunnable, QueueRejected
 from bandmaster.scheduler.model.identifiers import check_execution_id
+from bandmaster.scheduler.model.operators import user_at_host
 
 
 class QueueLetters:
@@ -49,7 +50,7 @@ class QueueLetters:
     def retry(self, execution_id: str) -> Again:
         """Run one again, under a new id, and drop it."""
         try:
-            again = accept_again(self._queue, self._bandmaster.dramatiq_broker(), execution_id)
+            again = accept_again(self._queue, self._bandmaster.dramatiq_broker(), execution_id, by=user_at_host())
         except (NotRunnable, QueueRejected) as error:
             raise LetterRefused(str(error), exit_of(error)) from error
         self._queue.drop(execution_id)

@@ -3,9 +3,11 @@
 local asked_by -- the operator who asked for this call's change of an execution, if one did
 at_begin(function() asked_by = nil end)
 
--- Returns the last fields of a journal entry: none if no operator asked.
-local function asked()
-    if asked_by and asked_by ~= '' then return 'by', asked_by end
+-- Returns the last fields of a journal entry: none if no operator asked. `before`: the state, if it may be another now.
+local function asked(before)
+    if not asked_by or asked_by == '' then return end
+    if before then return 'before', before, 'by', asked_by end
+    return 'by', asked_by
 end
 
 -- `from` and `to` are '' for none. Equal values are no change, so a repeated call (its reply was lost) notes nothing.

@@ -26,7 +26,7 @@ local function finish(id, m, verb, state, reason, dead, unseen)
     if dead then drop_excess(K.dead) end
     if not dead and not is_posted then leave_record(id, m, state) end
     m.state, freed[m.lane] = state, true
-    journal(verb, id, m, 'state', state, 'reason', reason, 'dead', dead and 1 or 0, asked())
+    journal(verb, id, m, 'state', state, 'reason', reason, 'dead', dead and 1 or 0, asked(m.before))
 end
 
 local function expire(id, m, reason)
