@@ -15,7 +15,7 @@ from ..scheduler.engine.journal import JournalEntry
 from ..scheduler.engine.journal_following import START, Page, Position
 from .batch import Batch
 from .database import Database, now_ms
-from .errors import NotConsumer
+from .errors import NotConsumer, RowsRefused
 from .fetching import Fetched
 from .kept import note_exit_codes, write_kept
 from .reconciling import Living, Reconciled, reconcile
@@ -120,17 +120,25 @@ class Book:
         Raises:
             NotConsumer: If another process has become the consumer. Nothing was written.
             LedgerUnavailable: If the database does not answer. The page is written as a whole or not at all.
+            RowsRefused: If an entry makes rows that cannot stand. Nothing was written.
         """
         with self.writing() as connection:
-            batch = Batch(self._journal_id, known(connection, page.entries))
-            batch.add(page.entries)
+            batch = self._batch(connection, page)
             note_exit_codes(batch.executions, fetched.results)
             write(connection, batch)
             write_kept(connection, fetched)
             if page.missed:
-                before = page.position.count - len(page.entries) - page.missed
-                self._note_gap(connection, before, page.missed, at_ms)
+                self._note_gap(connection, page.position.count - page.passed, page.missed, at_ms)
             self._move(connection, page.position, is_unsure=True if page.missed else None)
+
+    def _batch(self, connection: Connection, page: Page) -> Batch:
+        batch = Batch(self._journal_id, known(connection, page.entries))
+        try:
+            batch.add(page.entries)
+        except (KeyError, ValueError) as error:
+            # A field is missing, or is no number: no script of this release wrote it so.
+            raise RowsRefused(type(error).__name__, url=self._database.shown_url) from error
+        return batch
 
     @property
     def is_unsure(self) -> bool:

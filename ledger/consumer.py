@@ -11,10 +11,10 @@ from typing import Final
 
 from ..configs.logger import Logger
 from ..scheduler.engine.engine import Engine
-from ..scheduler.engine.journal_following import Follower, Position
+from ..scheduler.engine.journal_following import Follower, Page, Position
 from ..scheduler.model.errors import QueueUnavailable
 from .book import Book
-from .errors import LedgerUnavailable, NotConsumer
+from .errors import LedgerRefused, LedgerUnavailable, NotConsumer, RowsRefused
 from .fetching import Fetching
 from .reconciling import Living
 from .retention import ALL, Kept, Retention
@@ -63,6 +63,7 @@ class Consumer:
         self._consumes = False
         self._position: Position | None = None
         self._is_unsure = True
+        self._entries_a_page = ENTRIES_A_PAGE
 
     def run(self, stop: threading.Event, after_step: Callable[[], None] = lambda: None) -> None:
         """Consume until `stop` is set.
@@ -83,7 +84,8 @@ class Consumer:
             except NotConsumer:
                 _log.warning("consumer_lost")
                 self._consumes = False
-            except (LedgerUnavailable, QueueUnavailable) as error:
+            except (LedgerUnavailable, LedgerRefused, QueueUnavailable) as error:
+                # Whoever took a right or a table away may give it back.
                 _log.warning("consumer_waits", error=str(error), pause_seconds=pause_seconds)
                 # The commit's reply may be lost: only the database knows the position.
                 self._consumes = False
@@ -100,24 +102,22 @@ class Consumer:
         """Write one page of the journal, if there is anything to write.
 
         Returns:
-            How many entries were written.
+            Over how many entries it went, with those that are damaged or were dropped; 0: there was none.
 
         Raises:
             NotConsumer: If another process has become the consumer.
             LedgerUnavailable: If the database does not answer.
+            LedgerRefused: If it refuses, whatever the entries are.
             QueueUnavailable: If Redis does not answer.
         """
         assert self._position is not None
-        page = self._follower.read(self._position, ENTRIES_A_PAGE)
-        fetched = self._fetching.of(page.entries) if page else None
-        if page and fetched and fetched.entries < len(page.entries):
-            page = self._follower.read(self._position, fetched.entries)
+        page = self._follower.read(self._position, self._entries_a_page)
         now_ms = self._engine.views.server_time_ms()
-        if page is None or fetched is None:
+        if page is None:
             self._follow_another(now_ms)
             return 0
         if page.position != self._position:
-            self._book.write(page, fetched, now_ms)
+            page = self._write(page, now_ms)
             self._position = page.position
             if page.missed:
                 self._is_unsure = True
@@ -128,7 +128,36 @@ class Consumer:
             self._reconcile(now_ms)
         self._trimming.step(self._position, now_ms)
         self._retention.step(now_ms)
-        return len(page.entries)
+        return page.passed
+
+    def _write(self, page: Page, now_ms: int) -> Page:
+        """Write a page, or as much of its beginning as the database takes.
+
+        A page with an entry that makes rows which cannot stand is halved until the entry stands alone; then it is a
+        gap. The pages that follow grow again.
+
+        Returns:
+            What was written, without such an entry.
+        """
+        while True:
+            fetched = self._fetching.of(page.entries)
+            if page.entries:
+                page = page.cut(fetched.entries)
+            try:
+                self._book.write(page, fetched, now_ms)
+            except RowsRefused as error:
+                if not page.entries:
+                    raise
+                if len(page.entries) > 1:
+                    self._entries_a_page = len(page.entries) // 2
+                    page = page.cut(self._entries_a_page)
+                    continue
+                # What the database said of it may repeat its values.
+                _log.warning("entry_refused", entry_id=page.entries[0].entry_id, error=type(error.__cause__).__name__)
+                page = page.without_the_only_entry()
+            else:
+                self._entries_a_page = min(2 * self._entries_a_page, ENTRIES_A_PAGE)
+                return page
 
     def begin(self) -> bool:
         """Become the consumer, and find out how far the journal was read.
@@ -165,15 +194,15 @@ class Consumer:
 
     def _first_unread(self, position: Position) -> Position:
         """The position before the first entry that is not in the ledger: a restored server has some that are."""
-        while (page := self._follower.read(position, ENTRIES_A_PAGE)) and page.entries:
+        unread = position
+        while (page := self._follower.read(position, ENTRIES_A_PAGE)) and page.passed:
             known = self._book.count_known(page.entries)
+            if known:
+                unread = Position(position.incarnation, page.entries[known - 1].entry_id, page.counts[known - 1])
             if known < len(page.entries):
-                # Damaged ones count for the limit, so what is known may go on behind this part.
-                page = self._follower.read(position, known) if known else None
-                if page is None:
-                    break
+                break
             position = page.position
-        return position
+        return unread
 
     def _reconcile(self, now_ms: int) -> None:
         done = self._book.reconcile(self._living, now_ms)

@@ -33,7 +33,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from ..configs.errors import ExtraMissing, SettingsError
 from ..configs.redaction import redacted_url
-from .errors import LedgerRefused, LedgerUnavailable
+from .errors import LedgerRefused, LedgerUnavailable, RowsRefused
 
 _BUSY_SECONDS: Final = 10
 _WRITES: Final = "bandmaster_writes"
@@ -95,7 +95,7 @@ class Database:
 
         Raises:
             LedgerUnavailable: If the database does not answer.
-            LedgerRefused: If it will not do it.
+            LedgerRefused: If it will not do it; RowsRefused, because of the rows.
         """
         if self.file is not None and not self.file.exists():
             _make_private(self.file)
@@ -129,7 +129,11 @@ class Database:
     def _translated(self) -> Generator[None]:
         try:
             yield
-        except (DataError, IntegrityError, ProgrammingError) as error:
+        except (DataError, IntegrityError) as error:
+            raise RowsRefused(_reason(error), url=self.shown_url) from error
+        except OverflowError as error:  # SQLite's driver says so by itself
+            raise RowsRefused(str(error), url=self.shown_url) from error
+        except ProgrammingError as error:
             raise LedgerRefused(_reason(error), url=self.shown_url) from error
         except DBAPIError as error:
             # Also a standby that only reads, and a full disk: another server may take over, or somebody makes room.

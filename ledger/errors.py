@@ -5,7 +5,8 @@
     BandmasterError
     └── LedgerError
         ├── LedgerUnavailable   the database did not answer, or could not do it now
-        ├── LedgerRefused       the database will not do it, however often it is asked
+        ├── LedgerRefused       the database will not do it: a right or a table is missing
+        │   └── RowsRefused     these rows cannot stand, however often it is asked
         ├── AnotherQueue        the ledger is that of another queue
         ├── LedgerEmpty         nothing was ever written into it
         ├── QueueNotEmpty       Redis has work, and was to be rebuilt
@@ -31,11 +32,15 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerRefused(LedgerError):
-    """The database will not do what it was asked to do: a right is missing, or the rows are not what they should be."""
+    """The database will not do what it was asked to do: a right or a table is missing."""
 
     def __init__(self, reason: str, *, url: str) -> None:
         """Args: `reason`, what the driver said; `url`, the database, without its password."""
         super().__init__(f"the ledger's database refuses: {reason} (ledger.url: {url})")
+
+
+class RowsRefused(LedgerRefused):
+    """Rows are not what they should be: a value is out of range, is missing, or stands there already."""
 
 
 class AnotherQueue(LedgerError):

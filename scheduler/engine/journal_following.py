@@ -43,6 +43,26 @@ class Page:
     """How many entries Redis dropped before they were read, or are damaged."""
     ahead: int
     """How many entries follow."""
+    counts: list[int]
+    """For each entry, how many the journal had ever got, up to it."""
+
+    @property
+    def passed(self) -> int:
+        """How many entries it goes over: those that it has, those that are damaged, and those that were dropped."""
+        return len(self.entries) + self.missed
+
+    def cut(self, number: int) -> "Page":
+        """The part up to one of its entries: with that many of them, and what was missed before the last of these."""
+        if number == len(self.entries):
+            return self
+        count = self.counts[number - 1]
+        position = Position(self.position.incarnation, self.entries[number - 1].entry_id, count)
+        ahead, began = self.ahead + self.position.count - count, self.position.count - self.passed
+        return Page(self.entries[:number], position, count - began - number, ahead, self.counts[:number])
+
+    def without_the_only_entry(self) -> "Page":
+        """The page of one entry as if nobody could read it."""
+        return Page([], self.position, self.passed, self.ahead, [])
 
 
 class Follower(Reader):
@@ -118,9 +138,13 @@ class Follower(Reader):
         unread = max(0, dropped - position.count)
         count = position.count + unread + len(found)
         last = found[-1][0].decode() if found else position.entry_id
-        entries = [entry for entry_id, raw in found if (entry := read_entry(entry_id, raw)) is not None]
+        before, entries, counts = position.count + unread, list[JournalEntry](), list[int]()
+        for number, (entry_id, raw) in enumerate(found, start=1):
+            if (entry := read_entry(entry_id, raw)) is not None:
+                entries.append(entry)
+                counts.append(before + number)
         missed = unread + len(found) - len(entries)
-        return Page(entries, Position(position.incarnation, last, count), missed, added - count)
+        return Page(entries, Position(position.incarnation, last, count), missed, added - count, counts)
 
     def trim(self, position: Position, before_ms: int, least: int) -> int:
         """Drop the oldest entries that were read, some ten thousand at most; of another journal none.
