@@ -20,6 +20,8 @@ from .rig import Rig
 
 _NOW_MS: Final = 1_790_000_000_000
 _STATES: Final = ("COMPLETED",) * 96 + ("FAILED", "CANCELLED", "RUNNING", "PENDING")
+_RARE_FROM: Final = 10_000
+"""Behind the latest, where a walk along all would come last."""
 _AT_ONCE: Final = 20_000
 ALL: Final = "/api/v1/admin/executions/?limit=50"
 PAGES: Final = {
@@ -29,6 +31,10 @@ PAGES: Final = {
     "by action and status": f"{ALL}&action=action-3&status=CANCELLED",
     "by priority": f"{ALL}&priority=LOW",
     "by beginning of an id": f"{ALL}&text=e-0000001",
+    "by a rare lane": f"{ALL}&lane=mail",
+    "by a rare user in a common lane": f"{ALL}&lane=executions&user=seldom",
+    "by beginning of a rare user": f"{ALL}&text=seld",
+    "by a rare priority": f"{ALL}&priority=CRITICAL",
     "of a day": f"{ALL}&from=2026-09-20T00:00:00Z&to=2026-09-21T00:00:00Z",
 }
 
@@ -52,12 +58,13 @@ def prepare(rig: Rig) -> None:
 def _row(number: int) -> dict[str, object]:
     accepted_ms = _NOW_MS - number * 1_000
     state = _STATES[number % len(_STATES)]
+    is_rare = number >= _RARE_FROM and number % 20_000 == 0
     row = Execution(
         execution_id=f"e-{number:012}",
-        lane="executions",
+        lane="mail" if is_rare else "executions",
         action=f"action-{number % 50}",
-        user_id=f"user-{number % 1_000}",
-        band=number % 5,
+        user_id="seldom" if is_rare else f"user-{number % 1_000}",
+        band=0 if is_rare else number % 4 + 1,
         state=state,
         attempt=1,
         accepted_ms=accepted_ms,

@@ -106,14 +106,17 @@ class Database:
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """One transaction that reads.
+        """One transaction that reads: all its queries see the same state.
 
         Raises:
             LedgerUnavailable: If the database does not answer.
             LedgerRefused: If it will not do it.
         """
-        with self._translated(), self._engine.connect() as connection, connection.begin():
-            yield connection
+        with self._translated(), self._engine.connect() as connection:
+            if not self.is_sqlite:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
 
     def close(self) -> None:
         """Close all connections; those that another thread uses, when it is done."""

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, text
 
-from ..scheduler.model.states import State
 from .batch import Figures
 from .schema.tables import action, executions, queue_stats
 from .statements import insert_or, put
@@ -44,9 +43,9 @@ def _added(connection: Connection, ref: str, row: Mapping[Any, Any], figures: Fi
 
 
 def _oldest(connection: Connection, ref: str) -> datetime | None:
-    waiting = select(executions.c.accepted_ms).where(
-        executions.c.action == ref, executions.c.state == State.PENDING, executions.c.lost_ms.is_(None)
-    )
+    # Said in words, as an index of those that wait is found by them.
+    waits = text("executions.state = 'PENDING'")
+    waiting = select(executions.c.accepted_ms).where(executions.c.action == ref, waits, executions.c.lost_ms.is_(None))
     found = connection.execute(waiting.order_by(executions.c.accepted_ms).limit(1)).scalar_one_or_none()
     return None if found is None else moment(found)
 

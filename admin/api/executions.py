@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Response
 
-from ...ledger.queries.listing import Place, Wanted, count_executions, executions_page
+from ...ledger.queries.filters import Wanted
+from ...ledger.queries.listing import Place, count_executions, executions_page
 from ...ledger.queries.looking import event_of, steps_of, written_until_ms
 from ...scheduler.engine.record import Record, read_result
 from ...scheduler.events import ExecutionRequestedEvent

@@ -42,7 +42,7 @@ class Asking:
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """One transaction that reads.
+        """One transaction that reads, the ledger as it was at its beginning.
 
         Raises:
             LedgerUnavailable: If the database does not answer, or others wait for it already.

@@ -56,16 +56,19 @@ consumer: Final = Table(
     comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
 )
 
+_BY_BYTES: Final = Text().with_variant(Text(collation="C"), "postgresql")
+"""A text that sorts by its bytes, as on SQLite: what begins in the same way stands together, whatever the locale."""
+
 executions: Final = Table(
     "executions",
     metadata,
-    Column("execution_id", Text, primary_key=True),
-    Column("lane", Text, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("user_id", Text),
+    Column("execution_id", _BY_BYTES, primary_key=True),
+    Column("lane", _BY_BYTES, nullable=False),
+    Column("action", _BY_BYTES, nullable=False),
+    Column("user_id", _BY_BYTES),
     Column("band", Integer),
     Column("gates", Text, nullable=False),
-    Column("state", Text, nullable=False),
+    Column("state", _BY_BYTES, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("reason", Text),
     Column("exit_code", Integer),
@@ -81,9 +84,18 @@ executions: Final = Table(
     Column("ended_ms", BigInteger),
     Column("lost_ms", BigInteger),
     Index("ix_executions_accepted", "accepted_ms", "execution_id"),
-    Index("ix_executions_state", "state", "accepted_ms"),
-    Index("ix_executions_action", "action", "state", "accepted_ms"),
-    Index("ix_executions_user", "user_id", "accepted_ms"),
+    Index("ix_executions_state", "state", "accepted_ms", "execution_id"),
+    Index("ix_executions_action", "action", "accepted_ms", "execution_id"),
+    Index("ix_executions_user", "user_id", "accepted_ms", "execution_id"),
+    Index("ix_executions_lane", "lane", "accepted_ms", "execution_id"),
+    Index("ix_executions_band", "band", "accepted_ms", "execution_id"),
+    Index(
+        "ix_executions_pending",
+        "action",
+        "accepted_ms",
+        sqlite_where=text("state = 'PENDING'"),
+        postgresql_where=text("state = 'PENDING'"),
+    ),
     Index("ix_executions_ended", "ended_ms"),
     Index(
         "ix_executions_lost",

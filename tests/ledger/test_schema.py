@@ -40,6 +40,34 @@ def test_a_filled_ledger_goes_back_and_forth(
     assert reading.one("SELECT count(*) FROM executions") == 0
 
 
+def test_each_step_keeps_what_a_ledger_has(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading
+) -> None:
+    """Down to each earlier revision and up again: the rows of the tables that it has are the same."""
+    for number in range(30):
+        queue.enqueue(ExecutionRequestedEvent(execution_id=f"e-{number}", action=f"a-{number % 3}", command=("true",)))
+    while granted := queue.try_schedule():
+        queue.release(granted[0])
+    queue.controls.set_limit("gpu", 2)
+    catch_up(consumer)
+    kept = ("executions", "transitions", "changes", "holds", "queue_stats", "action")
+    rows = {table: reading.rows(f"SELECT * FROM {table}") for table in kept}
+    assert all(rows.values())
+    for revision in ("0004", "0001"):
+        downgrade(database, revision)
+        for table in kept:
+            assert reading.one(f"SELECT count(*) FROM {table}") == len(rows[table]), (revision, table)
+        upgrade(database)
+        for table in kept:
+            lost = {"score", "pod_uid", "exit_code", "changed_by"} if revision == "0001" else set[str]()
+            now = reading.rows(f"SELECT * FROM {table}")
+            assert _without(now, lost) == _without(rows[table], lost), (revision, table)
+
+
+def _without(rows: list[dict[str, object]], names: set[str]) -> list[list[str]]:
+    return sorted(sorted(f"{name}={value}" for name, value in row.items() if name not in names) for row in rows)
+
+
 def test_tables_of_a_newer_release_are_refused_and_left_alone(database: Database, reading: Reading) -> None:
     with database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
