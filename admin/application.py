@@ -38,6 +38,10 @@ from .refusals import REFERENCES, add_components
 from .services import Services
 
 V1: Final = "/api/v1"
+SUBMITTING_PATHS: Final = tuple(
+    f"{V1}{before}/executions/{last}" for before in ("", "/admin") for last in ("", "upload")
+)
+"""Where a body has a script."""
 _DESCRIPTION: Final = """What happened, and steering it.
 
 Every request but those of the probes has a token (`Authorization: Bearer bm_…`), or the cookie of a browser that
@@ -102,6 +106,7 @@ def guarded(application: FastAPI, settings: ApiSettings) -> ASGIApp:
     return Border(
         application,
         allowed_hosts=[*named, *LOOPBACK],
+        submitting_paths=SUBMITTING_PATHS,
         max_body_bytes=settings.max_body_bytes,
         body_seconds=settings.body_seconds,
     )

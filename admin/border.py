@@ -2,12 +2,13 @@
 
 In the flow: an ASGI middleware around everything. `Host` must be a name by which the API may be called, so that no
 website can reach it under a name of its own (DNS rebinding); a request that a page of another origin sends is refused.
-A body that is too long or too slow ends the request, and what was read of it is forgotten.
+A body that is too long or too slow ends the request, and what was read of it is forgotten; only what is submitted may
+be long.
 """
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..configs.api import LOOPBACK
 from ..scheduler.model.errors import shown
 from .errors import Refused
 from .problems import problem
@@ -26,6 +28,10 @@ _ANSWER_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+_OVER_TLS: Final = ("Strict-Transport-Security", "max-age=31536000")
+"""Not of a loopback name: all servers of this machine share that, and few have TLS."""
+CONTROL_BODY_BYTES: Final = 65_536
+"""How long a body may be that submits nothing."""
 ANSWERED_WITH: Final = "answered_with"
 """The name in a request's state of further headers for its answer, pairs: a route may make its answer by itself."""
 _ANY: Final = "*"
@@ -37,11 +43,24 @@ class Border:
     """Checks each request of an application."""
 
     def __init__(
-        self, application: ASGIApp, *, allowed_hosts: Sequence[str], max_body_bytes: int, body_seconds: float
+        self,
+        application: ASGIApp,
+        *,
+        allowed_hosts: Sequence[str],
+        submitting_paths: Collection[str],
+        max_body_bytes: int,
+        body_seconds: float,
     ) -> None:
-        """Args: `allowed_hosts`, names without ports, ``*`` for any; the others as in the settings."""
+        """Args:
+        application: What is behind it.
+        allowed_hosts: Names without ports, ``*`` for any.
+        submitting_paths: The paths whose bodies may have `max_body_bytes`.
+        max_body_bytes: As in the settings; those of other paths have at most `CONTROL_BODY_BYTES`.
+        body_seconds: As in the settings.
+        """
         self._application = application
         self._allowed_hosts = frozenset(each.lower() for each in allowed_hosts)
+        self._submitting_paths = frozenset(submitting_paths)
         self._max_body_bytes = max_body_bytes
         self._body_seconds = body_seconds
 
@@ -51,7 +70,9 @@ class Border:
             await self._application(scope, receive, send)
             return
         request_id = str(uuid.uuid4())
-        began = False
+        is_submitting = scope["path"] in self._submitting_paths
+        most_bytes = self._max_body_bytes if is_submitting else min(CONTROL_BODY_BYTES, self._max_body_bytes)
+        given, began = Headers(scope=scope), False
 
         async def answer(message: Message) -> None:
             nonlocal began
@@ -60,14 +81,16 @@ class Border:
                 headers = MutableHeaders(scope=message)
                 for name, value in _ANSWER_HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["scheme"] == "https" and _host_of(f"//{given.get('host', '')}") not in LOOPBACK:
+                    headers.setdefault(*_OVER_TLS)
                 headers["X-Request-Id"] = request_id
                 for name, value in scope.get("state", {}).get(ANSWERED_WITH, ()):
                     headers.append(name, value)
             await send(message)
 
         try:
-            self._check(Headers(scope=scope))
-            await self._application(scope, self._bounded(receive), answer)
+            self._check(given, most_bytes)
+            await self._application(scope, self._bounded(receive, most_bytes), answer)
         except Refused as refused:
             if began:
                 raise
@@ -75,7 +98,7 @@ class Border:
             headers = refused.headers | {"Connection": "close"}
             await problem(refused.status, refused.code, str(refused), headers=headers)(scope, receive, answer)
 
-    def _check(self, headers: Headers) -> None:
+    def _check(self, headers: Headers, most_bytes: int) -> None:
         host = _host_of(f"//{headers.get('host', '')}")
         if _ANY not in self._allowed_hosts and host not in self._allowed_hosts:
             raise Refused(421, "host_not_allowed", f"{shown(host)} is no name of this API: see api.allowed_hosts")
@@ -83,8 +106,8 @@ class Border:
         if origin is not None and _place_of(origin) != headers.get("host", "").lower():
             raise Refused(403, "origin_not_allowed", f"a page of {shown(origin)} may not call this API")
         declared = headers.get("content-length", "0")
-        if not declared.isdecimal() or int(declared) > self._max_body_bytes:
-            raise self._too_large()
+        if not declared.isdecimal() or int(declared) > most_bytes:
+            raise self._too_large(most_bytes)
 
     async def _discard(self, receive: Receive) -> None:
         """Read what is still coming: a caller whose connection ends while it sends never reads why."""
@@ -99,10 +122,11 @@ class Border:
         except TimeoutError:
             pass
 
-    def _too_large(self) -> Refused:
-        return Refused(413, "too_large", f"a body may have {self._max_body_bytes} bytes (api.max_body_bytes)")
+    def _too_large(self, most_bytes: int) -> Refused:
+        why = " (api.max_body_bytes)" if most_bytes == self._max_body_bytes else " here: it submits nothing"
+        return Refused(413, "too_large", f"a body may have {most_bytes} bytes{why}")
 
-    def _bounded(self, receive: Receive) -> Receive:
+    def _bounded(self, receive: Receive, most_bytes: int) -> Receive:
         loop = asyncio.get_running_loop()
         ends = loop.time() + self._body_seconds
         received, is_read = 0, False
@@ -121,8 +145,8 @@ class Border:
                 raise HTTPException(408, detail, {"Connection": "close"}) from None
             received += len(message.get("body", b""))
             is_read = not message.get("more_body", False)
-            if received > self._max_body_bytes:
-                raise HTTPException(413, str(self._too_large()), {"Connection": "close"})
+            if received > most_bytes:
+                raise HTTPException(413, str(self._too_large(most_bytes)), {"Connection": "close"})
             return message
 
         return bounded

@@ -1,5 +1,6 @@
-"""The client of the admin API: `Client`, `AsyncClient`, and the calls that both send (extra `client`).
+"""The client of the admin API (extra `client`).
 
+`Client`, `AsyncClient`, the calls that both send, and the streams that both follow.
 ::
 
     from bandmaster.client import Client, calls
@@ -15,20 +16,58 @@ from bandmaster.configs.extras import import_extra
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bandmaster.admin.client import calls
+    from bandmaster.admin.client import calls, streams
     from bandmaster.admin.client.awaiting import AsyncClient
     from bandmaster.admin.client.blocking import Client
-    from bandmaster.admin.client.errors import ApiError, ApiProblem, ApiUnavailable
+    from bandmaster.admin.client.errors import (
+        ApiError,
+        ApiProblem,
+        ApiUnavailable,
+        ChangedMeanwhile,
+        Invalid,
+        NotAllowed,
+        NotFound,
+        PartUnavailable,
+        TooMany,
+        WrongState,
+    )
+    from bandmaster.admin.client.streams import Event, Reset
 
-__all__ = ["ApiError", "ApiProblem", "ApiUnavailable", "AsyncClient", "Client", "calls"]
+__all__ = [
+    "ApiError",
+    "ApiProblem",
+    "ApiUnavailable",
+    "AsyncClient",
+    "ChangedMeanwhile",
+    "Client",
+    "Event",
+    "Invalid",
+    "NotAllowed",
+    "NotFound",
+    "PartUnavailable",
+    "Reset",
+    "TooMany",
+    "WrongState",
+    "calls",
+    "streams",
+]
 
 _ROOM = "bandmaster.admin.client"
 _MODULE_OF = {
+    "AsyncClient": f"{_ROOM}.awaiting",
+    "Client": f"{_ROOM}.blocking",
+    "Event": f"{_ROOM}.streams",
+    "Reset": f"{_ROOM}.streams",
     "ApiError": f"{_ROOM}.errors",
     "ApiProblem": f"{_ROOM}.errors",
     "ApiUnavailable": f"{_ROOM}.errors",
-    "AsyncClient": f"{_ROOM}.awaiting",
-    "Client": f"{_ROOM}.blocking",
+    "ChangedMeanwhile": f"{_ROOM}.errors",
+    "Invalid": f"{_ROOM}.errors",
+    "NotAllowed": f"{_ROOM}.errors",
+    "NotFound": f"{_ROOM}.errors",
+    "PartUnavailable": f"{_ROOM}.errors",
+    "TooMany": f"{_ROOM}.errors",
+    "WrongState": f"{_ROOM}.errors",
 }
 
 

@@ -29,7 +29,7 @@ class ApiSettings(Area, frozen=True):
     tls_key: Path | None = None
     """The certificate's key, a PEM file."""
     max_body_bytes: int = Field(default=2_097_152, ge=1_024)
-    """The longest body of a request."""
+    """The longest body of a submission; other bodies have 64 KiB at most."""
     body_seconds: float = Field(default=20, gt=0)
     """How long a request's body may take to arrive."""
     requests_per_minute: int = Field(default=6_000, ge=0)

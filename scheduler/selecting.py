@@ -12,6 +12,7 @@ from typing import Final
 
 from .engine.record import Record, read_records
 from .finding import EVERYTHING
+from .model.priority import Priority
 from .model.states import HOLDING, TERMINAL, State
 from .queue import ExecutionQueueService
 
@@ -40,6 +41,10 @@ class Wanted:
     states: frozenset[State] | None
     user_id: str | None
     action: str | None
+    priorities: frozenset[Priority] | None = None
+    lane: str | None = None
+    gate: str | None = None
+    """One that its sender named."""
 
     def fits(self, record: Record) -> bool:
         """Whether an execution passes the filters."""
@@ -47,6 +52,9 @@ class Wanted:
             (self.states is None or record.state in self.states)
             and (self.user_id is None or record.user_id == self.user_id)
             and (self.action is None or record.action == self.action)
+            and (self.priorities is None or record.priority in {each.name for each in self.priorities})
+            and (self.lane is None or record.lane == self.lane)
+            and (self.gate is None or self.gate in record.gates)
         )
 
 

@@ -1,5 +1,7 @@
 """What those who follow an execution's output are told: the data of each event."""
 
+from typing import Final
+
 from ...scheduler.model.states import State
 from .document import Answer
 
@@ -41,3 +43,14 @@ class EndTold(Answer):
     attempt: int
     reason: str | None
     exit_code: int | None
+
+
+Told = StateTold | AttemptTold | OutputTold | WithheldTold | EndTold
+KINDS: Final[dict[str, type[Told]]] = {
+    "state": StateTold,
+    "attempt": AttemptTold,
+    "output": OutputTold,
+    "withheld": WithheldTold,
+    "end": EndTold,
+}
+"""By the name of the event."""

@@ -117,6 +117,9 @@ def _meant(services: Services, caller: Caller, bulk: BulkSent) -> Iterator[Recor
         states=frozenset(map(State, bulk.status)) or None,
         user_id=bulk.user,
         action=bulk.of_action,
+        priorities=frozenset(bulk.of_priority) or None,
+        lane=bulk.of_lane,
+        gate=bulk.of_gate,
     )
     for group in _GROUPS[bulk.action]:
         for record in selected(services.queue, group, wanted):

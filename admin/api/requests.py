@@ -26,7 +26,7 @@ from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ..auth.scopes import Scope
 from .moments import DueTime, Moment
-from .names import Band, BandName, GatePatterns, Reason, SettingValue, Whole
+from .names import Band, BandName, GatePatterns, Reason, SettingValue, Text, Whole
 
 
 class Sent(BaseModel):
@@ -171,6 +171,12 @@ class BulkSent(Sent):
     user: UserId | None = None
     of_action: Action | None = None
     """Only those of this action."""
+    of_priority: list[Band] = []
+    """Only those of these priorities; none: of any."""
+    of_lane: Text | None = Field(default=None, max_length=300)
+    """Only those of this lane."""
+    of_gate: Text | None = Field(default=None, max_length=300)
+    """Only those whose sender named this gate."""
     priority: Band | None = None
     """For `move`."""
     reason: Reason = "cancelled"

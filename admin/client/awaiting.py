@@ -1,6 +1,8 @@
 """``AsyncClient``: calls the API from asyncio; the same as `Client` otherwise."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import uuid4
@@ -9,12 +11,18 @@ import httpx
 from pydantic import BaseModel
 
 from ...configs.redaction import redacted_url
-from ..answers.executions import Accepted
-from .calls import Call, submit
+from ..answers.controls import Audit
+from ..answers.executions import Accepted, ExecutionPage
+from ..answers.following import Told
+from .call import Call
+from .calls import submit, upload
 from .errors import ApiUnavailable
+from .following import Following, TryAgain
+from .streams import Event, Reset, Stream, events, output
 from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, request_of
 
 T = TypeVar("T", bound=BaseModel)
+P = TypeVar("P", ExecutionPage, Audit)
 
 
 class AsyncClient:
@@ -49,6 +57,23 @@ class AsyncClient:
         """
         return await self.send(submit(submission, idempotency_key or uuid4().hex))
 
+    async def upload(
+        self, script: bytes, *, file_name: str = "script", idempotency_key: str | None = None, **submission: Any
+    ) -> Accepted:
+        """Send a script as a file, once, however often the request has to be sent.
+
+        Args:
+            script: The text of a program, in UTF-8.
+            file_name: Its name.
+            idempotency_key: As for `submit`.
+            submission: The other fields of `Submission`.
+
+        Raises:
+            ApiProblem: If it is refused.
+            ApiUnavailable: If the API does not answer; it may have been accepted.
+        """
+        return await self.send(upload(script, submission, idempotency_key or uuid4().hex, file_name))
+
     async def send(self, call: Call[T]) -> T:
         """Send a call (`bandmaster.client.calls`), again if no answer came and that does no harm.
 
@@ -72,9 +97,73 @@ class AsyncClient:
                 raise ApiUnavailable(str(outcome) or type(outcome).__name__, url=self._url) from outcome
             return document_of(call, outcome)
 
+    async def pages(self, call: Call[P]) -> AsyncGenerator[P]:
+        """Yield the answers of `calls.executions` or `calls.audit`, page by page, to the last.
+
+        Raises:
+            ApiProblem: If one is refused.
+            ApiUnavailable: If the API does not answer.
+        """
+        following: Call[P] | None = call
+        while following is not None:
+            page = await self.send(following)
+            yield page
+            following = None if page.next is None else replace(call, query={**call.query, "cursor": page.next})
+
+    def events(self, last_event_id: str | None = None) -> AsyncGenerator[Event | Reset]:
+        """Yield what happens, as it happens, until `contextlib.aclosing` ends it; see `follow`.
+
+        Args:
+            last_event_id: The `event_id` of the last event that is known; None: from now on.
+        """
+        return self.follow(events(last_event_id))
+
+    def output(self, execution_id: str, tail_bytes: int | None = None) -> AsyncGenerator[Told | Reset]:
+        """Yield what an execution prints, as it comes, until it has ended; see `follow`.
+
+        Args:
+            execution_id: Of which.
+            tail_bytes: Begin so many bytes before the present end of its output; None: at the beginning.
+        """
+        return self.follow(output(execution_id, tail_bytes))
+
+    async def follow(self, stream: Stream[T]) -> AsyncGenerator[T | Reset]:
+        """Yield the events of a stream (`bandmaster.client.streams`); `contextlib.aclosing` ends it.
+
+        A connection that is lost is made again, after pauses that grow to half a minute, for as long as it takes, and
+        goes on after the last event. Where that is not possible, a `Reset` comes: what is known has to be loaded anew.
+
+        Raises:
+            ApiProblem: If the API refuses, also later: a token may be revoked.
+            ApiUnavailable: If the API does not answer at the beginning.
+        """
+        following = Following(stream, self._timeout_seconds)
+        while not following.has_ended:
+            at_least_seconds = 0.0
+            try:
+                async with self._http.stream(**following.request()) as answer:
+                    if not answer.is_success:
+                        await answer.aread()
+                    for told in following.begin(answer):
+                        yield told
+                    async for piece in answer.aiter_bytes():
+                        for told in following.feed(piece, self._url):
+                            yield told
+                        if following.has_ended:
+                            return
+            except TryAgain as again:
+                at_least_seconds = again.pause_seconds
+            except httpx.HTTPError as error:
+                following.check_goes_on(error, self._url)
+            await asyncio.sleep(following.pause_seconds(at_least_seconds))
+
     async def close(self) -> None:
         """Close its connections."""
         await self._http.aclose()
+
+    def __repr__(self) -> str:
+        # Without the token.
+        return f"AsyncClient({self._url!r})"
 
     async def __aenter__(self) -> Self:
         return self

@@ -4,9 +4,18 @@
 
     BandmasterError
     └── ApiError
-        ├── ApiProblem        the API refused, with a status and a stable code
-        └── ApiUnavailable    it did not answer, or not in a form that this release knows
+        ├── ApiProblem            the API refused, with a status and a stable code
+        │   ├── NotAllowed        no valid token, or it does not allow this
+        │   ├── NotFound          there is none, or the caller may not know of it
+        │   ├── WrongState        it is not in a state in which this can be done
+        │   ├── ChangedMeanwhile  it has another value than was seen
+        │   ├── Invalid           a value is not allowed: sent again, it is refused again
+        │   ├── TooMany           nothing was done: send it later
+        │   └── PartUnavailable   something that it needs does not answer
+        └── ApiUnavailable        it did not answer, or not in a form that this release knows
 """
+
+from typing import Final
 
 from ...scheduler.model.errors import BandmasterError
 
@@ -25,6 +34,50 @@ class ApiProblem(ApiError):
         self.code = code
         self.detail = detail
         self.field = field
+
+
+class NotAllowed(ApiProblem):
+    """There is no valid token, or it does not allow this."""
+
+
+class NotFound(ApiProblem):
+    """There is none, or the caller may not know of it."""
+
+
+class WrongState(ApiProblem):
+    """It is not in a state in which this can be done."""
+
+
+class ChangedMeanwhile(ApiProblem):
+    """It has another value than the one that was seen."""
+
+
+class Invalid(ApiProblem):
+    """A value is not allowed: sent again, it is refused again."""
+
+
+class TooMany(ApiProblem):
+    """Nothing was done, because there are too many: send it later."""
+
+
+class PartUnavailable(ApiProblem):
+    """Something that the API needs does not answer."""
+
+
+_KIND_OF: Final[dict[str, type[ApiProblem]]] = {
+    **dict.fromkeys(("unauthorized", "forbidden"), NotAllowed),
+    "not_found": NotFound,
+    **dict.fromkeys(("duplicate", "not_pending", "ended", "not_dead", "not_runnable", "in_use"), WrongState),
+    "changed_meanwhile": ChangedMeanwhile,
+    **dict.fromkeys(("invalid", "idempotency_key_reused", "too_large", "if_match_needed"), Invalid),
+    **dict.fromkeys(("queue_full", "user_limit", "rate_limited", "too_many_followers"), TooMany),
+    **dict.fromkeys(("redis_unavailable", "ledger_unavailable", "pods_unavailable"), PartUnavailable),
+}
+
+
+def problem_of(status: int, code: str, detail: str, field: str | None = None) -> ApiProblem:
+    """Return a refusal as the kind of error that its code stands for; one that this release does not know, as none."""
+    return _KIND_OF.get(code, ApiProblem)(status, code, detail, field)
 
 
 class ApiUnavailable(ApiError):

@@ -9,14 +9,14 @@ from pydantic_core import to_jsonable_python
 
 from ...configs.redaction import redacted_url
 from ...scheduler.model.errors import InvalidRequest, shown
-from .calls import V1, Call
-from .errors import ApiProblem, ApiUnavailable
+from .call import V1, Call
+from .errors import ApiError, ApiUnavailable, problem_of
 
 TIMEOUT_SECONDS: Final = 30.0
 TRIES: Final = 3
 AGAIN_SECONDS: Final = 0.5
 """How long to wait before a call is sent again; twice as long before the next."""
-_AGAIN: Final = frozenset({502, 503, 504})
+AGAIN: Final = frozenset({502, 503, 504})
 RATE_LIMITED: Final = "rate_limited"
 T = TypeVar("T", bound=BaseModel)
 
@@ -59,11 +59,13 @@ def _checked_token(token: str) -> str:
 
 def request_of(call: Call[T]) -> Mapping[str, Any]:
     """Return the arguments of httpx's `request`."""
-    return {
+    content: dict[str, Any] = {"json": to_jsonable_python(call.body)}
+    if call.files is not None:
+        content = {"data": dict(call.body or {}), "files": dict(call.files)}
+    return content | {
         "method": call.method,
         "url": call.path,
         "params": dict(call.query) or None,
-        "json": to_jsonable_python(call.body),
         "headers": dict(call.headers),
     }
 
@@ -80,13 +82,15 @@ def pause_seconds(
         most_seconds: What asks for a longer pause is not sent again: the caller would wait for longer than it said.
     """
     pause = AGAIN_SECONDS * 2 ** (tried - 1)
+    if isinstance(outcome, httpx.Response) and outcome.status_code in call.documents:
+        return None
     if tried >= TRIES:
         return None
     if isinstance(outcome, httpx.Response):
         asked = outcome.headers.get("Retry-After", "")
         pause = max(pause, float(asked)) if asked.isdecimal() else pause
         # Of what is refused because there were too many, nothing was carried out, whatever it was.
-        is_repeated = _code_of(outcome) == RATE_LIMITED or (outcome.status_code in _AGAIN and call.is_repeatable)
+        is_repeated = _code_of(outcome) == RATE_LIMITED or (outcome.status_code in AGAIN and call.is_repeatable)
         return pause if is_repeated and pause <= most_seconds else None
     return pause if call.is_repeatable or isinstance(outcome, httpx.ConnectError) else None
 
@@ -105,15 +109,24 @@ def document_of(call: Call[T], response: httpx.Response) -> T:
         ApiProblem: If the API refused.
         ApiUnavailable: If something else answered.
     """
-    url = str(response.request.url.copy_with(path="/", query=None))
-    if response.is_success:
+    url = address_of(response)
+    if response.is_success or response.status_code in call.documents:
         try:
             return call.answer.model_validate_json(response.content or b"{}")
         except ValidationError as error:
             raise ApiUnavailable(f"its answer is not one of the API's: {error.error_count()} fields", url=url) from None
+    raise refusal_of(response)
+
+
+def refusal_of(response: httpx.Response) -> ApiError:
+    """Return what an answer that is no success is raised as."""
     try:
         told = response.json()
-        problem = ApiProblem(response.status_code, told["code"], told["detail"], told.get("field"))
+        return problem_of(response.status_code, told["code"], told["detail"], told.get("field"))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise ApiUnavailable(f"it answered with status {response.status_code}", url=url) from None
-    raise problem
+        return ApiUnavailable(f"it answered with status {response.status_code}", url=address_of(response))
+
+
+def address_of(response: httpx.Response) -> str:
+    """Return where the API is that gave an answer."""
+    return str(response.request.url.copy_with(path="/", query=None))

@@ -11,19 +11,12 @@ from typing import Final
 
 from ...k8s.output import Piece
 from ...scheduler.model.errors import InvalidRequest, shown
-from ..answers.following import AttemptTold, EndTold, OutputTold, StateTold, WithheldTold
+from ..answers.following import KINDS, OutputTold, Told
 
 MOST_BYTES: Final = 8_192
 """How much of an output one event has at most."""
 _DIGITS: Final = 18
-Told = StateTold | AttemptTold | OutputTold | WithheldTold | EndTold
-NAMES: Final[dict[type[Told], str]] = {
-    StateTold: "state",
-    AttemptTold: "attempt",
-    OutputTold: "output",
-    WithheldTold: "withheld",
-    EndTold: "end",
-}
+_NAMES: Final = {kind: name for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +51,7 @@ def frame(told: Told, place: Place | None = None) -> bytes:
     # Escaped: there are readers of lines to whom some characters beyond ASCII end one.
     data = json.dumps(told.model_dump(mode="json"), separators=(",", ":"))
     named = "" if place is None else f"id: {place.event_id}\n"
-    return f"{named}event: {NAMES[type(told)]}\ndata: {data}\n\n".encode()
+    return f"{named}event: {_NAMES[type(told)]}\ndata: {data}\n\n".encode()
 
 
 class Teller:

@@ -25,6 +25,7 @@ from bandmaster.cli.forget import forget_user
 from bandmaster.cli.ledger import rebuild_queue, show_ledger, upgrade_ledger
 from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
+from bandmaster.cli.login_address import login
 from bandmaster.cli.logs import logs
 from bandmaster.cli.occupancy import gates, workers
 from bandmaster.cli.screen import note
@@ -112,6 +113,7 @@ def build() -> typer.Typer:
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
     token.command("create")(create_token)
     token.command("revoke")(revoke_token)
+    token.command("login")(login)
     app.add_typer(token, name="token")
     return app
 

@@ -18,6 +18,7 @@ import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.folder import make_folder, refuse_a_second
+from bandmaster.cli.login_address import Mark, address_on, is_served, mark_of
 from bandmaster.cli.opening import Opened, opened_on, settings_of_command
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.streams import StreamLost
@@ -26,7 +27,7 @@ from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.errors import PodError
-from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import BandmasterError, QueueUnavailable
 from bandmaster.scheduler.server.connection import connect, redis_url
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 WORKERS: Final = 2
 THREADS: Final = 4
+API: Final = "api"
 READY_SECONDS: Final = 30.0
 """After this time it says what is missing, and goes on waiting."""
 
@@ -77,8 +79,12 @@ def up(
     else:
         say(f"starting {', '.join(commands)}; server {url}")
 
+    before = mark_of(settings.paths.absolute)
+
     def on_start() -> None:
-        Thread(target=_watch_start, args=(stack, settings, as_json), daemon=True).start()
+        # What is no terminal may be a log, in which no code may stand.
+        shows_address = API in commands and not as_json and sys.stdout.isatty()
+        Thread(target=_watch_start, args=(stack, settings, as_json, shows_address, before), daemon=True).start()
 
     stack: Stack = processes.Stack(commands, on_start=on_start)
     stack.loop()  # pyright: ignore[reportUnknownMemberType]
@@ -93,9 +99,11 @@ def up(
     raise typer.Exit(code)
 
 
-def _watch_start(stack: "Stack", settings: Settings, as_json: bool) -> None:
+def _watch_start(stack: "Stack", settings: Settings, as_json: bool, shows_address: bool, before: Mark) -> None:
     try:
         _say_ready(settings, as_json)
+        if shows_address and is_served(settings.paths.absolute, before, READY_SECONDS):
+            _say_address(settings)
     except StreamLost as lost:
         if lost.unread:
             stack.ask_to_end()
@@ -121,6 +129,19 @@ def _say_ready(settings: Settings, as_json: bool) -> None:
         return
     say("ready: in another terminal, in this folder, try `bandmaster submit -- echo hello` and `bandmaster status`")
     say("Ctrl-C ends it")
+    sys.stdout.flush()
+
+
+def _say_address(settings: Settings) -> None:
+    """Show by which address a browser signs in."""
+    try:
+        with connect(settings, name="bandmaster-up") as client:
+            address = address_on(settings, opened_on(settings, client).queue)
+    except (BandmasterError, redis.RedisError, OSError) as error:
+        # Everything else works without: `bandmaster token login` says what is wrong.
+        note(f"no address to sign in by: {error}")
+        return
+    say(f"in a browser, once and within minutes: {address}")
     sys.stdout.flush()
 
 

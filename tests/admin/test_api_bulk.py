@@ -42,6 +42,31 @@ def test_what_was_counted_is_cancelled_and_nothing_else(api: Api) -> None:
     assert api.queue.get_queue_status()["queue_depth"] == 31
 
 
+@pytest.mark.parametrize(
+    ("wish", "meant"),
+    [
+        ({"of_priority": ["HIGH", "LOW"]}, ["high", "low"]),
+        ({"of_gate": "tenant:1"}, ["low", "gated"]),
+        ({"of_gate": "tenant:1", "of_priority": ["LOW"]}, ["low"]),
+        ({"of_gate": "tenant"}, []),
+        ({"of_lane": "executions"}, ["high", "gated", "low"]),
+        ({"of_lane": "another"}, []),
+    ],
+)
+def test_priority_gate_and_lane_say_which_are_meant(api: Api, wish: dict[str, Any], meant: list[str]) -> None:
+    for name, priority, gates in (
+        ("high", "HIGH", []),
+        ("low", "LOW", ["tenant:1"]),
+        ("gated", "NORMAL", ["tenant:1"]),
+    ):
+        api.queue.enqueue({"execution_id": name, "command": ["true"], "priority": priority, "gates": gates})
+    with api.client(api.token("op", "operate")) as client:
+        plan = client.post(PLAN, json={"action": "cancel"} | wish).json()
+        assert sorted(plan["execution_ids"]) == sorted(meant)
+        assert client.post(BULK, json={"ticket": plan["ticket"]}).json()["changed"] == len(meant)
+    assert api.queue.get_queue_status()["queue_depth"] == 3 - len(meant)
+
+
 def test_many_are_moved(api: Api) -> None:
     for number in range(3):
         send(api, f"r-{number}", action="resize")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import inspect
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -80,7 +79,14 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "resume": calls.resume("tenant:a/b"),
         "settings": calls.settings(),
         "change_setting": calls.change_setting("max_queue_size", 77, None, "*"),
+        "setting": calls.setting("max_queue_size"),
+        "reset_setting": calls.reset_setting("max_queue_size", None, 77),
         "audit": calls.audit(limit=5),
+        "tokens": calls.tokens(),
+        "create_token": calls.create_token("ann", ["read"], expires_at=datetime(2999, 1, 1, tzinfo=UTC)),
+        "upload": calls.upload(b"print()", {"priority": "LOW"}, "key-2", "job.py"),
+        "health": calls.health(),
+        "readiness": calls.readiness(),
         "whoami": calls.whoami(),
     }
     got = {name: ask(call) for name, call in asked.items()}
@@ -92,15 +98,14 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     assert got["cancel"].state == "CANCELLED"
     assert got["set_limit"].limit == 2
     assert "tenant:a/b" in got["paused"].paused
-    assert got["change_setting"].value == 77
+    assert got["change_setting"].value == got["setting"].value == 77
+    assert got["reset_setting"].value != 77
     assert got["whoami"].owner == "root"
     done = ask(calls.change_bulk(got["plan_bulk"].ticket))
     assert done.changed == got["plan_bulk"].count == 2
     assert ask(calls.set_limit("tenant:a/b", None)).limit is None
-    functions = {
-        name for name, one in inspect.getmembers(calls, inspect.isfunction) if one.__module__ == calls.__name__
-    }
-    assert {name for name in functions if not name.startswith("_")} == {*asked, "change_bulk"}
+    assert {*calls.__all__} == {*asked, "change_bulk", "revoke_token", "Call"}
+    assert ask(calls.revoke_token(got["create_token"].token_id)).revoked_at is not None
 
 
 def test_a_refusal_is_an_error_with_its_code(ask: Ask) -> None:

@@ -81,6 +81,7 @@ BESIDE_REDIS_ONLY: Final = {
     "token": "token",
     "token create": "token create --owner ann --scope read",
     "token revoke": "token revoke 3f2a9c0d11e7",
+    "token login": "token login",
 }
 """Command → a line that would do something, and has to say that it does not work through the API."""
 

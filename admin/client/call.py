@@ -1,0 +1,53 @@
+"""``Call``: one request, and the document that answers it.
+
+In the flow: `calls` makes them, `wire` turns them into requests.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+V1: Final = "/api/v1"
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request."""
+
+    method: str
+    path: str
+    answer: type[T]
+    """The document that comes back."""
+    query: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+    """JSON; with `files`, the fields beside them."""
+    files: Mapping[str, tuple[str, bytes]] | None = field(default=None, repr=False)
+    """What is sent as files: name and content of each field."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    documents: tuple[int, ...] = ()
+    """Which statuses beside those of success have the document."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it may be sent again when no answer came: it changes nothing, or is carried out once."""
+        return self.method in ("GET", "PUT", "DELETE") or "Idempotency-Key" in self.headers
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Return the parameters that have a value."""
+    return {name: value for name, value in values.items() if value is not None and value != ()}
+
+
+def between(start: datetime | None, end: datetime | None) -> dict[str, Any]:
+    """Return the parameters of a span of time."""
+    return {name: moment.isoformat() for name, moment in (("from", start), ("to", end)) if moment is not None}
+
+
+def named(what: str, name: str) -> str:
+    """Return the path of one of many, whatever its name has in it."""
+    return f"{V1}/{what}/{quote(name, safe='')}"

@@ -1,0 +1,81 @@
+"""Calls about limits, pauses and settings, and who changed what. In the flow: see the package."""
+
+from datetime import datetime
+
+from ...answers.controls import Audit, Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
+from ..call import V1, Call, between, given, named
+
+
+def limits() -> Call[Limits]:
+    """All limits."""
+    return Call("GET", f"{V1}/limits", Limits)
+
+
+def limit(gate: str) -> Call[LimitAnswer]:
+    """The limit that holds for a gate."""
+    return Call("GET", named("limits", gate), LimitAnswer)
+
+
+def set_limit(gate: str, limit: int | None) -> Call[LimitAnswer]:
+    """Set or lift a limit."""
+    path = named("limits", gate)
+    if limit is None:
+        return Call("DELETE", path, LimitAnswer)
+    return Call("PUT", path, LimitAnswer, body={"limit": limit})
+
+
+def paused() -> Call[Pauses]:
+    """What is paused."""
+    return Call("GET", f"{V1}/pauses", Pauses)
+
+
+def pause(name: str) -> Call[Changed]:
+    """Begin a pause."""
+    return Call("PUT", named("pauses", name), Changed)
+
+
+def resume(name: str) -> Call[Changed]:
+    """End a pause."""
+    return Call("DELETE", named("pauses", name), Changed)
+
+
+def settings(lane: str | None = None) -> Call[Settings]:
+    """The runtime settings."""
+    return Call("GET", f"{V1}/settings", Settings, query=given(lane=lane))
+
+
+def setting(name: str, lane: str | None = None) -> Call[SettingAnswer]:
+    """A runtime setting; of a lane, if it is one of a lane."""
+    return Call("GET", named("settings", name), SettingAnswer, query=given(lane=lane))
+
+
+def change_setting(name: str, value: int | None, lane: str | None, expected: float | str | None) -> Call[SettingAnswer]:
+    """Change a runtime setting; `expected`, the value that was seen, ``*`` for any, None for no bound."""
+    path, query, match = named("settings", name), given(lane=lane), _match(expected)
+    return Call("PUT", path, SettingAnswer, query=query, body={"value": value}, headers=match)
+
+
+def reset_setting(name: str, lane: str | None, expected: float | str | None) -> Call[SettingAnswer]:
+    """Let a runtime setting have its default again; `expected` as for `change_setting`."""
+    return Call("DELETE", named("settings", name), SettingAnswer, query=given(lane=lane), headers=_match(expected))
+
+
+def _match(expected: float | str | None) -> dict[str, str]:
+    seen = "none" if expected is None else expected if isinstance(expected, str) else f"{expected:.15g}"
+    return {"If-Match": seen if seen == "*" else f'"{seen}"'}
+
+
+def audit(
+    subject: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+    *,
+    kind: list[str] | None = None,
+    verb: list[str] | None = None,
+    who: str | None = None,
+    changed_from: datetime | None = None,
+    changed_to: datetime | None = None,
+) -> Call[Audit]:
+    """Who changed what."""
+    query = given(subject=subject, kind=kind, verb=verb, who=who, cursor=cursor, limit=limit) | between(changed_from, changed_to)
+    return Call("GET", f"{V1}/audit", Audit, query=query)
