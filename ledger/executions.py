@@ -137,7 +137,7 @@ class Execution:
             self.lane, self.action = fields.get("lane", ""), fields.get("action", "")
             self.user_id = fields.get("user") or None
         self.state, self.lost_ms = state, None
-        if "reason" in fields and entry.verb != Verb.RESTORE:
+        if "reason" in fields and (entry.verb != Verb.RESTORE or state in TERMINAL):
             self.reason = fields["reason"] or None
         if fields.get("score"):
             self.score = float(fields["score"])
@@ -158,5 +158,5 @@ class Execution:
                     self.due_ms = at_ms + int(float(fields["delay_ms"]))
         if state in TERMINAL:
             # What is restored ended earlier.
-            self.ended_ms = self.ended_ms if self.ended_ms and entry.verb == Verb.RESTORE else at_ms
+            self.ended_ms = int(float(fields.get("ended_at") or at_ms))
             self.dead = fields.get("dead") == "1"
