@@ -1,5 +1,7 @@
 """What Redis has of a queue's work, for tests that rebuild it: sent, read as a whole, compared, checked."""
 
+from typing import Any
+
 import redis
 from model.dump import read_dump
 from model.invariants import Invariants
@@ -32,7 +34,8 @@ def is_sound(queue: ExecutionQueueService) -> None:
 
 def dump(client: redis.Redis) -> dict[bytes, bytes]:
     """All that Redis has of a queue, as a snapshot keeps it."""
-    found = {key: client.dump(key) for key in client.scan_iter("exec_queue:*")}
+    keys: Any = client.keys("exec_queue:*")
+    found: dict[bytes, Any] = {key: client.dump(key) for key in keys}
     return {key: value for key, value in found.items() if value is not None}
 
 
