@@ -33,7 +33,7 @@ _ENDED: Final = (
     update(holds)
     .where(
         holds.c.execution_id == bindparam("of_execution"),
-        holds.c.attempt != bindparam("but_attempt"),
+        or_(holds.c.attempt != bindparam("but_attempt"), holds.c.since_ms != bindparam("but_since_ms")),
         holds.c.until_ms.is_(None),
     )
     .values(until_ms=bindparam("ended_ms"))
@@ -130,13 +130,15 @@ class Reconciling:
             payloads = self._redis.fetching.of_living(_changed(known_by_id(connection, some), records, self._at_ms))
         with self._writing() as connection:
             # Read again: somebody may have been forgotten meanwhile.
-            changed = list(_changed(known_by_id(connection, some), records, self._at_ms))
-            if not changed:
-                return
+            rows = known_by_id(connection, some)
+            changed = list(_changed(rows, records, self._at_ms))
             write_executions(connection, changed)
-            connection.execute(_ENDED, [_other_holds(row, self._at_ms) for row in changed])
-            write_holds(connection, [_hold(row) for row in changed if row.place is Place.ACTIVE])
             names = {row.execution_id for row in changed}
+            # An entry after the grant, read without it, may have brought a row to where it holds, and opened nothing.
+            holders = [row for one, row in rows.items() if one not in names and row.place is Place.ACTIVE]
+            if compared := [*changed, *holders]:
+                connection.execute(_ENDED, [_other_holds(row, self._at_ms) for row in compared])
+            write_holds(connection, [_hold(row) for row in compared if row.place is Place.ACTIVE])
             write_payloads(connection, [each for each in payloads if each.execution_id in names])
         lost = sum(row.lost_ms is not None for row in changed)
         self._lost += lost
@@ -155,7 +157,9 @@ def _changed(rows: dict[str, Execution], records: Records, at_ms: int) -> Iterat
         if row is None:
             if told.state not in TERMINAL or is_dead:
                 yield told
-        elif (row.state, row.attempt, row.dead, row.lost_ms) != (told.state, told.attempt, is_dead, None):
+        elif (row.state, row.attempt, row.dead, row.lost_ms) != (told.state, told.attempt, is_dead, None) or (
+            told.place is Place.ACTIVE and row.granted_ms != told.granted_ms
+        ):
             yield _taken_over(row, told, at_ms)
 
 
@@ -181,7 +185,12 @@ def _other_holds(row: Execution, at_ms: int) -> dict[str, object]:
     goes_on = row.place is Place.ACTIVE
     ended_ms = row.granted_ms if goes_on else row.ended_ms
     attempt = row.attempt if goes_on else -1
-    return {"of_execution": row.execution_id, "but_attempt": attempt, "ended_ms": ended_ms or at_ms}
+    return {
+        "of_execution": row.execution_id,
+        "but_attempt": attempt,
+        "but_since_ms": row.granted_ms or 0,
+        "ended_ms": ended_ms or at_ms,
+    }
 
 
 def _hold(row: Execution) -> Hold:

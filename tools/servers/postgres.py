@@ -106,6 +106,13 @@ class PostgresServer:
             self._process.wait(timeout=60)
             self._process = None
 
+    def kill(self) -> None:
+        """End it at once, as when its machine is lost; `start` begins again on its data."""
+        assert self._process is not None
+        self._signal_all(signal.SIGKILL)
+        self._process.wait(timeout=60)
+        self._process = None
+
     def pause(self) -> None:
         """Let the whole server hang: it takes connections, and answers none."""
         self._signal_all(signal.SIGSTOP)
