@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL
-from .executions import Execution, Place
+from .executions import Execution, Place, cleaned
 
 _CHANGES: Final = frozenset(
     {Verb.LIMIT, Verb.PAUSE, Verb.RESUME, Verb.SET, Verb.DROP_ACTION, Verb.ERASE, Verb.SIGN_IN, Verb.SIGN_OUT}
@@ -80,10 +80,9 @@ class Batch:
     def add(self, entries: Iterable[JournalEntry]) -> None:
         """Take over entries, in their order."""
         for entry in entries:
-            if any("\0" in value for value in entry.fields.values()):
-                # PostgreSQL has no such text, and a program's last words may be anything.
-                clean = {name: value.replace("\0", "\ufffd") for name, value in entry.fields.items()}
-                entry = replace(entry, fields=clean)
+            fields = cleaned(entry.fields)
+            if fields is not entry.fields:
+                entry = replace(entry, fields=fields)
             if entry.verb in _CHANGES:
                 self._change(entry)
             elif entry.execution_id or entry.verb == Verb.REJECT:

@@ -18,7 +18,7 @@ from .database import Database, now_ms
 from .errors import NotConsumer, RowsRefused
 from .fetching import Fetched
 from .kept import note_exit_codes, write_kept
-from .reconciling import Living, Reconciled, reconcile
+from .reconciling import Living, Reconciled, Reconciling
 from .schema.tables import consumer, gaps, journals
 from .standing import check_queue
 from .statements import insert_or
@@ -154,10 +154,10 @@ class Book:
             at_ms: The Redis server's time.
 
         Raises:
-            NotConsumer: If another process has become the consumer. Nothing was written.
+            NotConsumer: If another process has become the consumer. What was written is right, and it begins again.
         """
+        done = Reconciling(redis, self._database.reading, self.writing, at_ms).run()
         with self.writing() as connection:
-            done = reconcile(connection, redis, at_ms)
             connection.execute(update(consumer).values(is_unsure=False))
         return done
 

@@ -15,7 +15,9 @@ from ..scheduler.model.priority import BAND_WIDTH_MS, Priority
 from ..scheduler.model.states import HOLDING, TERMINAL, State
 
 _NO_CHANGE: Final = frozenset({Verb.REJECT, Verb.TELL})
-_WAITS_AGAIN: Final = frozenset({State.PENDING, State.SCHEDULED})
+_WAITS: Final = frozenset({State.PENDING, State.SCHEDULED})
+_BEGIN_TO_WAIT: Final = frozenset({Verb.PARK, Verb.PROMOTE, Verb.RETRY, Verb.HAND_BACK, Verb.REAP})
+"""Entries after which it waits anew; one of a later release may tell of something that it is while it waits."""
 
 
 class Place(Enum):
@@ -75,8 +77,10 @@ class Execution:
             pod_uid=meta.get("pod_uid"),
             accepted_ms=record.accepted_ms,
             due_ms=record.due_ms,
-            waiting_ms=record.accepted_ms,
+            waiting_ms=_whole(meta.get("waiting_since")) or record.accepted_ms,
             granted_ms=record.granted_ms,
+            # It stays behind when the attempt ends, and the pod does not.
+            started_ms=_whole(meta.get("handed_over_at")) if record.pod else None,
             ended_ms=record.ended_ms,
             score=float(meta["score"]) if meta.get("score") else None,
         )
@@ -137,7 +141,7 @@ class Execution:
             self.lane, self.action = fields.get("lane", ""), fields.get("action", "")
             self.user_id = fields.get("user") or None
         self.state, self.lost_ms = state, None
-        if "reason" in fields and entry.verb != Verb.RESTORE:
+        if "reason" in fields and (entry.verb != Verb.RESTORE or state in TERMINAL):
             self.reason = fields["reason"] or None
         if fields.get("score"):
             self.score = float(fields["score"])
@@ -152,11 +156,22 @@ class Execution:
                 if self.score is not None:
                     self.score += (int(fields["band"]) - int(fields["from"])) * BAND_WIDTH_MS
             case _:
-                if state in _WAITS_AGAIN:
+                if state in _WAITS and entry.verb in _BEGIN_TO_WAIT:
                     self.waiting_ms = at_ms
                 if state == State.SCHEDULED and fields.get("delay_ms"):
                     self.due_ms = at_ms + int(float(fields["delay_ms"]))
         if state in TERMINAL:
             # What is restored ended earlier.
-            self.ended_ms = self.ended_ms if self.ended_ms and entry.verb == Verb.RESTORE else at_ms
+            self.ended_ms = int(float(fields.get("ended_at") or at_ms))
             self.dead = fields.get("dead") == "1"
+
+
+def cleaned(fields: dict[str, str]) -> dict[str, str]:
+    """Texts as both databases store them: PostgreSQL has none with NUL, and a program's last words may be anything."""
+    if any("\0" in value for value in fields.values()):
+        return {name: value.replace("\0", "\ufffd") for name, value in fields.items()}
+    return fields
+
+
+def _whole(text: str | None) -> int | None:
+    return int(float(text)) if text else None

@@ -153,7 +153,7 @@ def catch_up(queue: Engine, database: Database, *, wait_seconds: float = WAIT_SE
     end = Follower(queue.scripts).end()
     read, since = -1, time.monotonic()
     while True:
-        position = standing(database).position
+        position = standing(database, queue.scripts.keys.prefix).position
         is_followed = position is not None and position.incarnation == end.incarnation
         count = position.count if position is not None and is_followed else 0
         if is_followed and count >= end.count:

@@ -5,31 +5,35 @@ that follow are applied to them all the same. An execution that lives in the led
 marked as lost, and stays so until an entry names it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, or_, select, update
 
+from ..configs.logger import Logger
 from ..scheduler.engine.engine import Engine
-from ..scheduler.engine.record import Record
 from ..scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 from ..scheduler.overview import Overview
 from .batch import Figures, Hold
-from .executions import Execution, Place
+from .errors import RowsRefused
+from .executions import Execution, Place, cleaned
 from .fetching import Fetching
 from .figures import write_figures
 from .kept import write_payloads
 from .schema.tables import action, executions, holds, queue_stats
 from .writing import known_by_id, write_executions, write_holds
 
+_log: Final = Logger("bandmaster.ledger")
+Transaction = Callable[[], AbstractContextManager[Connection]]
 _A_TRIP: Final = 500
 _LIVING: Final = sorted(WAITING | HOLDING)
 _ENDED: Final = (
     update(holds)
     .where(
         holds.c.execution_id == bindparam("of_execution"),
-        holds.c.attempt != bindparam("but_attempt"),
+        or_(holds.c.attempt != bindparam("but_attempt"), holds.c.since_ms != bindparam("but_since_ms")),
         holds.c.until_ms.is_(None),
     )
     .values(until_ms=bindparam("ended_ms"))
@@ -46,63 +50,134 @@ class Reconciled:
     """Executions that Redis does not know any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What Redis knows of some executions."""
+
+    metas: dict[str, dict[str, str]]
+    """Their records, by id; those that it does not know are left out."""
+    dead: frozenset[str]
+    """All dead letters."""
+
+
 class Living:
-    """What Redis knows of executions that have not ended."""
+    """What Redis knows of executions that have not ended, and of dead letters."""
 
     def __init__(self, engine: Engine, fetching: Fetching) -> None:
         self._engine = engine
         self.fetching = fetching
 
     def ids(self) -> set[str]:
-        """Those of all lanes."""
+        """Those of all lanes that have not ended."""
         views, lanes = self._engine.views, Overview(self._engine.scripts, self._engine.controls).lanes()
         return {one for lane in lanes for one in views.members(lane.lane)}
+
+    def dead(self) -> frozenset[str]:
+        """Dead letters."""
+        return frozenset(self._engine.views.dead(limit=0))
 
     def metas(self, execution_ids: list[str]) -> dict[str, dict[str, str]]:
         """The records of those that Redis knows, by id."""
         found = zip(execution_ids, self._engine.views.metas(execution_ids), strict=True)
-        return {one: meta for one, meta in found if "state" in meta}
+        return {one: cleaned(meta) for one, meta in found if "state" in meta}
 
 
-def reconcile(connection: Connection, redis: Living, at_ms: int) -> Reconciled:
-    """Bring the rows of living executions, and the figures of their queues, to what Redis knows."""
-    living = select(executions.c.execution_id).where(executions.c.state.in_(_LIVING), executions.c.lost_ms.is_(None))
-    here = set(connection.execute(living).scalars())
-    taken_over = lost = 0
-    ids = sorted(here | redis.ids())
-    for start in range(0, len(ids), _A_TRIP):
-        some = ids[start : start + _A_TRIP]
-        rows, metas = known_by_id(connection, some), redis.metas(some)
-        changed = list(_changed(rows, metas, at_ms))
-        if changed:
+class Reconciling:
+    """Brings the rows of living executions, and the figures of their queues, to what Redis knows.
+
+    Redis is read before each transaction begins, so it may be slow without holding a lock of the database. What changes
+    meanwhile is told by entries behind the position, which nobody else moves.
+    """
+
+    def __init__(self, redis: Living, reading: Transaction, writing: Transaction, at_ms: int) -> None:
+        """Args: `reading` and `writing` open transactions, the latter as the consumer; `at_ms`, the server's time."""
+        self._redis = redis
+        self._reading, self._writing = reading, writing
+        self._at_ms = at_ms
+        self._taken_over = self._lost = 0
+
+    def run(self) -> Reconciled:
+        """Take over all rows, a page a transaction.
+
+        If the process dies here, the ledger stays unsure, and the next one does all of it again.
+        """
+        living = select(executions.c.execution_id).where(
+            or_(executions.c.state.in_(_LIVING) & executions.c.lost_ms.is_(None), executions.c.dead.is_(True))
+        )
+        with self._reading() as connection:
+            here = set(connection.execute(living).scalars())
+        dead = self._redis.dead()
+        ids = sorted(here | dead | self._redis.ids())
+        for start in range(0, len(ids), _A_TRIP):
+            self._take_over(ids[start : start + _A_TRIP], dead)
+        with self._writing() as connection:
+            _count_again(connection, self._at_ms)
+        return Reconciled(self._taken_over, self._lost)
+
+    def _take_over(self, some: list[str], dead: frozenset[str]) -> None:
+        try:
+            self._write(some, Records(self._redis.metas(some), dead))
+        except (RowsRefused, KeyError, ValueError) as error:
+            # A record of another release, or a damaged one, keeps nobody else's row from being right.
+            if len(some) == 1:
+                _log.warning("record_refused", execution_id=some[0], error=type(error).__name__)
+                return
+            for part in (some[: len(some) // 2], some[len(some) // 2 :]):
+                self._take_over(part, dead)
+
+    def _write(self, some: list[str], records: Records) -> None:
+        with self._reading() as connection:
+            payloads = self._redis.fetching.of_living(_changed(known_by_id(connection, some), records, self._at_ms))
+        with self._writing() as connection:
+            # Read again: somebody may have been forgotten meanwhile.
+            rows = known_by_id(connection, some)
+            changed = list(_changed(rows, records, self._at_ms))
             write_executions(connection, changed)
-            connection.execute(_ENDED, [_other_holds(row, at_ms) for row in changed])
-            write_holds(connection, [_hold(row) for row in changed if row.place is Place.ACTIVE])
-            write_payloads(connection, redis.fetching.of_living(changed))
-        lost += sum(row.lost_ms is not None for row in changed)
-        taken_over += sum(row.lost_ms is None for row in changed)
-    _count_again(connection, at_ms)
-    return Reconciled(taken_over, lost)
+            names = {row.execution_id for row in changed}
+            # An entry after the grant, read without it, may have brought a row to where it holds, and opened nothing.
+            holders = [row for one, row in rows.items() if one not in names and row.place is Place.ACTIVE]
+            if compared := [*changed, *holders]:
+                connection.execute(_ENDED, [_other_holds(row, self._at_ms) for row in compared])
+            write_holds(connection, [_hold(row) for row in compared if row.place is Place.ACTIVE])
+            write_payloads(connection, [each for each in payloads if each.execution_id in names])
+        lost = sum(row.lost_ms is not None for row in changed)
+        self._lost += lost
+        self._taken_over += len(changed) - lost
 
 
-def _changed(rows: dict[str, Execution], metas: dict[str, dict[str, str]], at_ms: int) -> Iterator[Execution]:
-    for execution_id in rows.keys() | metas.keys():
-        row, meta = rows.get(execution_id), metas.get(execution_id)
+def _changed(rows: dict[str, Execution], records: Records, at_ms: int) -> Iterator[Execution]:
+    for execution_id in sorted(rows.keys() | records.metas.keys()):
+        row, meta, is_dead = rows.get(execution_id), records.metas.get(execution_id), execution_id in records.dead
         if meta is None:
-            assert row is not None
-            yield replace(row, lost_ms=at_ms)
+            # A dead letter that an emptied server has lost stays one: it can be restored.
+            if row is not None and row.state not in TERMINAL:
+                yield replace(row, lost_ms=at_ms)
             continue
-        record = Record.from_meta(execution_id, meta)
+        told = replace(Execution.from_meta(execution_id, meta), dead=is_dead)
         if row is None:
-            if record.state not in TERMINAL:
-                yield Execution.from_meta(execution_id, meta)
-        elif (row.state, row.attempt, row.lost_ms) != (record.state, record.attempt, None):
-            if record.state in TERMINAL:
-                # The end may be all that Redis keeps of it.
-                ended_ms = record.ended_ms or at_ms
-                yield replace(row, state=record.state, reason=record.reason, ended_ms=ended_ms, lost_ms=None)
-            else:
-                yield replace(Execution.from_meta(execution_id, meta), started_ms=row.started_ms)
+            if told.state not in TERMINAL or is_dead:
+                yield told
+        elif (row.state, row.attempt, row.dead, row.lost_ms) != (told.state, told.attempt, is_dead, None) or (
+            told.place is Place.ACTIVE and row.granted_ms != told.granted_ms
+        ):
+            yield _taken_over(row, told, at_ms)
+
+
+def _taken_over(row: Execution, told: Execution, at_ms: int) -> Execution:
+    """A row as Redis tells of it, with what only the ledger knows of the same attempt."""
+    if told.state in TERMINAL:
+        # The end may be all that Redis keeps of it.
+        before = row if row.state == told.state else told
+        ended_ms = told.ended_ms or before.ended_ms or at_ms
+        ended = replace(row, state=told.state, reason=told.reason or before.reason, dead=told.dead, lost_ms=None)
+        ended.ended_ms = ended_ms
+        if told.attempt != row.attempt:
+            ended.attempt, ended.granted_ms, ended.started_ms = told.attempt, told.granted_ms, told.started_ms
+        return ended
+    taken = replace(told, waiting_ms=told.waiting_ms or row.waiting_ms)
+    if told.attempt == row.attempt:
+        taken.granted_ms, taken.started_ms = told.granted_ms or row.granted_ms, told.started_ms or row.started_ms
+    return taken
 
 
 def _other_holds(row: Execution, at_ms: int) -> dict[str, object]:
@@ -110,7 +185,12 @@ def _other_holds(row: Execution, at_ms: int) -> dict[str, object]:
     goes_on = row.place is Place.ACTIVE
     ended_ms = row.granted_ms if goes_on else row.ended_ms
     attempt = row.attempt if goes_on else -1
-    return {"of_execution": row.execution_id, "but_attempt": attempt, "ended_ms": ended_ms or at_ms}
+    return {
+        "of_execution": row.execution_id,
+        "but_attempt": attempt,
+        "but_since_ms": row.granted_ms or 0,
+        "ended_ms": ended_ms or at_ms,
+    }
 
 
 def _hold(row: Execution) -> Hold:

@@ -56,15 +56,21 @@ def check_queue(connection: Connection, queue: str) -> bool:
     return found is not None
 
 
-def standing(database: Database) -> Standing:
+def standing(database: Database, queue: str) -> Standing:
     """Read how a ledger stands.
+
+    Args:
+        database: Where it is.
+        queue: The prefix of the queue's keys whose ledger it has to be.
 
     Raises:
         SchemaMismatch: If its tables are of another release.
+        AnotherQueue: If it is another queue's.
         LedgerUnavailable: If the database does not answer.
     """
     with database.reading() as connection:
         check(connection)
+        check_queue(connection, queue)
         row = connection.execute(
             select(consumer, journals.c.incarnation, now_ms().label("now_ms")).join_from(
                 consumer, journals, isouter=True

@@ -192,7 +192,7 @@ class Views(Reader):
 
     @repeated
     def dead(self, limit: int = LISTED_A_PAGE) -> list[str]:
-        """Ids of dead letters, the latest first."""
+        """Ids of dead letters, the latest first; with a limit of 0 all."""
         return [raw.decode() for raw in self._client.zrevrange(self._keys.named("dead"), 0, limit - 1)]
 
     @repeated

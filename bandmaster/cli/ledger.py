@@ -38,7 +38,7 @@ def show_ledger(context: typer.Context, as_json: Json = False) -> None:
     standing = import_extra("bandmaster.ledger.standing", "ledger").standing
     with opened() as bandmaster:
         database = _opening().existing(bandmaster.settings)
-        found = standing(database)
+        found = standing(database, bandmaster.settings.redis.prefix)
         page = found.position and Follower(bandmaster.queue.scripts).read(found.position, 1)
     behind = None if page is None else page.ahead + page.missed + len(page.entries)
     if as_json:

@@ -4,8 +4,8 @@ In the flow: `rebuilding.py` reads it page by page. Reads only; each page is a t
 does not hold up the consumer.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, and_, or_, select
@@ -18,6 +18,7 @@ from ..database import Database
 from ..errors import LedgerEmpty
 from ..schema.tables import action, changes, consumer, executions, payloads, queue_stats, results, transitions
 from ..schema.upgrading import check
+from .lives import Life, lives_of
 
 BY: Final = "bandmaster ledger rebuild"
 """Under this name a rebuild makes the changes of operators again."""
@@ -75,14 +76,19 @@ class History:
         return [(row.ref, row.total_enqueued, row.total_completed) for row in rows]
 
     def living(self, now_ms: int) -> Iterator[Known]:
-        """Executions that have not ended, also those that were found to be lost."""
-        for row in self._pages(executions.c.state.in_(_LIVING)):
-            yield _known(row, now_ms)
+        """Executions that have not ended, also those that were found to be lost, at their latest attempt that ever was.
+
+        The rows may be those of a server with older data: whose end was committed before is told as ended.
+        """
+        for page in self._pages(executions.c.state.in_(_LIVING)):
+            lives = self._lives({row[0]: row.accepted_ms for row in page})
+            for row in page:
+                yield _lived(_known(row, now_ms), lives.get(row[0]), now_ms)
 
     def dead(self) -> Iterator[Known]:
         """Dead letters."""
-        for row in self._pages(executions.c.dead.is_(True) & executions.c.state.in_(_ENDED)):
-            yield _known(row, row.ended_ms)
+        for page in self._pages(executions.c.dead.is_(True) & executions.c.state.in_(_ENDED)):
+            yield from (_known(row, row.ended_ms) for row in page)
 
     def ended(self, since_ms: int, direct_since_ms: int) -> Iterator[Known]:
         """Executions that have ended and whose ids have to stay known.
@@ -93,12 +99,12 @@ class History:
         """
         lasts = or_(executions.c.lane == DEFAULT_LANE, payloads.c.lasting != "")
         ended_ms = executions.c.ended_ms
-        for row in self._pages(
+        for page in self._pages(
             executions.c.state.in_(_ENDED),
             executions.c.dead.is_(False),
             or_(ended_ms > direct_since_ms, and_(lasts, ended_ms > since_ms)),
         ):
-            yield _known(row, row.ended_ms)
+            yield from (_known(row, row.ended_ms) for row in page)
 
     def ended_though_living(
         self, living: Iterable[str], metas: Callable[[list[str]], Sequence[dict[str, str]]]
@@ -109,31 +115,37 @@ class History:
             living: The ids of those that live in Redis.
             metas: Returns Redis's records of some.
         """
-        order = (transitions.c.journal_id, transitions.c.entry_ms, transitions.c.entry_number)
         every = sorted(living)
         for start in range(0, len(every), _ROWS_A_PAGE):
             ids = every[start : start + _ROWS_A_PAGE]
-            ends = select(transitions).where(transitions.c.execution_id.in_(ids), transitions.c.state.in_(_ENDED))
-            last = {row.execution_id: row for row in self._rows(ends.order_by(*order))}
-            for one, meta in zip(ids, metas(ids), strict=True):
-                end = last.get(one)
-                if end is not None and end.at_ms >= float(meta.get("accepted_at", "inf")):
+            found = {one: meta for one, meta in zip(ids, metas(ids), strict=True) if meta.get("accepted_at")}
+            accepted_ms = {one: int(float(meta["accepted_at"])) for one, meta in found.items()}
+            for one, life in self._lives(accepted_ms).items():
+                if life.end_state is not None:
+                    meta = found[one]
                     yield Known(
                         one,
-                        State(end.state),
+                        State(life.end_state),
                         meta["lane"],
                         int(meta["band"]),
                         meta["action"],
                         meta.get("user"),
                         tuple(meta.get("gates", "").splitlines()),
-                        end.attempt,
-                        end.reason or "",
-                        int(float(meta["accepted_at"])),
-                        ended_ms=end.at_ms,
+                        life.attempt,
+                        life.end_reason or "",
+                        accepted_ms[one],
+                        ended_ms=life.ended_ms,
+                        dead=life.is_dead,
+                        timeout_ms=int(meta.get("timeout_ms") or 0),
                         lasting=meta.get("lasting", ""),
                     )
 
-    def _pages(self, *conditions: ColumnElement[bool]) -> Iterator[Row[Any]]:
+    def _lives(self, accepted_ms: Mapping[str, int | None]) -> dict[str, Life]:
+        order = (transitions.c.journal_id, transitions.c.entry_ms, transitions.c.entry_number)
+        told = select(transitions).where(transitions.c.execution_id.in_(list(accepted_ms)))
+        return lives_of(self._rows(told.order_by(*order)), accepted_ms)
+
+    def _pages(self, *conditions: ColumnElement[bool]) -> Iterator[Sequence[Row[Any]]]:
         found = select(executions, payloads, results.c.result).outerjoin_from(
             executions, payloads, payloads.c.execution_id == executions.c.execution_id
         )
@@ -141,7 +153,7 @@ class History:
         found = found.where(*conditions).order_by(executions.c.execution_id).limit(_ROWS_A_PAGE)
         after = ""
         while page := self._rows(found.where(executions.c.execution_id > after)):
-            yield from page
+            yield page
             after = page[-1][0]
 
     def _rows(self, query: Any) -> Sequence[Row[Any]]:
@@ -176,6 +188,35 @@ def _known(row: Row[Any], now_ms: int) -> Known:
         event=bytes(row.event or b"") if needs_payload else b"",
         message=bytes(row.message or b"") if needs_payload else b"",
         result=bytes(row.result or b""),
+    )
+
+
+def _lived(known: Known, life: Life | None, now_ms: int) -> Known:
+    """An execution whose row says that it lives, as all that was committed tells of it."""
+    if life is None:
+        return known
+    if life.end_state is not None:
+        return replace(
+            known,
+            state=State(life.end_state),
+            attempt=max(known.attempt, life.attempt),
+            reason=life.end_reason or "",
+            score=None,
+            due_ms=None,
+            ended_ms=life.ended_ms,
+            dead=life.is_dead,
+        )
+    if life.state is None or life.attempt <= known.attempt:
+        return known
+    state = State(life.state)
+    return replace(
+        known,
+        state=state,
+        attempt=life.attempt,
+        reason=life.reason or "" if state is State.CANCELLING else "",
+        due_ms=(known.due_ms or now_ms) if state is State.SCHEDULED else None,
+        pod=life.pod,
+        pod_uid=life.pod_uid,
     )
 
 

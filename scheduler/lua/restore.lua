@@ -75,7 +75,8 @@ local function restore(id, meta, due, dead, event, message, result)
     if lives then enter(id, m, due) else keep_result(id, result) end
     if dead == '1' then keep_dead(id) elseif not lives then leave_record(id, m, m.state) end
     -- A mere record of an end changes nothing for anybody.
-    if lives or dead == '1' or found then journal('restore', id, m, 'state', m.state, 'reason', m.reason or '', 'dead', dead) end
+    if not (lives or dead == '1' or found) then return 'RESTORED' end
+    journal('restore', id, m, 'state', m.state, 'reason', m.reason or '', 'dead', dead, 'ended_at', m.ended_at or '')
     return 'RESTORED'
 end
 

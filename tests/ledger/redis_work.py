@@ -1,5 +1,8 @@
 """What Redis has of a queue's work, for tests that rebuild it: sent, read as a whole, compared, checked."""
 
+from typing import Any
+
+import redis
 from model.dump import read_dump
 from model.invariants import Invariants
 
@@ -27,3 +30,17 @@ def comparable(meta: dict[str, str]) -> dict[str, str]:
 
 def is_sound(queue: ExecutionQueueService) -> None:
     Invariants().check(read_dump(queue.scripts.client, queue.scripts.keys), one_step=False)
+
+
+def dump(client: redis.Redis) -> dict[bytes, bytes]:
+    """All that Redis has of a queue, as a snapshot keeps it."""
+    keys: Any = client.keys("exec_queue:*")
+    found: dict[bytes, Any] = {key: client.dump(key) for key in keys}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def restore_dump(client: redis.Redis, kept: dict[bytes, bytes]) -> None:
+    """Bring the server back to a snapshot."""
+    client.flushdb()
+    for key, value in kept.items():
+        client.restore(key, 0, value)

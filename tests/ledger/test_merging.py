@@ -3,7 +3,7 @@
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
-from redis_work import is_sound, metas_of, send
+from redis_work import dump, is_sound, metas_of, restore_dump, send
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
@@ -40,7 +40,7 @@ def test_what_has_ended_since_an_older_server_does_not_run_again(
     for name in ("ends", "runs", "waits"):
         send(queue, name)
     catch_up(consumer)
-    kept = {key: redis_client.dump(key) for key in redis_client.keys("exec_queue:*")}
+    kept = dump(redis_client)
     grants = queue.transitions.admit(("executions",), 2).grants
     assert [grant.execution_id for grant in grants] == ["ends", "runs"]
     queue.transitions.release("ends", 1, State.COMPLETED, result=b'{"exit_code": 0}')
@@ -48,10 +48,7 @@ def test_what_has_ended_since_an_older_server_does_not_run_again(
     send(queue, "later")
     catch_up(consumer)
 
-    redis_client.flushdb()
-    for key, value in kept.items():
-        assert value is not None
-        redis_client.restore(key, 0, value)
+    restore_dump(redis_client, kept)
     if consumer_notices:
         consumer.step()
         catch_up(consumer)
@@ -60,10 +57,91 @@ def test_what_has_ended_since_an_older_server_does_not_run_again(
     states = {one: meta["state"] for one, meta in metas_of(queue).items()}
     assert states["ends"] == State.COMPLETED
     assert states["waits"] == states["later"] == states["only-in-Redis"] == State.PENDING
-    assert states["runs"] == (State.PENDING if consumer_notices else State.RUNNING)
+    assert states["runs"] == State.RUNNING
     is_sound(queue)
     for _ in range(3):
         catch_up(consumer)
     rows = {row["execution_id"]: row["state"] for row in reading.rows("SELECT execution_id, state FROM executions")}
     assert rows == states
     assert reading.one("SELECT count(*) FROM executions WHERE lost_ms IS NOT NULL") == 0
+
+
+@pytest.mark.parametrize("then_lost", [False, True], ids=["older data", "older data, then none"])
+def test_what_was_committed_before_the_ledger_followed_an_older_server_is_not_forgotten(
+    then_lost: bool,
+    queue: ExecutionQueueService,
+    consumer: Consumer,
+    database: Database,
+    reading: Reading,
+    redis_client: redis.Redis,
+) -> None:
+    for name in ("ends", "fails", "dies", "tries-again", "in-pod", "waits-again"):
+        send(queue, name)
+    catch_up(consumer)
+    older = dump(redis_client)
+    act, names = queue.transitions, ("ends", "fails", "dies", "tries-again", "in-pod", "waits-again")
+    assert [grant.execution_id for grant in act.admit(("executions",), 6).grants] == [*names]
+    act.release("ends", 1, State.COMPLETED)
+    act.release("fails", 1, State.FAILED, reason="out_of_paper")
+    act.release("dies", 1, State.FAILED, reason="raised", dead=True)
+    queue.retry("tries-again", 1)
+    assert [grant.attempt for grant in act.admit(("executions",), 1).grants] == [2]
+    act.hand_over("in-pod", 1, "its-pod", "its-uid")
+    queue.retry("waits-again", 1, delay_ms=0)
+    catch_up(consumer)
+    ends = "SELECT execution_id, state, reason, ended_ms, dead FROM executions WHERE ended_ms IS NOT NULL ORDER BY 1"
+    ended = reading.rows(ends)
+    assert [row["execution_id"] for row in ended] == ["dies", "ends", "fails"]
+
+    restore_dump(redis_client, older)
+    assert consumer.step() == 0, "it notices"
+    catch_up(consumer)
+    act.admit(("executions",), 1)  # the one that had ended runs again: nobody knew it yet
+    catch_up(consumer)
+    assert reading.rows(ends) == [], "the ledger tells what the server knows"
+    send(queue, "new")
+    catch_up(consumer)
+    if then_lost:
+        redis_client.flushdb()
+    rebuild(queue, database, merge=True)
+
+    metas = metas_of(queue)
+    assert {one: (meta["state"], meta.get("attempt", "0")) for one, meta in metas.items()} == {
+        "ends": ("COMPLETED", "1"),
+        "fails": ("FAILED", "1"),
+        "dies": ("FAILED", "1"),
+        "tries-again": ("RUNNING", "2"),
+        "in-pod": ("POD", "1"),
+        "waits-again": ("PENDING", "1"),
+        "new": ("PENDING", "0"),
+    }
+    assert metas["fails"]["reason"] == "out_of_paper"
+    assert (metas["in-pod"]["pod"], metas["in-pod"]["pod_uid"]) == ("its-pod", "its-uid")
+    assert queue.views.dead() == ["dies"]
+    is_sound(queue)
+    for _ in range(3):
+        catch_up(consumer)
+    assert reading.rows(ends) == ended, "when and why they ended, and not when that was restored"
+
+
+def test_an_end_is_that_of_its_own_execution_whatever_the_clock_says(
+    queue: ExecutionQueueService,
+    consumer: Consumer,
+    database: Database,
+    reading: Reading,
+    redis_client: redis.Redis,
+) -> None:
+    send(queue, "set-back")
+    catch_up(consumer)
+    older = dump(redis_client)
+    queue.transitions.admit(("executions",), 1)
+    queue.transitions.release("set-back", 1, State.COMPLETED)
+    catch_up(consumer)
+    # As if the server's clock had been set back between its beginning and its end.
+    reading.change("UPDATE transitions SET at_ms = at_ms - 3600000 WHERE verb <> 'park'")
+    restore_dump(redis_client, older)
+    consumer.step()
+    catch_up(consumer)
+    rebuild(queue, database, merge=True)
+    assert metas_of(queue)["set-back"]["state"] == State.COMPLETED
+    is_sound(queue)
