@@ -7,7 +7,7 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-LANE = "nobodys"
+LANE = "billing"
 
 
 def make_dead(installation: Installation, *execution_ids: str, user: str = "ann", action: str = "fragile") -> None:
