@@ -25,8 +25,10 @@ def test_images_for_the_documents(look: Look, installation: Installation, images
     installation.call("PUT", "/limits/tenant:acme", {"limit": 3})
     installation.call("PUT", "/limits/action:train", {"limit": 2})
     page = look.signed_in(installation.admin, "now", device_scale_factor=2)
+    for seconds in ("9", "14"):
+        installation.submit("sh", "-c", FILL, seconds, action="train", user_id="carol")
     shown = installation.submit("sh", "-c", WORK, action="train", user_id="ann", priority="CRITICAL")
-    make_dead(installation, "invoice-2041", "invoice-2042", user="bob", action="invoice")
+    make_dead(installation, "invoice-2041", "invoice-2042", user="bob", action="invoice", lane="billing")
     for number in range(40):
         # It comes in waves, so that a queue grows and shrinks.
         for _ in range(chances.randint(3, 9) if number % 14 < 6 else chances.randint(0, 3)):

@@ -217,7 +217,7 @@ def test_what_users_write_stays_text(look: Look, installation: Installation) -> 
     look.go(page, f"executions?text={HOSTILE}")
     expect(page.get_by_role("searchbox").first).to_have_value(HOSTILE)
     assert page.locator("#page img").count() == 0
-    assert page.title() == "Bandmaster"
+    assert page.title() == "Executions – Bandmaster"
 
 
 def test_the_keyboard_moves_opens_and_helps(look: Look, installation: Installation) -> None:
