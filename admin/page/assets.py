@@ -23,6 +23,7 @@ _MEDIA_TYPES: Final = {
 }
 _DIGEST_CHARS: Final = 16
 _BASE: Final = "@BASE@"
+_PROVIDER: Final = "@PROVIDER@"
 _PRELOADS: Final = "<!--PRELOADS-->"
 
 
@@ -48,8 +49,8 @@ class Assets:
     """All of them."""
 
     digest: str
-    document: Asset
-    """The page itself."""
+    documents: dict[bool, Asset]
+    """The page itself: where browsers may sign in with a provider (True), and where not."""
     files: dict[str, Asset]
     """By path within the folder."""
 
@@ -73,7 +74,11 @@ class Assets:
         )
         text = bodies.pop(_DOCUMENT).decode().replace(_PRELOADS, preloads).replace(_BASE, base)
         files = {name: Asset.of(body, Path(name).suffix) for name, body in bodies.items()}
-        return cls(digest, Asset.of(text.encode(), ".html"), files)
+        documents = {
+            has_provider: Asset.of(text.replace(_PROVIDER, "yes" if has_provider else "no").encode(), ".html")
+            for has_provider in (False, True)
+        }
+        return cls(digest, documents, files)
 
 
 def _digest(data: bytes) -> str:

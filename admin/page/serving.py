@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..services import Services
 from .assets import PREFIX, Asset, Assets
 
 _HEADERS: Final = {
@@ -49,7 +50,8 @@ def serve_page(application: Starlette) -> None:
     assets = Assets.read()
 
     async def document(request: Request) -> Response:
-        return _answer(request, assets.document, _ASKED_EACH_TIME)
+        services: Services = request.app.state.services
+        return _answer(request, assets.documents[services.oidc is not None], _ASKED_EACH_TIME)
 
     async def file(request: Request) -> Response:
         found = assets.files.get(request.path_params["path"])

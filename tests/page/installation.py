@@ -42,29 +42,47 @@ class Installation:
         """The text of the token of whoever may read the folder."""
         return (self.folder / "var" / "api-token").read_text().strip()
 
-    def start_api(self) -> None:
-        environment = os.environ | {"BANDMASTER_API__PORT": str(self.port)}
+    def start_api(self, **settings: str) -> None:
+        environment = os.environ | {"BANDMASTER_API__PORT": str(self.port)} | settings
+        self._client = self._client or httpx.Client(base_url=self.url, timeout=60)
         with (self.folder / "api.log").open("ab") as log:
             self._api = subprocess.Popen(
                 [sys.executable, "-m", "bandmaster.admin"], cwd=self.folder, env=environment, stdout=log, stderr=log
             )
         wait_until(self._answers, what="the API")
 
+    @contextmanager
+    def without_ledger(self) -> Generator["Installation"]:
+        """Serve a second API, whose ledger's database does not answer."""
+        other = Installation(self.folder)
+        other.start_api(BANDMASTER_LEDGER__URL=f"sqlite:///{self.folder}/nowhere/ledger.sqlite3")
+        try:
+            yield other
+        finally:
+            other.stop_api()
+            other.close()
+
     def stop_api(self) -> None:
         assert self._api is not None
         self._api.terminate()
         self._api.wait(60)
 
+    def close(self) -> None:
+        assert self._client is not None
+        self._client.close()
+
     def _answers(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/healthz").status_code == 200
+            assert self._client is not None
+            return self._client.get("/healthz").status_code == 200
         except httpx.TransportError:
             return False
 
     def call(self, method: str, path: str, body: Any = None, token: str | None = None) -> Any:
         """Call the API as an admin, or by another token."""
         headers = {"Authorization": f"Bearer {token or self.admin}"}
-        answer = httpx.request(method, f"{self.url}{V1}{path}", json=body, headers=headers, timeout=60)
+        assert self._client is not None
+        answer = self._client.request(method, f"{V1}{path}", json=body, headers=headers)
         assert answer.status_code < 300, answer.text
         return answer.json() if answer.content else None
 
@@ -111,6 +129,7 @@ def installed(folder: Path) -> Generator[Installation]:
         installation.start_api()
         yield installation
         installation.stop_api()
+        installation.close()
     finally:
         up.send_signal(signal.SIGINT)
         try:

@@ -7,15 +7,19 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-LANE = "nobodys"
+LANE = "billing"
 
 
-def make_dead(installation: Installation, *execution_ids: str, user: str = "ann", action: str = "fragile") -> None:
-    """Make executions that were given up."""
+def make_dead(
+    installation: Installation, *execution_ids: str, user: str = "ann", action: str = "fragile", lane: str = ""
+) -> None:
+    """Make executions that were given up, in one lane or in a lane each.
+
+    What runs again waits in its letter's lane, and there it would be granted before the next.
+    """
     with redis.Redis.from_url(f"unix://{installation.folder}/var/redis/redis.sock") as client:
         for execution_id in execution_ids:
-            # A lane each: what runs again waits in its letter's, and would be granted first.
-            queue = ExecutionQueueService(client).on(f"{LANE}-{execution_id}")
+            queue = ExecutionQueueService(client).on(lane or f"{LANE}-{execution_id}")
             queue.enqueue(
                 {"execution_id": execution_id, "command": ["true"], "action": action, "metadata": {"user_id": user}}
             )

@@ -1,11 +1,18 @@
 """The way through the page that everybody takes: sign in, see what runs, open one, read its output, cancel it."""
 
 import httpx
+import redis
 from installation import V1, Installation
 from looking import Look
 from playwright.sync_api import expect
 
-from bandmaster.admin.page.assets import FOLDER
+from bandmaster.admin.auth.browser_sessions import BrowserSessions
+from bandmaster.admin.auth.token_table import TokenTable
+from bandmaster.admin.page.assets import FOLDER, Assets
+from bandmaster.configs.api import ApiSettings
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.queries.asking import Asking
+from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
 TALKS = r"printf '\033[32mhello\033[0m <b>bold</b>\n'; until [ -e go ]; do sleep 0.05; done"
@@ -37,6 +44,35 @@ def test_a_wrong_token_signs_nobody_in_and_the_page_says_why(look: Look, install
     expect(page.get_by_role("navigation", name="Views")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Token")).to_have_value("")
+
+
+def test_a_code_signs_in_once_and_is_never_kept(look: Look, installation: Installation) -> None:
+    token = installation.call("POST", "/tokens", {"owner": "dora", "scopes": ["read"]})
+    database = Database(f"sqlite:///{installation.folder}/var/ledger.sqlite3")
+    table = TokenTable(Asking(database, queue="exec_queue"))
+    hers = next(each for each in table.all() if each.token_id == token["token_id"])
+    with redis.Redis.from_url(f"unix://{installation.folder}/var/redis/redis.sock") as client:
+        code = BrowserSessions(ExecutionQueueService(client).scripts, ApiSettings()).new_code(hers)
+    database.close()
+    page = look.at(f"/#code={code.text}")
+    expect(page.locator(".owner")).to_have_text("dora")
+    assert code.text not in page.url
+    assert code.text not in page.content()
+    look.again(page, f"/#code={code.text}")
+    expect(page.locator(".owner")).to_have_text("dora")
+    assert code.text not in page.url
+    expect(look.at(f"/#code={code.text}").get_by_role("alert")).to_contain_text("no such code")
+
+
+def test_a_provider_is_offered_only_where_there_is_one(look: Look, installation: Installation) -> None:
+    with_one, without = (Assets.read().documents[each].body.decode() for each in (True, False))
+    assert httpx.get(installation.url).text == without
+    page = look.at()
+    expect(page.get_by_label("Token")).to_be_visible()
+    expect(page.get_by_role("link")).to_have_count(0)
+    page.route(f"{installation.url}/", lambda route: route.fulfill(body=with_one, content_type="text/html"))
+    page.reload()
+    expect(page.get_by_role("link", name="OpenID Connect")).to_have_attribute("href", f"{V1}/session/oidc")
 
 
 def test_a_code_is_gone_from_the_address_at_once(look: Look) -> None:

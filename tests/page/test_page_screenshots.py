@@ -25,18 +25,21 @@ def test_images_for_the_documents(look: Look, installation: Installation, images
     installation.call("PUT", "/limits/tenant:acme", {"limit": 3})
     installation.call("PUT", "/limits/action:train", {"limit": 2})
     page = look.signed_in(installation.admin, "now", device_scale_factor=2)
+    for seconds in ("9", "14"):
+        installation.submit("sh", "-c", FILL, seconds, action="train", user_id="carol")
     shown = installation.submit("sh", "-c", WORK, action="train", user_id="ann", priority="CRITICAL")
-    make_dead(installation, "invoice-2041", "invoice-2042", user="bob", action="invoice")
-    for _ in range(26):
-        for _ in range(chances.randint(1, 6)):
+    make_dead(installation, "invoice-2041", "invoice-2042", user="bob", action="invoice", lane="billing")
+    for number in range(40):
+        # It comes in waves, so that a queue grows and shrinks.
+        for _ in range(chances.randint(3, 9) if number % 14 < 6 else chances.randint(0, 3)):
             installation.submit(
-                *("sh", "-c", FILL, f"{chances.uniform(1, 5):.1f}"),
+                *("sh", "-c", FILL, f"{chances.uniform(2, 7):.1f}"),
                 action=chances.choice(["report", "resize", "train", "invoice"]),
                 user_id=chances.choice(["ann", "bob", "carol", "dave"]),
-                priority=chances.choices(["HIGH", "NORMAL", "LOW", "BACKGROUND"], [2, 5, 3, 2])[0],
+                priority=chances.choices(["CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND"], [1, 3, 5, 3, 2])[0],
                 gates=[f"tenant:{chances.choice(['acme', 'globex', 'initech'])}"],
             )
-        page.wait_for_timeout(2000)
+        page.wait_for_timeout(1500)
     keep(page, images / "page-now.png")
     page.emulate_media(color_scheme="dark")
     keep(page, images / "page-now-dark.png")

@@ -217,7 +217,7 @@ def test_what_users_write_stays_text(look: Look, installation: Installation) -> 
     look.go(page, f"executions?text={HOSTILE}")
     expect(page.get_by_role("searchbox").first).to_have_value(HOSTILE)
     assert page.locator("#page img").count() == 0
-    assert page.title() == "Bandmaster"
+    assert page.title() == "Executions – Bandmaster"
 
 
 def test_the_keyboard_moves_opens_and_helps(look: Look, installation: Installation) -> None:
@@ -260,6 +260,37 @@ def test_it_survives_a_restart_of_the_api_and_is_right_afterwards(look: Look, in
     expect(page.get_by_role("log")).to_have_text("before\nafter\n")
     expect(page.locator(".live")).to_have_text("Live")
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_without_a_ledger_it_lists_what_runs_and_waits(look: Look, installation: Installation) -> None:
+    running = installation.submit("sh", "-c", HOLDS)
+    wait_until(lambda: installation.state(running) == "POD", what="its start")
+    with installation.without_ledger() as other:
+        page = look.signed_in(other.admin, "executions", of=other)
+        expect(page.get_by_role("alert").first).to_contain_text("ledger_unavailable")
+        expect(page.get_by_role("link", name=running)).to_be_visible()
+        look.go(page, f"executions/{running}", of=other)
+        page.get_by_role("button", name="Cancel…").click()
+        page.get_by_role("button", name="Cancel it").click()
+        wait_until(lambda: installation.state(running) == "CANCELLED", what="its end")
+        page.context.close()
+
+
+def test_all_tabs_of_a_browser_share_one_stream(look: Look, installation: Installation) -> None:
+    page = look.signed_in(installation.admin, "now")
+    streams = list[str]()
+    page.context.on("request", lambda request: streams.append(request.url) if request.url.endswith("/events") else None)
+    second = page.context.new_page()
+    second.goto(installation.url)
+    for each in (page, second):
+        expect(each.locator(".live")).to_have_text("Live")
+    # What the shared worker asks for is no request of a page.
+    assert streams == []
+    alone = page.context.new_page()
+    alone.add_init_script("delete window.SharedWorker")
+    alone.goto(installation.url)
+    expect(alone.locator(".live")).to_have_text("Live")
+    assert len(streams) == 1
 
 
 def test_however_much_happens_the_page_asks_twice_a_second_at_most(look: Look, installation: Installation) -> None:

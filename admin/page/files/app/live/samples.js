@@ -27,7 +27,8 @@ async function look(caller) {
   }
   const [{ lanes, leader }, queue] = await Promise.all([get("/lanes"), get("/executions/queue")]);
   const sum = (of) => lanes.reduce((all, lane) => all + of(lane), 0);
-  const limits = lanes.map((lane) => lane.bounds.max_concurrent_executions ?? null);
+  // A lane that nobody asks for and that is empty takes no part.
+  const limits = lanes.filter((lane) => lane.live || lane.executions).map((lane) => lane.bounds.max_concurrent_executions ?? null);
   return {
     byBand: Object.fromEntries(BANDS.map((band) => [band, sum((lane) => lane.by_priority[band] ?? 0)])),
     depth: sum((lane) => lane.queue_depth), active: sum((lane) => lane.active_count),

@@ -27,9 +27,9 @@ export function Band({ name }) {
 }
 
 // A number with its unit, and how it is computed.
-export function Figure({ label, value, unit, how, of }) {
+export function Figure({ label, value, unit, how, of, kind = "" }) {
   return html`
-    <div class="figure" title=${how}>
+    <div class="figure ${kind}" title=${how}>
       <dt>${label}</dt>
       <dd><b>${value}</b>${unit && html` <small>${unit}</small>`}${of && html` <small>${of}</small>`}</dd>
     </div>

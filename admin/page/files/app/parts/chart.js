@@ -34,7 +34,7 @@ function options(width) {
   return {
     width, height: HEIGHT_PX, legend: { show: false }, cursor: { y: false, points: { show: false } },
     scales: { x: { range: (_, first, last) => [Math.min(first, last - LEAST_SECONDS), last] }, y: { range: (_, least, most) => [0, Math.max(5, most * 1.1)] } },
-    axes: [{ ...axis, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 48, values: (_, ticks) => ticks.map((each) => (Number.isInteger(each) ? count(each) : "")) }],
+    axes: [{ ...axis, space: 90, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 48, values: (_, ticks) => ticks.map((each) => (Number.isInteger(each) ? count(each) : "")) }],
     series: [{}, ...areas, { label: "Running", stroke: colour("ink"), width: 2, points: { show: false } }],
   };
 }

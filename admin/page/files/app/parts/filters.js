@@ -1,6 +1,6 @@
 // The filters of a list. They are in the address, so that a link shows the same.
 import { html } from "../lib.js";
-import { replace } from "../route.js";
+import { replace, route } from "../route.js";
 import { BANDS, STATES, band } from "../words.js";
 
 const NAMES = ["text", "status", "priority", "user", "action", "lane", "from", "to"];
@@ -35,6 +35,8 @@ function asMoment(text) {
 
 export function Filters({ query, parts, mayAskForOthers }) {
   function change(name, values) {
+    // What was typed just before somebody went elsewhere changes nothing there.
+    if (route.get().parts.join("/") !== parts.join("/")) return;
     const next = new URLSearchParams(query);
     next.delete(name);
     next.delete("cursor");

@@ -2,9 +2,10 @@
 import { part, send } from "../api/calls.js";
 import { html, useState } from "../lib.js";
 import { count } from "../words.js";
+import { NumberField } from "./number-field.js";
 import { attempt } from "./trouble.js";
 
-const LIMIT_MAX = 1_000_000;
+const LIMIT_MAX = 1_000_000_000_000_000;
 
 // `load`: what `GET /gates` tells of it, if it has a limit or a pause.
 export function LimitCell({ gate, load, mayChange, reload }) {
@@ -33,9 +34,7 @@ export function LimitCell({ gate, load, mayChange, reload }) {
   }
   return html`
     <form class="inline" onSubmit=${save} onKeyDown=${(event) => event.key === "Escape" && setDraft(null)}>
-      <input type="number" min="0" max=${LIMIT_MAX} step="1" required aria-label="Limit of ${gate}" value=${draft} autofocus
-        ref=${(field) => field && field !== document.activeElement && !field.dataset.seen && ((field.dataset.seen = "1"), field.focus())}
-        onInput=${(event) => setDraft(event.target.value)} />
+      <${NumberField} label="Limit of ${gate}" value=${draft} least="0" most=${LIMIT_MAX} onInput=${setDraft} />
       <button class="main">Set</button>
       ${isOwn && !load.declared && html`<button type="button" onClick=${lift}>Lift</button>`}
       <button type="button" aria-label="Leave the limit" onClick=${() => setDraft(null)}>✕</button>

@@ -79,7 +79,7 @@ function Facts({ execution: of }) {
       <${Figure} label="User" value=${of.user_id ?? "–"} how="Whose limit it counts against, and who may see it" />
       <${Figure} label="Lane" value=${of.lane ?? "–"} how="The queue of the workers that take it" />
       ${of.gates.length > 0 && html`<${Figure} label="Gates" value=${of.gates.join(", ")} how="What its sender named, besides action and user" />`}
-      ${of.pod && html`<${Figure} label="Pod" value=${of.pod} how="Where the latest attempt ran" />`}
+      ${of.pod && html`<${Figure} label="Pod" kind="wide" value=${of.pod} how="Where the latest attempt ran" />`}
       ${of.due_at && html`<${Figure} label="Due" value=${html`<${Time} at=${of.due_at} />`} how="Not to begin before" />`}
       ${of.ended_at && html`<${Figure} label="Ended" value=${html`<${Time} at=${of.ended_at} />`} how="When its slot was free again" />`}
     </dl>`;

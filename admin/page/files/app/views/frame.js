@@ -1,6 +1,6 @@
 // The frame around every view: where one can go, who is signed in, whether what is shown is live.
 import { session, signOut } from "../api/session.js";
-import { html, useState } from "../lib.js";
+import { html, useEffect, useState } from "../lib.js";
 import { feedState } from "../live/feed.js";
 import { href, route } from "../route.js";
 import { useSignal } from "../signal.js";
@@ -27,10 +27,14 @@ const LIVE = {
 
 export function Frame({ children, onHelp }) {
   const caller = useSignal(session);
-  const [here] = useSignal(route).parts;
+  const [here, of] = useSignal(route).parts;
   const state = useSignal(feedState);
   const chosen = useSignal(theme);
   const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    const place = PLACES.find(([path]) => path === here) ?? PLACES[0];
+    document.title = `${of ?? place[1]} – Bandmaster`;
+  }, [here, of]);
   return html`
     <a class="skip" href="#content" onClick=${skip}>To the content</a>
     <div class="frame">

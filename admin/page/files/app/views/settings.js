@@ -5,6 +5,7 @@ import { useResource } from "../live/resource.js";
 import { replace } from "../route.js";
 import { duration } from "../times.js";
 import { count } from "../words.js";
+import { NumberField } from "../parts/number-field.js";
 import { Trouble, attempt, say } from "../parts/trouble.js";
 
 const MEANS = {
@@ -94,8 +95,7 @@ function Value({ setting: { name, value }, lane, mayChange, reload }) {
   }
   return html`
     <form class="inline" onSubmit=${save} onKeyDown=${(event) => event.key === "Escape" && setDraft(null)}>
-      <input type="number" step="1" required aria-label=${name} value=${draft.text}
-        onInput=${(event) => setDraft({ ...draft, text: event.target.value })} />${unit(name)}
+      <${NumberField} label=${name} value=${draft.text} onInput=${(text) => setDraft({ ...draft, text })} />${unit(name)}
       <button class="main">Set</button>
       <button type="button" title="Let it have its default again" onClick=${() => change("DELETE", undefined, `${name} has its default again`)}>Default</button>
       <button type="button" aria-label="Leave ${name}" onClick=${() => setDraft(null)}>✕</button>

@@ -5,6 +5,8 @@ import { html, useState } from "../lib.js";
 import { useSignal } from "../signal.js";
 import { Trouble } from "../parts/trouble.js";
 
+const hasProvider = document.querySelector('meta[name="provider"]').content === "yes";
+
 export function SigningIn({ problem: first }) {
   const because = useSignal(signedOutBecause);
   const [token, setToken] = useState("");
@@ -35,8 +37,7 @@ export function SigningIn({ problem: first }) {
         <button class="main" disabled=${isBusy || !token}>Sign in</button>
         <p class="faint">On this machine, the token is in <code>var/api-token</code>. Others make one with
           <code>bandmaster token create</code>. It is kept by nobody: the browser gets a cookie.</p>
-        <p><a href="${V1}/session/oidc">Sign in with OpenID Connect</a>
-          <span class="faint"> if this installation has a provider</span></p>
+        ${hasProvider && html`<p>Or <a href="${V1}/session/oidc">sign in with OpenID Connect</a>.</p>`}
       </form>
     </main>
   `;
