@@ -33,6 +33,7 @@ from ..answers.executions import (
     Timeline,
 )
 from ..answers.figures import Actions, Gates, Lanes, QueueStats, Users
+from ..answers.workers import WorkersAnswer
 from ..api.idempotency import check_key
 
 V1: Final = "/api/v1"
@@ -199,6 +200,11 @@ def gates() -> Call[Gates]:
 def lanes() -> Call[Lanes]:
     """Lanes, and who works."""
     return Call("GET", f"{V1}/lanes", Lanes)
+
+
+def workers() -> Call[WorkersAnswer]:
+    """Worker processes, and what they do."""
+    return Call("GET", f"{V1}/workers", WorkersAnswer)
 
 
 def limits() -> Call[Limits]:
