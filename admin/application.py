@@ -29,6 +29,7 @@ from .api import (
     submitting,
     tokens,
     whoami,
+    workers,
 )
 from .api.requiring import caller_of
 from .auth.scopes import Scope
@@ -87,7 +88,15 @@ def build(services: Services) -> FastAPI:
             tags=["executions, for admins"],
             dependencies=[Security(caller_of, scopes=[Scope.ADMIN.value])],
         )
+    for part in (workers.router, loads.lanes):
+        application.include_router(
+            part,
+            prefix=f"{V1}/admin",
+            tags=["figures, for admins"],
+            dependencies=[Security(caller_of, scopes=[Scope.ADMIN.value])],
+        )
     for part, tag in (
+        *((workers.router, "figures"), (loads.lanes, "figures")),
         *((events.router, "events"), (actions.router, "figures"), (loads.router, "figures")),
         (controls.router, "controls"),
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),

@@ -164,6 +164,14 @@ class Keys:
         """String with a TTL: for whom a one-time login code stands, by its digest."""
         return f"{self.prefix}:login:{digest}"
 
+    def worker(self, worker_id: str) -> str:
+        """String with a TTL: how a worker process that lives signed last, as JSON."""
+        return f"{self.prefix}:worker:{worker_id}"
+
+    def workers(self) -> str:
+        """Set with a TTL: the ids of worker processes, some of which may live no more."""
+        return f"{self.prefix}:workers"
+
     def lock(self, name: str) -> str:
         """String with a TTL: a lock between processes, such as the watcher's."""
         return f"{self.prefix}:lock:{name}"

@@ -16,11 +16,12 @@ from ..answers.controls import Changed, LimitAnswer, Limits, Pauses, SettingAnsw
 from ..auth.tokens import Caller
 from ..errors import Refused, not_found
 from ..services import Services
+from .loads import sees_gate
 from .moments import shown_at
 from .names import Lane, Limited, Pausable
 from .queue_routes import QueueRouter
 from .requests import NewLimit, NewSetting
-from .requiring import AdminCaller, OperateCaller, ServicesOf
+from .requiring import AdminCaller, OperateCaller, ReadCaller, ServicesOf
 
 router: Final = QueueRouter()
 _NONE: Final = "none"
@@ -64,10 +65,14 @@ def lift_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> Li
 
 
 @router.get("/pauses", summary="List what is paused")
-def list_pauses(services: ServicesOf, caller: OperateCaller) -> Pauses:
-    """Gates, lanes (`lane:NAME`), or everything (`*`)."""
+def list_pauses(services: ServicesOf, caller: ReadCaller) -> Pauses:
+    """Gates, lanes (`lane:NAME`), or everything (`*`); of users, only oneself, unless one is an operator."""
     return Pauses(
-        paused={name: shown_at(since_ms) for name, since_ms in services.queue.controls.paused().items()},
+        paused={
+            name: shown_at(since_ms)
+            for name, since_ms in services.queue.controls.paused().items()
+            if sees_gate(caller, name)
+        },
         source="redis",
         as_of=shown_at(services.queue.views.server_time_ms()),
     )
@@ -86,7 +91,7 @@ def resume(services: ServicesOf, caller: OperateCaller, name: Pausable) -> Chang
 
 
 @router.get("/settings", summary="List the runtime settings")
-def list_settings(services: ServicesOf, caller: OperateCaller, lane: OfLane = None) -> Settings:
+def list_settings(services: ServicesOf, caller: ReadCaller, lane: OfLane = None) -> Settings:
     """The values in force."""
     return Settings(
         settings=[

@@ -8,13 +8,15 @@ from typing import Final
 from ...scheduler.engine.controls import BOUNDS
 from ...scheduler.lanes import all_lanes
 from ..answers.figures import GateAnswer, Gates, LaneAnswer, Lanes
+from ..auth.tokens import Caller
 from .moments import shown_at
 from .queue_routes import QueueRouter
-from .requiring import OperateCaller, ReadCaller, ServicesOf
+from .requiring import ReadCaller, ServicesOf
 
 _OF_USER: Final = "user:"
 _ALL_USERS: Final = "user:*"
 router: Final = QueueRouter()
+lanes: Final = QueueRouter()
 
 
 @router.get("/gates", summary="List gates, the most blocked first")
@@ -33,17 +35,15 @@ def list_gates(services: ServicesOf, caller: ReadCaller) -> Gates:
                 paused=each.paused,
             )
             for each in found
-            if not each.gate.startswith(_OF_USER)
-            or each.gate == _ALL_USERS
-            or caller.sees(each.gate.removeprefix(_OF_USER))
+            if sees_gate(caller, each.gate)
         ],
         source="redis",
         as_of=shown_at(services.queue.views.server_time_ms()),
     )
 
 
-@router.get("/lanes", summary="List lanes and whether workers ask for them")
-def list_lanes(services: ServicesOf, caller: OperateCaller) -> Lanes:
+@lanes.get("/lanes", summary="List lanes and whether workers ask for them")
+def list_lanes(services: ServicesOf, caller: ReadCaller) -> Lanes:
     """Each worker that lives asks for its lanes every second."""
     leader = services.queue.views.leader()
     return Lanes(
@@ -66,3 +66,8 @@ def list_lanes(services: ServicesOf, caller: OperateCaller) -> Lanes:
         source="redis",
         as_of=shown_at(services.queue.views.server_time_ms()),
     )
+
+
+def sees_gate(caller: Caller, gate: str) -> bool:
+    """Whether a gate is shown to this caller."""
+    return not gate.startswith(_OF_USER) or gate == _ALL_USERS or caller.sees(gate.removeprefix(_OF_USER))

@@ -3,15 +3,18 @@
 In the flow: reads only, a thin layer around the desk.
 """
 
+from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
 
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
-from bandmaster.cli.times import show_duration
+from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.model.limits import EVERYTHING
+from bandmaster.scheduler.model.times import iso_of
 from bandmaster.scheduler.overview import GateLoad, LaneLoad
+from bandmaster.scheduler.workers import WorkerSigned
 
 NO_LIMIT: Final = "none"
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -61,26 +64,44 @@ def gates(
 
 
 def workers(as_json: Json = False) -> None:
-    """List lanes, and when a worker last asked for each.
+    """List lanes with when a worker last asked for each, and worker processes.
 
-    Every worker that lives asks for its lanes each second, or is woken.
+    Every worker that lives asks for its lanes each second, or is woken, and
+    tells every two seconds how many of its threads work, and on what. One that
+    was killed is gone within eight seconds.
 
     \b
     Examples:
       bandmaster workers
       bandmaster workers --json | jq '.lanes[] | select(.live | not)'
+      bandmaster workers --json | jq '.workers[] | {host, pid, busy, threads}'
     """
     with at_desk() as desk:
-        lanes = desk.figures.lanes()
+        lanes, alive = desk.figures.lanes(), desk.figures.workers()
     if as_json:
-        say_json({"lanes": [lane_json(each) for each in lanes]})
-    elif lanes:
+        say_json({"lanes": [lane_json(each) for each in lanes], "workers": [_worker_json(each) for each in alive]})
+        return
+    if lanes:
         say_table(
             [Column("LANE", folds=True), Column("WORKERS"), Column("ASKED"), Column("EXECUTIONS", right=True)],
             [(each.lane, "live" if each.live else "none", _asked(each), str(each.size)) for each in lanes],
         )
     else:
         say("no worker has asked for anything yet, and nothing waits")
+    if alive:
+        say()
+        say_table(
+            [
+                *(
+                    Column("PROCESS", folds=True),
+                    Column("BUSY", right=True),
+                    Column("SINCE"),
+                    Column("RELEASE", drops=True),
+                ),
+                *(Column("LANES", drops=True), Column("RUNS", gives=True)),
+            ],
+            [_worker_row(each) for each in alive],
+        )
 
 
 def gate_json(each: GateLoad) -> dict[str, object]:
@@ -123,3 +144,15 @@ def lane_json(each: LaneLoad) -> dict[str, object]:
 
 def _asked(each: LaneLoad) -> str:
     return "never" if each.asked_ms_ago is None else f"{show_duration(each.asked_ms_ago)} ago"
+
+
+def _worker_json(each: WorkerSigned) -> dict[str, object]:
+    fields: dict[str, object] = asdict(each)
+    return fields | {"since": iso_of(each.since_ms), "host": each.host or None, "pid": each.pid or None}
+
+
+def _worker_row(each: WorkerSigned) -> tuple[str, ...]:
+    place = f"{each.host}:{each.pid}" if each.host else each.worker_id
+    runs = " ".join(one.execution_id for one in each.running)
+    busy = f"{each.busy} of {each.threads}"
+    return place, busy, show_time(each.since_ms), each.release, " ".join(each.lanes), "stops" if each.stopping else runs

@@ -29,6 +29,7 @@ from .lane_bounds import LaneBounds
 from .left_over import LeftOver
 from .pump import LONGEST_WAIT_SECONDS, Pump
 from .repairs import Repairs
+from .signing import Signing
 from .telling import Telling
 from .thread_supervision import Progress, revive
 from .wake_lists import WakeLists
@@ -77,6 +78,7 @@ class LaneProcess(Middleware):
         self._pump = self.pump_for(self.lanes)
         self._pumping = RoundThread("bandmaster-pump", self._pump_once)
         self._backlogs = Backlogs()
+        self._signing = Signing(engine, held, self._backlogs, self.permits, self.lanes, lambda: self._stopping)
         self._left_over = LeftOver(engine.views, gated)
         self._consumed_by: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self._worker: Worker | None = None
@@ -100,6 +102,7 @@ class LaneProcess(Middleware):
             done(lambda: self._say_lengths(broker), "boot")
             done(lambda: self._bounds.put_down(self._gated.lanes), "boot")
             self._heartbeat.rounds.start()
+            self._signing.begin()
 
     def _say_again(self, broker: Broker) -> None:
         self._say_lengths(broker)
@@ -127,6 +130,7 @@ class LaneProcess(Middleware):
         self._pumping.stop()
         self._telling.stop()
         self._heartbeat.rounds.stop()
+        self._signing.end()
         self.permits.open(0)
         self._worker, self._stopping = None, False
 

@@ -51,6 +51,7 @@ from .figures import (
     lanes,
     queue_stats,
     users,
+    workers,
 )
 
 __all__ = [
@@ -95,4 +96,5 @@ __all__ = [
     "upload",
     "users",
     "whoami",
+    "workers",
 ]

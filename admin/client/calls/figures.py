@@ -2,6 +2,7 @@
 
 from ...answers.document import Nothing
 from ...answers.figures import Actions, Gates, Lanes, QueueStats, Users
+from ...answers.workers import WorkersAnswer
 from ..call import V1, Call, named
 
 
@@ -33,3 +34,8 @@ def gates() -> Call[Gates]:
 def lanes() -> Call[Lanes]:
     """Lanes, and who works."""
     return Call("GET", f"{V1}/lanes", Lanes)
+
+
+def workers() -> Call[WorkersAnswer]:
+    """Worker processes, and what they do."""
+    return Call("GET", f"{V1}/workers", WorkersAnswer)

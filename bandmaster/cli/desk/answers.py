@@ -8,10 +8,12 @@ from datetime import datetime
 from bandmaster.admin.answers.controls import LimitAnswer
 from bandmaster.admin.answers.executions import ExecutionAnswer, Timeline
 from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, LaneAnswer
+from bandmaster.admin.answers.workers import WorkerAnswer
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
 from bandmaster.scheduler.views import QueueStatus
+from bandmaster.scheduler.workers import Running, WorkerSigned
 
 
 def ms_of(moment: str) -> int:
@@ -85,6 +87,22 @@ def action_of(answer: ActionAnswer) -> ActionLoad:
         running=answer.active_count,
         total_enqueued=answer.total_enqueued,
         total_completed=answer.total_completed,
+    )
+
+
+def worker_of(answer: WorkerAnswer) -> WorkerSigned:
+    """A worker process; without a host and with 0 as its process, if that is not told."""
+    return WorkerSigned(
+        worker_id=answer.worker_id,
+        host=answer.host or "",
+        pid=answer.pid or 0,
+        release=answer.release,
+        since_ms=ms_of(answer.since),
+        threads=answer.threads,
+        busy=answer.busy,
+        lanes=tuple(answer.lanes),
+        running=tuple(Running(each.execution_id, each.attempt, each.lane) for each in answer.running),
+        stopping=answer.stopping,
     )
 
 

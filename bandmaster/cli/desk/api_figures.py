@@ -8,12 +8,13 @@ from typing import Any
 
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import action_of, gate_of, lane_of, ms_of
+from bandmaster.cli.desk.answers import action_of, gate_of, lane_of, ms_of, worker_of
 from bandmaster.cli.desk.told import Standing
 from bandmaster.cli.opening import warning_of_missing
 from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
 from bandmaster.scheduler.views import Leader
+from bandmaster.scheduler.workers import WorkerSigned
 
 
 class ApiFigures:
@@ -60,6 +61,10 @@ class ApiFigures:
     def lanes(self) -> list[LaneLoad]:
         """Lanes, by name."""
         return [lane_of(each)[0] for each in self._send(calls.lanes()).lanes]
+
+    def workers(self) -> list[WorkerSigned]:
+        """Worker processes that live; on which machine, and what others run, is told to operators."""
+        return [worker_of(each) for each in self._send(calls.workers()).workers]
 
     def actions(self) -> list[ActionLoad]:
         """Actions, the least used first."""

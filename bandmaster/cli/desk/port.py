@@ -17,6 +17,7 @@ from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
 from bandmaster.scheduler.selecting import Wanted
+from bandmaster.scheduler.workers import WorkerSigned
 
 
 class Executions(Protocol):
@@ -87,6 +88,10 @@ class Figures(Protocol):
 
     def lanes(self) -> list[LaneLoad]:
         """Lanes, by name."""
+        ...
+
+    def workers(self) -> list[WorkerSigned]:
+        """Worker processes that live, those that began first before the others."""
         ...
 
     def actions(self) -> list[ActionLoad]:

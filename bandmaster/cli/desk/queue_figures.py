@@ -12,6 +12,7 @@ from bandmaster.k8s.errors import PodError
 from bandmaster.scheduler.lanes import all_lanes
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
 from bandmaster.scheduler.server.connection import redis_url
+from bandmaster.scheduler.workers import Workers, WorkerSigned
 
 
 class QueueFigures:
@@ -52,6 +53,10 @@ class QueueFigures:
     def lanes(self) -> list[LaneLoad]:
         """Lanes, by name."""
         return self._queue.overview.lanes()
+
+    def workers(self) -> list[WorkerSigned]:
+        """Worker processes that live, those that began first before the others."""
+        return Workers(self._queue.scripts).alive()
 
     def actions(self) -> list[ActionLoad]:
         """Actions, the least used first."""
