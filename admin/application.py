@@ -33,6 +33,7 @@ from .api import (
 from .api.requiring import caller_of
 from .auth.scopes import Scope
 from .border import Border
+from .examples import add_examples
 from .refusals import REFERENCES, add_components
 from .services import Services
 
@@ -56,6 +57,7 @@ class _Api(FastAPI):
         """Return the document."""
         document = super().openapi()
         add_components(document)
+        add_examples(document)
         return document
 
 
