@@ -34,6 +34,7 @@ from .api import (
 from .api.requiring import caller_of
 from .auth.scopes import Scope
 from .border import Border
+from .examples import add_examples
 from .page.serving import serve_page
 from .refusals import REFERENCES, add_components
 from .services import Services
@@ -58,6 +59,7 @@ class _Api(FastAPI):
         """Return the document."""
         document = super().openapi()
         add_components(document)
+        add_examples(document)
         return document
 
 

@@ -57,7 +57,7 @@ class Watch:
 
 def standing_count(database: Database) -> int:
     """How many entries were read."""
-    position = standing(database).position
+    position = standing(database, "exec_queue").position
     return 0 if position is None else position.count
 
 

@@ -47,7 +47,7 @@ def written(rig: Rig, side: str) -> Generator[Database | None]:
     with empty_database(rig, side) as (database, url):
         settings = {"BANDMASTER_REDIS__URL": rig.url, "BANDMASTER_LEDGER__URL": url}
         with rig.process("bandmaster.ledger", environment=settings):
-            rig.wait_until(lambda: standing(database).position is not None, "the ledger's process")
+            rig.wait_until(lambda: standing(database, "exec_queue").position is not None, "the ledger's process")
             yield database
 
 
@@ -56,7 +56,7 @@ def wait_until_written(rig: Rig, database: Database) -> int:
     ends = Follower(Scripts(rig.client)).end()
 
     def is_written() -> bool:
-        position = standing(database).position
+        position = standing(database, "exec_queue").position
         return position is not None and position.count >= ends.count
 
     rig.wait_until(is_written, "the ledger's rows")

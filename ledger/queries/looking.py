@@ -70,7 +70,7 @@ def result_of(connection: Connection, execution_id: str) -> bytes | None:
 def written_until_ms(connection: Connection) -> int:
     """Return up to which time the journal was read, in Unix milliseconds: at least when it was begun; 0 if none was.
 
-    To be read before what it is told of: on PostgreSQL a later statement may see more, and never less.
+    What is read in the same transaction is as the ledger was at that moment.
     """
     query = select(consumer.c.entry_id, journals.c.begun_ms).join_from(consumer, journals)
     row = connection.execute(query).one_or_none()

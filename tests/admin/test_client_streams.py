@@ -96,7 +96,7 @@ def park(api: Api, *names: str) -> None:
 
 
 def streams_at(api: Api) -> int:
-    return api.services.hub._followers  # pyright: ignore[reportPrivateUsage]
+    return api.services.hub.places.taken
 
 
 def test_events_go_on_after_a_lost_connection_and_each_comes_once(api: Api, follow: Follow) -> None:

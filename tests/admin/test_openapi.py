@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import jsonschema_rs
 import pytest
 from openapi_growth import committed_before, resolved, taken_away
 
@@ -39,6 +40,23 @@ def test_each_operation_says_what_it_is_for_and_how_it_refuses(operation: dict[s
     for status in ("401", "403", "404", "422", "503"):
         content = resolved(DOCUMENT, operation["responses"][status])["content"]
         assert {"application/problem+json", "application/json"} & set(content)
+
+
+@pytest.mark.parametrize("operation", [each for _, each in OPERATIONS], ids=[name for name, _ in OPERATIONS])
+def test_each_body_and_each_answer_has_an_example_that_is_one(operation: dict[str, Any]) -> None:
+    answers = [each for status, each in operation["responses"].items() if status.startswith("2")]
+    parts = [*answers, *([operation["requestBody"]] if "requestBody" in operation else [])]
+    for content in [content for part in parts for content in part.get("content", {}).values()]:
+        (example,) = content["examples"].values()
+        validator = jsonschema_rs.Draft202012Validator(content["schema"] | {"components": DOCUMENT["components"]})
+        assert [problem.message for problem in validator.iter_errors(example["value"])] == []
+
+
+@pytest.mark.parametrize("operation", [each for _, each in OPERATIONS], ids=[name for name, _ in OPERATIONS])
+def test_each_operation_tells_of_every_refusal(operation: dict[str, Any]) -> None:
+    assert {"400", "401", "403", "404", "408", "409", "412", "413", "421", "422", "428", "429"} <= set(
+        operation["responses"]
+    )
 
 
 def test_version_1_only_grows() -> None:

@@ -4,6 +4,7 @@ import contextlib
 from typing import Any
 
 import pytest
+from ledger_reading import Reading
 from sqlalchemy import text
 
 from bandmaster.ledger.database import Database
@@ -32,3 +33,12 @@ def test_one_that_comes_back_to_an_open_database_stays_open(database: Database) 
     with database.reading() as connection:
         driver = connection.connection.driver_connection
     assert is_open(driver)
+
+
+def test_a_transaction_that_reads_sees_one_moment(database: Database, reading: Reading) -> None:
+    with database.reading() as connection:
+        count = text("SELECT count(*) FROM journals")
+        before = connection.execute(count).scalar_one()
+        reading.change("INSERT INTO journals (incarnation, begun_ms) VALUES ('a', 1)")
+        assert connection.execute(count).scalar_one() == before == 0
+    assert reading.one("SELECT count(*) FROM journals") == 1

@@ -77,5 +77,7 @@ def audit(
     changed_to: datetime | None = None,
 ) -> Call[Audit]:
     """Who changed what."""
-    query = given(subject=subject, kind=kind, verb=verb, who=who, cursor=cursor, limit=limit) | between(changed_from, changed_to)
+    query = given(subject=subject, kind=kind, verb=verb, who=who, cursor=cursor, limit=limit) | between(
+        changed_from, changed_to
+    )
     return Call("GET", f"{V1}/audit", Audit, query=query)
