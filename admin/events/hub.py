@@ -194,8 +194,7 @@ def _say_failed(reading: "asyncio.Task[None]") -> None:
 
 def _told(before: Position, page: Page) -> list[Told]:
     """The entries of a page, each with the position after it."""
-    first = before.count + page.missed + 1
     return [
-        told(entry, Position(before.incarnation, entry.entry_id, first + number))
-        for number, entry in enumerate(page.entries)
+        told(entry, Position(before.incarnation, entry.entry_id, count))
+        for entry, count in zip(page.entries, page.counts, strict=True)
     ]

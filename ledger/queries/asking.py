@@ -6,6 +6,7 @@ release, and the ledger that of this queue, is checked by the first use, and aga
 """
 
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from threading import BoundedSemaphore, Thread
 from typing import Final, TypeVar
@@ -84,23 +85,20 @@ class Asking:
         Raises:
             LedgerError: As the read does, and if it has not ended within `SOON_SECONDS`; it goes on, and is not heard.
         """
-        said: list[T | LedgerError] = []
+        said: Future[T] = Future()
 
         def run() -> None:
             try:
-                said.append(read())
-            except LedgerError as error:
-                said.append(error)
+                said.set_result(read())
+            except Exception as error:  # noqa: BLE001  # whatever it is, its caller gets it
+                said.set_exception(error)
 
-        reading = Thread(target=run, name="ledger-soon", daemon=True)
-        reading.start()
-        reading.join(SOON_SECONDS)
-        if not said:
-            raise LedgerUnavailable(f"no answer within {SOON_SECONDS:g} s", url=self.database.shown_url)
-        (answer,) = said
-        if isinstance(answer, LedgerError):
-            raise answer
-        return answer
+        # Of its own, and not of a pool: one that hangs must not hold up the end of the process.
+        Thread(target=run, name="ledger-soon", daemon=True).start()
+        try:
+            return said.result(SOON_SECONDS)
+        except TimeoutError:
+            raise LedgerUnavailable(f"no answer within {SOON_SECONDS:g} s", url=self.database.shown_url) from None
 
     @contextmanager
     def _turn(self) -> Generator[None]:
