@@ -117,5 +117,5 @@ lock: ## Take the newest allowed version of everything into requirements.lock
 	rm -rf build/lock
 
 clean: ## Remove what was made: builds, caches, data of local runs (not .venv)
-	rm -rf build dist var .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf build dist var .pytest_cache .ruff_cache .hypothesis .schemathesis .import_linter_cache *.egg-info
 	find $(FOLDERS) bandmaster tests -name __pycache__ -type d -prune -exec rm -rf {} +
