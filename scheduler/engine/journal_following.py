@@ -106,6 +106,8 @@ class Follower(Reader):
             pipeline.get(keys.named("incarnation"))
             pipeline.xinfo_stream(keys.named("journal"))
             incarnation, info = pipeline.execute(raise_on_error=False)
+            if isinstance(incarnation, ResponseError):
+                raise incarnation
             if incarnation is not None:
                 return incarnation.decode(), info
             self._client.set(keys.named("incarnation"), uuid4().hex, nx=True)
