@@ -124,7 +124,9 @@ def _say_timeline(timeline: list[JournalEntry]) -> None:
     rows: list[tuple[str, ...]] = []
     began_ms = timeline[0].at_ms
     for each in timeline:
-        rest = [f"{name} {value}" for name, value in each.fields.items() if name not in _TOLD_ELSEWHERE and value]
+        rest = [
+            f"{name} {value}" for name, value in sorted(each.fields.items()) if name not in _TOLD_ELSEWHERE and value
+        ]
         attempt = each.fields.get("attempt", "0")
         rows.append(
             (
