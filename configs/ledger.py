@@ -26,9 +26,9 @@ class LedgerSettings(Area, frozen=True):
     """Whether also the messages of gated actors."""
     keep_journal_seconds: int = Field(default=600, ge=0)
     """How long Redis keeps an entry of the journal that the ledger has, for those who read it there."""
-    keep_days: int = Field(default=90, ge=0)
+    keep_days: int = Field(default=90, ge=0, le=36_500)
     """How long an execution that has ended stays in the ledger; 0: for ever."""
-    keep_payloads_days: int = Field(default=30, ge=0)
+    keep_payloads_days: int = Field(default=30, ge=0, le=36_500)
     """How long its payload and its result do; 0: as long as the execution."""
     keep_executions: int | None = Field(default=None, ge=1)
     """How many executions stay at most, ended ones; None: any number."""

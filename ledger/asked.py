@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, func, or_
+from sqlalchemy import Column, ColumnElement, and_, func, not_, or_
 
-_AFTER_A_NAME: Final = ("@", " (token ", " (login ")
-"""What follows a name: its host, at the command line, its token, or its login with a provider."""
+_OF_THE_API: Final = (" (token ", " (login ")
+"""What follows a name there: its token, or its login with a provider. Elsewhere it is `@` and a host."""
 _OF_API: Final = re.compile(r"(?P<who>.+) \((?:token|login) (?P<token_id>[^ ,()]+), (?P<address>[^ ,()]+)\)")
 
 
@@ -35,10 +35,18 @@ def read_asked(by: str) -> Asked:
 
 def is_asked_by(by: str, user_id: str) -> bool:
     """Whether this is the name of a user."""
-    return by == user_id or by.startswith(tuple(user_id + end for end in _AFTER_A_NAME))
+    if by.startswith(f"{user_id}@"):
+        # The name may be an address itself: then it is another one's.
+        return not any(end in by for end in _OF_THE_API)
+    return by == user_id or by.startswith(tuple(user_id + end for end in _OF_THE_API))
 
 
 def are_asked_by(column: Column[Any], user_id: str) -> ColumnElement[bool]:
     """The same as a condition on a column."""
-    names = (user_id + end for end in _AFTER_A_NAME)
-    return or_(column == user_id, *(func.substr(column, 1, len(name)) == name for name in names))
+    at_a_host = and_(_begins(column, f"{user_id}@"), *(not_(column.contains(end)) for end in _OF_THE_API))
+    return or_(column == user_id, at_a_host, *(_begins(column, user_id + end) for end in _OF_THE_API))
+
+
+def _begins(column: Column[Any], name: str) -> ColumnElement[bool]:
+    # Not LIKE, for which SQLite takes "A" and "a" for the same.
+    return func.substr(column, 1, len(name)) == name

@@ -86,7 +86,7 @@ class Book:
         return Position(row.incarnation, row.entry_id, row.entry_count)
 
     def count_known(self, entries: Sequence[JournalEntry]) -> int:
-        """How many of the first of some entries were written before, under whatever journal."""
+        """How many of some entries there are up to the last that was written before, under whatever journal."""
         with self._database.reading() as connection:
             return count_written(connection, entries)
 
@@ -123,22 +123,18 @@ class Book:
             RowsRefused: If an entry makes rows that cannot stand. Nothing was written.
         """
         with self.writing() as connection:
-            batch = self._batch(connection, page)
-            note_exit_codes(batch.executions, fetched.results)
-            write(connection, batch)
+            try:
+                batch = Batch(self._journal_id, known(connection, page.entries))
+                batch.add(page.entries)
+                note_exit_codes(batch.executions, fetched.results)
+                write(connection, batch)
+            except (KeyError, ValueError, OverflowError, OSError) as error:
+                # A field is missing, or no number, or no time: no script of this release wrote it so.
+                raise RowsRefused(type(error).__name__, url=self._database.shown_url) from error
             write_kept(connection, fetched)
             if page.missed:
                 self._note_gap(connection, page.position.count - page.passed, page.missed, at_ms)
             self._move(connection, page.position, is_unsure=True if page.missed else None)
-
-    def _batch(self, connection: Connection, page: Page) -> Batch:
-        batch = Batch(self._journal_id, known(connection, page.entries))
-        try:
-            batch.add(page.entries)
-        except (KeyError, ValueError) as error:
-            # A field is missing, or is no number: no script of this release wrote it so.
-            raise RowsRefused(type(error).__name__, url=self._database.shown_url) from error
-        return batch
 
     @property
     def is_unsure(self) -> bool:

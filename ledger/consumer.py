@@ -199,7 +199,7 @@ class Consumer:
             known = self._book.count_known(page.entries)
             if known:
                 unread = Position(position.incarnation, page.entries[known - 1].entry_id, page.counts[known - 1])
-            if known < len(page.entries):
+            if page.entries and not known:
                 break
             position = page.position
         return unread

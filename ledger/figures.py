@@ -6,13 +6,16 @@ among them. Counts are added to what is there, in the transaction of the transit
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, select, text
 
 from .batch import Figures
 from .schema.tables import action, executions, queue_stats
 from .statements import insert_or, put
+
+_MOST_SHOWN: Final = 2**31 - 1
+"""`max_concurrent` is a column of the contract, and of 32 bits; the limits themselves stand in `changes`."""
 
 
 def write_figures(connection: Connection, figures: Mapping[str, Figures]) -> None:
@@ -29,7 +32,7 @@ def write_figures(connection: Connection, figures: Mapping[str, Figures]) -> Non
 
 def _added(connection: Connection, ref: str, row: Mapping[Any, Any], figures: Figures) -> dict[str, Any]:
     kept = 0 if figures.is_dropped else 1
-    limit = row["max_concurrent"] if figures.limit is None else int(figures.limit) if figures.limit else None
+    limit = row["max_concurrent"] if figures.limit is None else _shown_limit(figures.limit)
     return {
         "action_id": row["id"],
         "queue_length": (row["queue_length"] or 0) + figures.waiting,
@@ -40,6 +43,10 @@ def _added(connection: Connection, ref: str, row: Mapping[Any, Any], figures: Fi
         "total_completed": kept * (row["total_completed"] or 0) + figures.completed,
         "last_updated": moment(figures.at_ms),
     }
+
+
+def _shown_limit(text: str) -> int | None:
+    return min(int(text), _MOST_SHOWN) if text else None
 
 
 def _oldest(connection: Connection, ref: str) -> datetime | None:

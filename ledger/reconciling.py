@@ -157,14 +157,33 @@ def _changed(rows: dict[str, Execution], records: Records, at_ms: int) -> Iterat
         if row is None:
             if told.state not in TERMINAL or is_dead:
                 yield told
-        elif (row.state, row.attempt, row.dead, row.lost_ms) != (told.state, told.attempt, is_dead, None) or (
-            told.place is Place.ACTIVE and row.granted_ms != told.granted_ms
-        ):
+        elif _differs(row, told):
             yield _taken_over(row, told, at_ms)
+
+
+def _differs(row: Execution, told: Execution) -> bool:
+    if (row.state, row.attempt, row.dead, row.lost_ms) != (told.state, told.attempt, told.dead, None):
+        return True
+    if told.state in TERMINAL:
+        return _is_another(row, told)
+    waits = told.place is Place.WAITING
+    return (
+        _is_another(row, told)
+        or row.band != told.band
+        or (waits and (row.score, row.due_ms) != (told.score, told.due_ms))
+        or (told.place is Place.ACTIVE and row.granted_ms != told.granted_ms)
+    )
+
+
+def _is_another(row: Execution, told: Execution) -> bool:
+    """Whether the id was used again; of one that ended long ago Redis does not know when it was accepted."""
+    return told.accepted_ms is not None and row.accepted_ms != told.accepted_ms
 
 
 def _taken_over(row: Execution, told: Execution, at_ms: int) -> Execution:
     """A row as Redis tells of it, with what only the ledger knows of the same attempt."""
+    if _is_another(row, told):
+        return replace(told, ended_ms=told.ended_ms or at_ms) if told.state in TERMINAL else told
     if told.state in TERMINAL:
         # The end may be all that Redis keeps of it.
         before = row if row.state == told.state else told

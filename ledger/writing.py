@@ -5,7 +5,7 @@ In the flow: `book.py` calls both within one transaction. Each table is written 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from itertools import islice, takewhile
+from itertools import islice
 from operator import attrgetter
 from typing import Final
 
@@ -49,7 +49,10 @@ def known_by_id(connection: Connection, execution_ids: Iterable[str]) -> dict[st
 
 
 def count_written(connection: Connection, entries: Sequence[JournalEntry]) -> int:
-    """How many of the first of some entries are in the ledger, under whatever journal, or were and are forgotten."""
+    """How many entries there are up to the last that is in the ledger, under whatever journal, or was and is forgotten.
+
+    One before it that is not was refused, or tells of nothing that a table has.
+    """
     if not entries:
         return 0
     forgotten_ms = connection.execute(select(consumer.c.forgotten_ms)).scalar_one_or_none() or 0
@@ -65,7 +68,7 @@ def count_written(connection: Connection, entries: Sequence[JournalEntry]) -> in
     def is_written(entry: JournalEntry) -> bool:
         return entry.at_ms <= forgotten_ms or (entry.entry_id, entry.verb, entry.execution_id) in written
 
-    return sum(1 for _ in takewhile(is_written, entries))
+    return max((number for number, entry in enumerate(entries, start=1) if is_written(entry)), default=0)
 
 
 def write(connection: Connection, batch: Batch) -> None:

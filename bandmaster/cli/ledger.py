@@ -117,6 +117,8 @@ def rebuild_queue(
             say(f"{state.lower():<12}{count:,}")
         say(f"{'known':<12}{done.known:,} that Redis knew already")
         say(f"{'changes':<12}{done.changes:,} limits, pauses and settings")
+        for one, why in done.not_set.items():
+            say(f"not set: {one}: {why}")
         for one, why in list(lost.items())[:LISTED]:
             say(f"not restored: {one}: {why}")
         if len(lost) > LISTED:

@@ -9,6 +9,7 @@ from typing import Final
 
 from ...scheduler.engine.engine import Engine
 from ...scheduler.engine.journal import Verb
+from ...scheduler.model.errors import InvalidRequest
 from ...scheduler.model.limits import EVERYTHING
 from .history import BY, LastChange
 
@@ -18,27 +19,30 @@ _LANE: Final = "lane:"
 
 def is_paused_by_operator(changes: Sequence[LastChange], engine: Engine) -> bool:
     """Whether an operator paused everything, and did not resume it; a rebuild that died does not count."""
-    in_redis = [each for each in engine.journal.changes(_CHANGES_OF_REDIS) if each.name == EVERYTHING and each.by != BY]
-    if in_redis:
-        return in_redis[0].verb == Verb.PAUSE
-    return any(each.name == EVERYTHING and each.verb == Verb.PAUSE for each in changes)
+    in_redis = [each for each in engine.journal.changes(_CHANGES_OF_REDIS) if each.by != BY]
+    found = [(each.at_ms, each.verb) for each in (*changes, *in_redis) if each.name == EVERYTHING]
+    return bool(found) and max(found, key=lambda each: each[0])[1] == Verb.PAUSE
 
 
-def set_again(changes: Sequence[LastChange], engine: Engine) -> int:
+def set_again(changes: Sequence[LastChange], engine: Engine) -> tuple[int, dict[str, str]]:
     """Make these changes again, unless Redis has a later one of the same name.
 
     Returns:
-        How many were made.
+        How many were made, and why others could not be: a setting may be one of another release.
 
     Raises:
         QueueUnavailable: If Redis does not answer.
     """
     later = {(_kind(each.verb), each.name): each.at_ms for each in engine.journal.changes(_CHANGES_OF_REDIS)}
-    made = 0
+    made, refused = 0, dict[str, str]()
     for change in changes:
-        if change.name != EVERYTHING and later.get((_kind(change.verb), change.name), 0) <= change.at_ms:
+        if change.name == EVERYTHING or later.get((_kind(change.verb), change.name), 0) > change.at_ms:
+            continue
+        try:
             made += _make(change, engine)
-    return made
+        except InvalidRequest as error:
+            refused[f"{change.verb} {change.name}"] = str(error)
+    return made, refused
 
 
 def _kind(verb: str) -> str:

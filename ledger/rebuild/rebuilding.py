@@ -37,6 +37,8 @@ class Rebuilt:
     """Execution → why not: its payload was not kept, or its data in Redis is damaged."""
     changes: int = 0
     """Limits, pauses and settings that were set again."""
+    not_set: dict[str, str] = field(default_factory=dict[str, str])
+    """Limits, pauses and settings that this release does not take → why not."""
     stays_paused: bool = False
     """Whether everything was paused by an operator before, and still is."""
 
@@ -89,7 +91,7 @@ def rebuild(
     done.stays_paused = is_paused_by_operator(changes, engine)
     engine.controls.pause(EVERYTHING, by=BY)
     _log.info("rebuild_begins", merge=merge, position=history.position)
-    done.changes = set_again(changes, engine)
+    done.changes, done.not_set = set_again(changes, engine)
     restoring = Restoring(engine.scripts)
     for action, enqueued, completed in history.totals():
         restoring.restore_totals(action, enqueued, completed)

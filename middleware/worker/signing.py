@@ -44,6 +44,8 @@ class Signing:
         self._is_stopping = is_stopping
         self._worker_id = ""
         self._since_ms = 0
+        # Read once: an upgrade under a process that runs does not change what it runs.
+        self._release = version("bandmaster")
         self._rounds = RoundThread(NAME, self._sign, pause_seconds=SIGNED_SECONDS)
 
     def begin(self) -> None:
@@ -69,7 +71,7 @@ class Signing:
                 worker_id=self._worker_id,
                 host=socket.gethostname(),
                 pid=os.getpid(),
-                release=version("bandmaster"),
+                release=self._release,
                 since_ms=self._since_ms,
                 threads=threads,
                 busy=min(busy, threads),

@@ -67,6 +67,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "actions": calls.actions(),
         "queue_stats": calls.queue_stats("pod"),
         "users": calls.users(),
+        "workers": calls.workers(),
         "drop": calls.drop("letter"),
         "drop_action": calls.drop_action("unused"),
         "set_limit": calls.set_limit("tenant:a/b", 2),

@@ -18,7 +18,13 @@ def test_who_asked_is_the_user_only_if_the_name_is_whole(
 ) -> None:
     fill(queue, OTHER)
     own = ("", "@web-1", " (token 1, ::1)", " (login oidc:1, ::1)")
-    names = (*(f"{USER}{each}" for each in own), f"{USER}-2@web-1", f"x{USER}", f"{USER}s")
+    names = (
+        *(f"{USER}{each}" for each in own),
+        f"{USER}-2@web-1",
+        f"x{USER}",
+        f"{USER}s",
+        f"{USER}@corp.example (login oidc:2, ::1)",
+    )
     for number, by in enumerate(names):
         queue.controls.set_limit(f"tenant:{number}", 1, by=by)
     done = forget(queue, database, USER, by=f"{USER}@laptop")

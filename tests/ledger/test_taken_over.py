@@ -46,6 +46,22 @@ def test_when_an_attempt_was_granted_and_began_is_known(
     assert (row["granted_ms"], row["waiting_ms"]) == (int(meta["granted_at"]), int(meta["waiting_since"]))
 
 
+def test_where_it_waits_is_known_and_whose_an_id_is_now(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading, redis_client: redis.Redis
+) -> None:
+    send(queue, "moved", priority="LOW")
+    send(queue, "again", action="one", metadata={"user_id": "ann"})
+    catch_up(consumer)
+    queue.update_priority("moved", "CRITICAL")
+    queue.cancel("again")
+    redis_client.delete("exec_queue:meta:again", "exec_queue:ended:again")
+    send(queue, "again", action="two", metadata={"user_id": "bob"})
+    read_from_redis(consumer, redis_client)
+    moved, again = row_of(reading, "moved"), row_of(reading, "again")
+    assert (moved["band"], moved["score"]) == (0, float(queue.views.meta("moved")["score"]))
+    assert (again["user_id"], again["action"], again["state"]) == ("bob", "two", "PENDING")
+
+
 def test_an_end_that_nobody_read_has_its_attempt_and_the_times_of_that(
     queue: ExecutionQueueService, consumer: Consumer, reading: Reading, redis_client: redis.Redis
 ) -> None:
