@@ -4,11 +4,13 @@ In the flow: whatever a route raises on purpose ends here. `code` is for program
 Nothing of a payload is in either. An error that nobody meant is logged with its traceback and answered with 500.
 """
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -29,12 +31,15 @@ from ..scheduler.model.errors import (
     shown,
 )
 from .errors import Refused
+from .misspelt import allowed_of
 from .oidc.errors import ProviderUnavailable
 
 _log = Logger(__name__)
 MEDIA_TYPE: Final = "application/problem+json"
 _RETRY_SECONDS: Final = "5"
 _LISTED: Final = 20
+_OF_BODY: Final = 2
+"""The parts of the place of a field that stands in the body itself."""
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
@@ -105,11 +110,14 @@ async def _expected(_: Request, error: Exception) -> JSONResponse:
     return problem(status, code, str(error))
 
 
-async def _not_valid(_: Request, error: Exception) -> JSONResponse:
+async def _not_valid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     # Only where and why: the value may be a payload.
     wrong = [
-        {"field": ".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]), "problem": _why(each)}
+        {
+            "field": ".".join(str(part) for part in each["loc"][1:]) or str(each["loc"][0]),
+            "problem": _why(each, request),
+        }
         for each in error.errors()[:_LISTED]
     ]
     first = wrong[0]
@@ -117,11 +125,23 @@ async def _not_valid(_: Request, error: Exception) -> JSONResponse:
     return problem(422, "invalid", detail, field=first["field"], errors=wrong)
 
 
-def _why(wrong: Any) -> str:
+def _why(wrong: Any, request: Request) -> str:
     cause = wrong.get("ctx", {}).get("error")
     if isinstance(cause, InvalidRequest):
         return f"{cause.problem}{f'; allowed: {cause.allowed}' if cause.allowed else ''}"
+    if wrong["type"] == "extra_forbidden":
+        known = _fields_of(request) if len(wrong["loc"]) == _OF_BODY else set[str]()
+        return "there is no such field" + (f"; allowed: {allowed_of(str(wrong['loc'][-1]), known)}" if known else "")
     return str(wrong["msg"]).removeprefix("Value error, ")
+
+
+def _fields_of(request: Request) -> set[str]:
+    """The fields of the body that a request's route takes."""
+    route = request.scope.get("route")
+    given = route.dependant.body_params if isinstance(route, APIRoute) else []
+    kinds = [kind for each in given for kind in (each.field_info.annotation, *get_args(each.field_info.annotation))]
+    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    return {field.alias or name for model in models for name, field in model.model_fields.items()}
 
 
 async def _of_framework(request: Request, error: Exception) -> JSONResponse:
@@ -132,6 +152,7 @@ async def _of_framework(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 405:
         # The framework names those of the first route of the path only.
         headers["Allow"] = ", ".join(_allowed(request))
+        detail = f"{shown(request.method)[1:-1]} is not possible here; allowed: {headers['Allow']}"
     return problem(error.status_code, code, detail, headers=headers)
 
 

@@ -4,13 +4,12 @@ In the flow: asked once who calls is known, before anything is read. What a prov
 left alone, since those routes have no caller.
 """
 
-from difflib import get_close_matches
-
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from ...scheduler.model.errors import InvalidRequest, shown
+from ..misspelt import allowed_of
 
 
 def check_parameters(request: Request) -> None:
@@ -25,9 +24,7 @@ def check_parameters(request: Request) -> None:
     known = _names(route.dependant)
     for name in request.query_params:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            allowed = f"did you mean {near[0]}?" if near else ", ".join(sorted(known)) or "none"
-            raise InvalidRequest(shown(name)[1:-1], "there is no such parameter", allowed=allowed)
+            raise InvalidRequest(shown(name)[1:-1], "there is no such parameter", allowed=allowed_of(name, known))
 
 
 def _names(dependant: Dependant) -> set[str]:

@@ -21,6 +21,30 @@ def test_a_parameter_that_no_route_knows_is_refused(api: Api, path: str, field: 
         assert said in answer.json()["detail"]
 
 
+def test_a_field_that_the_body_does_not_have_is_refused_with_those_that_it_has(api: Api) -> None:
+    with api.client(api.token("ann", "admin")) as client:
+        for path, sent, field, said in (
+            ("limits/tenant:1", {"limti": 2}, "limti", "there is no such field; allowed: limit; did you mean limit?"),
+            (
+                "executions/x/priority",
+                {"zzz": 2, "priority": "LOW"},
+                "zzz",
+                "there is no such field; allowed: priority",
+            ),
+        ):
+            answer = client.put(f"{V1}/{path}", json=sent)
+            (wrong,) = [each for each in answer.json()["errors"] if each["field"] == field]
+            assert (answer.status_code, wrong["problem"]) == (422, said)
+
+
+def test_a_method_that_a_path_has_not_is_refused_with_those_that_it_has(api: Api) -> None:
+    with api.client(api.token("ann", "admin")) as client:
+        answer = client.post(f"{V1}/limits/tenant:1")
+        assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+        assert answer.headers["Allow"] == "GET, PUT, DELETE"
+        assert answer.json()["detail"] == "POST is not possible here; allowed: GET, PUT, DELETE"
+
+
 def test_a_name_of_a_parameter_is_shown_without_harm(api: Api) -> None:
     with api.client(api.token("ann", "admin")) as client:
         answer = client.get(f"{V1}/whoami", params={"<img>\0\n" * 100: "1"})

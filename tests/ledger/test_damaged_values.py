@@ -1,5 +1,7 @@
 """Entries whose values cannot stand, or that nobody can use any more, are left out, and stop nobody."""
 
+from typing import Any
+
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
@@ -57,9 +59,9 @@ def test_a_refused_entry_does_not_make_a_replaced_journal_be_read_twice(
         send(queue, name)
     catch_up(consumer)
     # A replica that lacks the last entry takes over.
-    entries = redis_client.xrange(JOURNAL)[:-1]
+    entries: Any = redis_client.xrange(JOURNAL)
     redis_client.delete(JOURNAL)
-    for entry_id, fields in entries:
+    for entry_id, fields in entries[:-1]:
         redis_client.xadd(JOURNAL, fields, id=entry_id)
     catch_up(consumer)
     catch_up(consumer)

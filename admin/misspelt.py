@@ -1,0 +1,10 @@
+"""What is said of a name that is not known: which are allowed, and which one was perhaps meant. Pure."""
+
+from collections.abc import Collection
+from difflib import get_close_matches
+
+
+def allowed_of(name: str, known: Collection[str]) -> str:
+    """Return the names that are allowed, and the nearest of them if it is near."""
+    near = get_close_matches(name, known, 1)
+    return (", ".join(sorted(known)) or "none") + (f"; did you mean {near[0]}?" if near else "")
