@@ -15,6 +15,13 @@ from typing import BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
 Command = list[bytes]
+
+
+def calls(command: Command, script: str) -> bool:
+    """Whether a command calls the function of a script; others of one word come, too."""
+    return any(word.startswith(script.encode()) for word in command[1:2])
+
+
 _CHUNK_BYTES: Final = 65_536
 
 

@@ -9,7 +9,7 @@ import dramatiq
 import pytest
 from dramatiq import Broker
 from middleware.working import plain_redis_broker, running, stub_broker
-from proxy import proxy_before
+from proxy import calls, proxy_before
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService, InvalidRequest
 from bandmaster.scheduler.server.connection import client_of
@@ -131,7 +131,7 @@ def test_nothing_is_admitted_before_the_limits_are_told(redis_url: str) -> None:
 
         for _ in range(6):
             work.send("a")
-        proxy.lose_command(lambda command: command[1].startswith(b"declare_") and next(unheard, None) is not None)
+        proxy.lose_command(lambda command: calls(command, "declare_") and next(unheard, None) is not None)
         with running(broker):
             wait_until(lambda: tenants.ended == 6, what="all of them")
         broker.close()

@@ -6,7 +6,7 @@ import dramatiq
 import pytest
 import redis
 from dramatiq import Worker
-from proxy import Loss, proxy_before
+from proxy import Loss, calls, proxy_before
 from working import WORKER_TIMEOUT_MS, running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
@@ -61,9 +61,7 @@ def test_an_admission_that_came_with_a_lost_answer_is_started_when_the_answer_is
         def work(name: str) -> None:
             ran.append(name)
             if name == "first":
-                proxy.lose_reply(
-                    lambda command: command[1].startswith(b"exchange") and b"COMPLETED" in command, Loss.SILENT
-                )
+                proxy.lose_reply(lambda command: calls(command, "exchange") and b"COMPLETED" in command, Loss.SILENT)
 
         queue = ExecutionQueueService(redis_client)
         for name in ("first", "second"):
