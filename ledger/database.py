@@ -79,6 +79,8 @@ class Database:
         except ModuleNotFoundError as error:
             raise ExtraMissing("psycopg", "postgres") from error
         self._is_closed = False
+        self._opened: tuple[int, int] | None = None
+        """Which file of SQLite's was opened."""
         event.listen(self._engine, "checkin", self._returned)
         if self.is_sqlite:
             _let_us_begin(self._engine)
@@ -97,8 +99,9 @@ class Database:
             LedgerUnavailable: If the database does not answer.
             LedgerRefused: If it will not do it; RowsRefused, because of the rows.
         """
-        if self.file is not None and not self.file.exists():
+        if self.file is not None and self._opened is None and not self.file.exists():
             _make_private(self.file)
+        self._check_file()
         with self._translated(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})
             with connection.begin():
@@ -112,6 +115,7 @@ class Database:
             LedgerUnavailable: If the database does not answer.
             LedgerRefused: If it will not do it.
         """
+        self._check_file()
         with self._translated(), self._engine.connect() as connection:
             if not self.is_sqlite:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -122,6 +126,21 @@ class Database:
         """Close all connections; those that another thread uses, when it is done."""
         self._is_closed = True
         self._engine.dispose()
+
+    def _check_file(self) -> None:
+        """Refuse a file that was deleted while it was open: what is written there is lost with the process."""
+        if self.file is None:
+            return
+        found = _identity_of(self.file)
+        if self._opened is None or found == self._opened:
+            self._opened = found
+            return
+        if found is not None:
+            # Another one, such as a copy that was brought back: it is opened by whoever asks next.
+            self._opened = found
+            self._engine.dispose()
+        what = "deleted" if found is None else "replaced"
+        raise LedgerUnavailable(f"its file was {what} while it was open", url=self.shown_url)
 
     def _returned(self, connection: Any, _: Any) -> None:
         # The pool that it comes back to is gone: nobody else would close it.
@@ -163,6 +182,14 @@ def _file_of(url: URL) -> Path | None:
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return None
     return Path(url.database)
+
+
+def _identity_of(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make_private(file: Path) -> None:

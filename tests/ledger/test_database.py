@@ -1,6 +1,8 @@
 """A database's connections are closed with it, those in use as soon as they are not."""
 
 import contextlib
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from ledger_reading import Reading
 from sqlalchemy import text
 
 from bandmaster.ledger.database import Database
+from bandmaster.ledger.errors import LedgerUnavailable
 
 
 def is_open(connection: Any) -> bool:
@@ -42,3 +45,27 @@ def test_a_transaction_that_reads_sees_one_moment(database: Database, reading: R
         reading.change("INSERT INTO journals (incarnation, begun_ms) VALUES ('a', 1)")
         assert connection.execute(count).scalar_one() == before == 0
     assert reading.one("SELECT count(*) FROM journals") == 1
+
+
+def test_a_file_that_is_deleted_or_replaced_is_noticed_and_one_that_is_brought_back_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.sqlite3"
+    with contextlib.closing(Database(f"sqlite:///{file}")) as database:
+        with database.writing() as connection:
+            connection.execute(text("CREATE TABLE t (n INTEGER)"))
+        away = file.rename(tmp_path / "away")
+        for way in (database.writing, database.reading):
+            with pytest.raises(LedgerUnavailable, match="its file was deleted while it was open"), way():
+                pass
+        assert not file.exists(), "nobody makes an empty one in its place"
+        copy = tmp_path / "copy"
+        shutil.copy(away, copy)
+        away.rename(file)
+        with database.writing() as connection:
+            connection.execute(text("INSERT INTO t VALUES (1)"))
+        for each in tmp_path.glob("ledger.sqlite3*"):
+            each.unlink()
+        copy.rename(file)
+        with pytest.raises(LedgerUnavailable, match="its file was replaced while it was open"), database.reading():
+            pass
+        with database.reading() as connection:
+            assert connection.execute(text("SELECT 1")).scalar_one() == 1
