@@ -14,6 +14,8 @@ from ..scheduler.engine.record import Record
 from ..scheduler.model.priority import BAND_WIDTH_MS, Priority
 from ..scheduler.model.states import HOLDING, TERMINAL, State
 
+BEGINS: Final = frozenset({Verb.PARK, Verb.BURY})
+"""Entries with which an execution begins; an earlier one may have had its id."""
 _NO_CHANGE: Final = frozenset({Verb.REJECT, Verb.TELL})
 _WAITS: Final = frozenset({State.PENDING, State.SCHEDULED})
 _BEGIN_TO_WAIT: Final = frozenset({Verb.PARK, Verb.PROMOTE, Verb.RETRY, Verb.HAND_BACK, Verb.REAP})
@@ -110,7 +112,7 @@ class Execution:
         # A forgotten grant with a band is an earlier one's: the execution that has its name now lives on.
         if entry.verb in _NO_CHANGE or (entry.verb == Verb.FORGET and fields.get("band")):
             return False
-        if entry.verb in (Verb.PARK, Verb.BURY):
+        if entry.verb in BEGINS:
             self._begin_anew(fields, at_ms)
         if fields.get("band"):
             self.band = int(fields["band"])

@@ -14,9 +14,8 @@ from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.keys import DEFAULT_LANE
 from ..scheduler.model.states import TERMINAL, State
 from ..scheduler.transport.reading import Reader, repeated
-from .executions import Execution, Place
+from .executions import BEGINS, Execution, Place
 
-_BEGINS: Final = frozenset({Verb.PARK, Verb.BURY})
 _A_TRIP: Final = 50
 _BYTES_A_PAGE: Final = 16 * 1024 * 1024
 
@@ -70,7 +69,7 @@ class Fetching(Reader):
             some = entries[start : start + _A_TRIP]
             payloads = self.payloads({each.execution_id for each in some if self._may_have_payload(each)})
             results = self._results({each.execution_id for each in some if _may_have_result(each)})
-            fetched.begun |= {each.execution_id for each in some if each.verb in _BEGINS}
+            fetched.begun |= {each.execution_id for each in some if each.verb in BEGINS}
             fetched.payloads |= payloads
             fetched.results |= results
             size_bytes += sum(each.size_bytes for each in payloads.values()) + sum(map(len, results.values()))
@@ -91,7 +90,7 @@ class Fetching(Reader):
         if not self._keeps(entry.fields.get("lane")):
             return False
         # A retry may have put another message in the place of the first.
-        return entry.verb in _BEGINS or (entry.verb == Verb.RETRY and self._keeps_messages)
+        return entry.verb in BEGINS or (entry.verb == Verb.RETRY and self._keeps_messages)
 
     @repeated
     def payloads(self, execution_ids: Iterable[str]) -> dict[str, Payload]:

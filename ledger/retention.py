@@ -19,6 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, 
 from ..configs.ledger import LedgerSettings
 from ..scheduler.engine.journal import Verb
 from ..scheduler.model.states import TERMINAL, State
+from .batch import OF_SESSIONS
 from .book import Book
 from .figures import moment
 from .schema.tables import (
@@ -41,7 +42,6 @@ _BUSY_SECONDS: Final = 0.5
 _ENDED: Final = sorted(TERMINAL)
 _LIVING: Final = sorted(set(State) - TERMINAL)
 _PAUSES: Final = (Verb.PAUSE, Verb.RESUME)
-_OF_BROWSERS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
 _DAY_MS: Final = 24 * 3600 * 1000
 
 
@@ -184,7 +184,7 @@ def _delete_rest(connection: Connection, before_ms: int) -> None:
     )
     has_later = exists().where(later.c.name == changes.c.name, is_later, is_of_a_kind)
     connection.execute(
-        delete(changes).where(changes.c.at_ms < before_ms, or_(has_later, changes.c.verb.in_(_OF_BROWSERS)))
+        delete(changes).where(changes.c.at_ms < before_ms, or_(has_later, changes.c.verb.in_(OF_SESSIONS)))
     )
     connection.execute(delete(gaps).where(gaps.c.noticed_ms < before_ms))
     is_used = exists().where(executions.c.action == action.c.ref)

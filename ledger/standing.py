@@ -34,7 +34,8 @@ class Standing:
     lost: int
     """Executions that had not ended and that Redis does not know any more."""
     missed: int
-    """Entries of the journal that Redis dropped before they were read."""
+    """Entries of the journal that are not in the history: Redis dropped them unread, they are damaged, or the database
+    refused them."""
 
 
 def check_queue(connection: Connection, queue: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from ..scheduler.engine.journal_following import Follower, Position
 
 KEPT_ENTRIES: Final = 10_000
-"""The latest, which stay; no less than a follower of the API's events may have missed."""
+"""The latest, which stay: so many a follower of the API's events may have missed."""
 KEPT_SECONDS: Final = 600
 _EACH_SECONDS: Final = 1.0
 _MANY: Final = 5_000

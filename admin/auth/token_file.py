@@ -4,7 +4,7 @@
 
     [[token]]
     id = "ci"
-    sha256 = "9f86d081…"              # of the secret; `bandmaster token create --print` writes the whole entry
+    sha256 = "9f86d081…"              # of the secret, 43 characters of A-Z a-z 0-9 _ -
     owner = "ann"
     scopes = ["submit"]
     max_band = "HIGH"                  # optional; NORMAL

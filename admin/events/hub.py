@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 from ...configs.logger import Logger
+from ...ledger.trimming import KEPT_ENTRIES
 from ...scheduler.engine.journal_following import Follower, Page, Position
 from ...scheduler.model.errors import QueueUnavailable
 from ..places import Places
@@ -26,8 +27,9 @@ MOST: Final = 1_000
 MOST_OF_TOKEN: Final = 250
 """How many of them with one token."""
 BATCH_SECONDS: Final = 0.1
-MOST_MISSED: Final = 10_000
-"""How many entries a follower that comes again may have missed, and how many are kept for one that is slow."""
+MOST_MISSED: Final = KEPT_ENTRIES
+"""How many entries a follower that comes again may have missed, which Redis has for as long as the ledger leaves them
+there, and how many are kept for one that is slow."""
 QUIET_SECONDS: Final = 1.0
 _A_READ: Final = 1_000
 _AGAIN_SECONDS: Final = 1.0

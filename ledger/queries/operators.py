@@ -16,10 +16,10 @@ from sqlalchemy import BigInteger, Column, Connection, Select, Text, cast, liter
 from ...scheduler.engine.journal import Verb
 from ...scheduler.model.priority import Priority
 from ..asked import are_asked_by
+from ..batch import OF_SESSIONS
 from ..schema.tables import changes, tokens, transitions
 from .token_changes import CREATED, REVOKED, TokenChange, token_changes
 
-_OF_SESSIONS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
 _MADE: Final = 0
 _ENDED: Final = 1
 _NO_JOURNAL: Final = 0
@@ -121,8 +121,8 @@ def _sides(kinds: Sequence[Kind]) -> list[_Side]:
         of = changes.c
         columns = (of.value_before, of.value_after, cast(null(), Text).label("details"))
         side = _journalled(of, of.name, literal(Kind.CONTROL.value), columns)
-        wanted = [of.verb.in_(_OF_SESSIONS)] if Kind.SESSION in kinds else []
-        wanted += [of.verb.not_in(_OF_SESSIONS)] if Kind.CONTROL in kinds else []
+        wanted = [of.verb.in_(OF_SESSIONS)] if Kind.SESSION in kinds else []
+        wanted += [of.verb.not_in(OF_SESSIONS)] if Kind.CONTROL in kinds else []
         sides.append(_Side(side.where(or_(*wanted)), _entry(of), of.at_ms, of.verb, of.name, of.changed_by))
     if Kind.EXECUTION in kinds:
         of = transitions.c
@@ -201,7 +201,7 @@ def _read(row: Any, of_tokens: dict[str, TokenChange]) -> Audited:
         before, after = of_tokens[row.subject].values(row.verb)
     elif kind is Kind.EXECUTION:
         before, after = _values_of_execution(row.verb, after, json.loads(row.details or "{}"))
-    elif row.verb in _OF_SESSIONS:
+    elif row.verb in OF_SESSIONS:
         kind = Kind.SESSION
     place = EntryPlace(row.journal_id, row.entry_ms, row.entry_number, row.subject)
     return Audited(place, row.at_ms, row.verb, row.subject, kind, before, after, row.changed_by or "")

@@ -14,8 +14,8 @@ from sqlalchemy import Row
 
 from ...scheduler.engine.journal import Verb
 from ...scheduler.model.states import TERMINAL
+from ..executions import BEGINS
 
-_BEGINS: Final = frozenset({Verb.PARK, Verb.BURY})
 _OF_OTHERS: Final = frozenset({Verb.REJECT, Verb.TELL, Verb.FORGET})
 """Entries that tell nothing of the execution that they name."""
 
@@ -79,7 +79,7 @@ def lives_of(entries: Iterable[Row[Any]], accepted_ms: Mapping[str, int | None])
     begun = set[str]()
     for entry in entries:
         one, since_ms = entry.execution_id, accepted_ms[entry.execution_id]
-        if entry.verb in _BEGINS and entry.at_ms == since_ms:
+        if entry.verb in BEGINS and entry.at_ms == since_ms:
             lives[one] = Life()
             begun.add(one)
         # The order tells what came later, and the clock only if the beginning is not known: it may be set back.

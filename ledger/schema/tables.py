@@ -158,6 +158,7 @@ transitions: Final = Table(
     comment="The journal's entries about executions. entry_ms and entry_number are the two parts of an entry's id.",
 )
 
+# Erased users, dropped counters, and logins and logouts as well: the comment is that of the first migration.
 changes: Final = Table(
     "changes",
     metadata,
@@ -186,6 +187,7 @@ holds: Final = Table(
     comment="From when to when an attempt held a gate. No until_ms: it still does.",
 )
 
+# Damaged entries and those that the database refused as well: the comment is that of the first migration.
 gaps: Final = Table(
     "gaps",
     metadata,

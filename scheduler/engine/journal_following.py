@@ -1,9 +1,10 @@
 """Follows the journal from a position, and notices entries that are missing and a journal that is another one.
 
-In the flow: the ledger's consumer reads here. A plain XREAD would go on silently after a FLUSHALL or on a server that
-was restored from older data. Redis counts the entries that it ever added to a stream, so a position that holds this
-count tells how many entries are missing: those that Redis dropped unread, and those that nobody can read, so that a
-damaged one stops nobody. A random name, the incarnation, stands beside the journal and is lost with it.
+In the flow: the ledger's consumer and the API's hub of events read here; who has a user forgotten, and the command that
+shows how the ledger stands, ask how far the journal goes. A plain XREAD would go on silently after a FLUSHALL or on a
+server that was restored from older data. Redis counts the entries that it ever added to a stream, so a position that
+holds this count tells how many entries are missing: those that Redis dropped unread, and those that nobody can read, so
+that a damaged one stops nobody. A random name, the incarnation, stands beside the journal and is lost with it.
 """
 
 from dataclasses import dataclass
