@@ -83,6 +83,12 @@ def test_a_code_is_gone_from_the_address_at_once(look: Look) -> None:
     assert "code" not in page.url
 
 
+def test_a_code_that_can_be_none_leads_to_the_form_and_says_why(look: Look) -> None:
+    page = look.at(f"/#code={'x' * 101}")
+    expect(page.get_by_label("Token")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("code")
+
+
 def test_what_a_browser_is_told_lets_nothing_foreign_in_and_is_kept_by_content(installation: Installation) -> None:
     document = httpx.get(installation.url)
     policy = document.headers["Content-Security-Policy"]

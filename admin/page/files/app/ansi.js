@@ -2,9 +2,9 @@
 // Other sequences are left out. What of a sequence is at the end of a text waits for the rest.
 
 // eslint-disable-next-line no-control-regex
-const SEQUENCE = /\x1b(?:\[([0-9;:?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])/g;
+const SEQUENCE = /\x1b(?:\[([0-9;:?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-Z\\^_-~])/g;
 // eslint-disable-next-line no-control-regex
-const BEGUN = /\x1b(?:\[[0-9;:?]*[ -/]*|\][^\x07\x1b]*|)$/;
+const BEGUN = /\x1b(?:\[[0-9;:?]*[ -/]*|\][^\x07\x1b]*|[ -/]*)$/;
 const MOST_BEGUN = 256;
 
 export class Ansi {
@@ -24,7 +24,8 @@ export class Ansi {
     for (const found of whole.matchAll(SEQUENCE)) {
       if (found.index > at) pieces.push([this.classes(), whole.slice(at, found.index)]);
       at = found.index + found[0].length;
-      if (found[2] === "m") this.select(found[1].split(/[;:]/).map(Number));
+      // In the form with colons, a colour has an id of its space between, mostly empty.
+      if (found[2] === "m") this.select(found[1].replace(/\b([34]8:2):\d*:(?=\d*:\d*:\d)/g, "$1:").split(/[;:]/).map(Number));
     }
     if (at < whole.length) pieces.push([this.classes(), whole.slice(at)]);
     return pieces;

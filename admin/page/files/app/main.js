@@ -55,8 +55,8 @@ async function begin(setProblem) {
       setProblem(null);
     } catch (problem) {
       setProblem(problem);
-      if (code !== null && problem.status === 401) {
-        // The link was used before: who is signed in already stays so.
+      if (code !== null && (problem.status === 401 || problem.status === 422)) {
+        // The link was used before, or is none: who is signed in already stays so.
         await resume().catch(() => session.set(null));
       } else {
         await new Promise((done) => setTimeout(done, AGAIN_MS));

@@ -9,9 +9,9 @@ const MOST_WAITS = 500;
 export class Follower {
   constructor(tell) {
     this.tell = tell;
-    this.isWanted = false;
     this.lastId = null;
     this.connection = null;
+    this.telling = null;
     this.fresh();
   }
 
@@ -22,14 +22,15 @@ export class Follower {
 
   start() {
     this.stop();
-    this.isWanted = true;
     this.connection = new AbortController();
     this.follow(this.connection.signal);
   }
 
   stop() {
-    this.isWanted = false;
     this.connection?.abort();
+    // What was noted is not told any more: it would say that this still follows.
+    clearTimeout(this.telling);
+    this.fresh();
   }
 
   async follow(signal) {
@@ -71,7 +72,7 @@ export class Follower {
     }
     if (this.hasNews) return;
     this.hasNews = true;
-    setTimeout(() => {
+    this.telling = setTimeout(() => {
       const told = this.news;
       this.fresh();
       this.tell({ state: "live", news: told });

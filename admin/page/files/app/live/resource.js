@@ -17,7 +17,7 @@ export function useResource(path, { concerns = () => true, everyMs = 5000 } = {}
   useEffect(() => {
     if (path === null) return undefined;
     const ended = new AbortController();
-    let timer = null, isLoading = false, isStale = false, lastMs = 0, tookMs = 0;
+    let timer = null, isLoading = false, isStale = false, lastMs = 0, tookMs = 0, heldUntilMs = 0;
 
     async function load() {
       timer = clearTimeout(timer);
@@ -30,7 +30,7 @@ export function useResource(path, { concerns = () => true, everyMs = 5000 } = {}
       } catch (problem) {
         if (ended.signal.aborted) return;
         setState((had) => ({ path, data: had.path === path ? had.data : null, problem, isLoading: false }));
-        tookMs = Math.max(tookMs, (problem.retrySeconds ?? 1) * 250);
+        heldUntilMs = performance.now() + (problem.retrySeconds ?? 1) * 1000;
       }
       if (ended.signal.aborted) return;
       lastMs = performance.now();
@@ -40,14 +40,15 @@ export function useResource(path, { concerns = () => true, everyMs = 5000 } = {}
       else later();
     }
     function later() {
-      timer ??= setTimeout(() => (document.hidden ? later((timer = null)) : load()), everyMs);
+      const pauseMs = Math.max(everyMs, heldUntilMs - performance.now());
+      timer ??= setTimeout(() => (document.hidden ? later((timer = null)) : load()), pauseMs);
     }
     function soon() {
       isStale = true;
       if (isLoading || document.hidden) return;
       clearTimeout(timer);
-      const pauseMs = Math.max(LEAST_MS, TIMES_SLOWER * tookMs) - (performance.now() - lastMs);
-      timer = setTimeout(load, Math.max(0, pauseMs));
+      const nextMs = Math.max(lastMs + Math.max(LEAST_MS, TIMES_SLOWER * tookMs), heldUntilMs);
+      timer = setTimeout(load, Math.max(0, nextMs - performance.now()));
     }
     function seen() {
       if (!document.hidden) soon();

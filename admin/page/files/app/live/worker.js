@@ -8,6 +8,11 @@ const follower = new Follower((told) => {
   for (const port of ports) port.postMessage(told);
 });
 
+function stop() {
+  follower.stop();
+  state = "away";
+}
+
 self.onconnect = ({ ports: [port] }) => {
   ports.add(port);
   port.onmessage = ({ data }) => {
@@ -16,11 +21,10 @@ self.onconnect = ({ ports: [port] }) => {
       if (state !== "live") follower.start();
       else port.postMessage({ state });
     } else if (data === "signed out") {
-      state = "away";
-      follower.stop();
+      stop();
     } else if (data === "bye") {
       ports.delete(port);
-      if (!ports.size) follower.stop();
+      if (!ports.size) stop();
     }
   };
 };

@@ -12,7 +12,7 @@ const WORDS = {
   move: ["Move executions", "Move them", "is moved, and keeps the time at which it was accepted"],
 };
 
-// `wanted`: { status, user, of_action } as the API has them.
+// `wanted`: { status, user, of_action, of_priority, of_lane } as the API has them.
 export function Bulk({ action, wanted, caller, onClose }) {
   const [priority, setPriority] = useState(action === "move" ? "" : null);
   const [plan, setPlan] = useState(null);

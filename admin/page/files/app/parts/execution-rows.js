@@ -19,7 +19,7 @@ export function ranMs(execution, now) {
   return Math.max(0, (ms(execution.ended_at) ?? now) - from);
 }
 
-export function ExecutionRows({ executions, isDim, more }) {
+export function ExecutionRows({ executions, isDim }) {
   useSignal(second);
   const now = nowMs();
   return html`
@@ -30,7 +30,6 @@ export function ExecutionRows({ executions, isDim, more }) {
           <th scope="col">User</th><th scope="col" title="When it was accepted">Accepted</th>
           <th scope="col" class="number" title="From when it was accepted, or due, until it was granted a slot; of the latest attempt">Waited</th>
           <th scope="col" class="number" title="From its start to its end, or until now; of the latest attempt">Ran</th>
-          ${more && html`<th scope="col">${more.title}</th>`}
         </tr></thead>
         <tbody>
           ${executions.map((each) => html`
@@ -44,7 +43,6 @@ export function ExecutionRows({ executions, isDim, more }) {
               <td data-label="Accepted"><${Time} at=${each.accepted_at} /></td>
               <td data-label="Waited" class="number">${duration(waitedMs(each, now))}</td>
               <td data-label="Ran" class="number">${duration(ranMs(each, now))}</td>
-              ${more && html`<td>${more.cell(each)}</td>`}
             </tr>`)}
         </tbody>
       </table>

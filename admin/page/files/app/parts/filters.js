@@ -37,11 +37,16 @@ export function Filters({ query, parts, mayAskForOthers }) {
   function change(name, values) {
     // What was typed just before somebody went elsewhere changes nothing there.
     if (route.get().parts.join("/") !== parts.join("/")) return;
-    const next = new URLSearchParams(query);
+    // As the address has them now: another filter may have changed while this one was typed.
+    const next = new URLSearchParams(route.get().query);
     next.delete(name);
     next.delete("cursor");
     for (const each of values.filter(Boolean)) next.append(name, each);
     replace(parts, next);
+  }
+  function clear() {
+    clearTimeout(timer);
+    replace(parts);
   }
   const one = (name) => (event) => change(name, [event.target.value]);
   const chosen = query.getAll("status");
@@ -70,7 +75,7 @@ export function Filters({ query, parts, mayAskForOthers }) {
       <${Field} name="lane" label="Lane" query=${query} change=${one} />
       <${Field} name="from" label="Accepted from" type="datetime-local" query=${query} change=${one} />
       <${Field} name="to" label="to" type="datetime-local" query=${query} change=${one} />
-      ${isFiltered(query) && html`<button type="button" onClick=${() => replace(parts)}>Clear</button>`}
+      ${isFiltered(query) && html`<button type="button" onClick=${clear}>Clear</button>`}
     </form>
   `;
 }

@@ -66,6 +66,7 @@ class Screen {
 
   clear() {
     this.waiting = [];
+    this.chars = 0;
     this.ansi = new Ansi();
     this.box.replaceChildren();
   }

@@ -18,8 +18,8 @@ export function Execution({ id, caller }) {
   const path = `/executions/${part(id)}`;
   const concerns = (news) => news.many || news.ids.includes(id);
   const { data: execution, problem, reload } = useResource(path, { concerns, everyMs: 3000 });
-  const isNew = execution && !TERMINAL.has(execution.state);
-  const timeline = useResource(`${path}/timeline`, { concerns, everyMs: isNew ? 3000 : 30_000 });
+  const lives = execution && !TERMINAL.has(execution.state);
+  const timeline = useResource(`${path}/timeline`, { concerns, everyMs: lives ? 3000 : 30_000 });
   const mayRead = execution && caller.mayRead(execution);
   return html`
     <p class="crumbs"><a href=${href(["executions"])}>Executions</a></p>
@@ -35,7 +35,7 @@ export function Execution({ id, caller }) {
       <${Facts} execution=${{ ...execution, started_at: execution.started_at ?? startOf(timeline.data) }} />
       <${Attempts} execution=${execution} timeline=${timeline} />
       ${mayRead
-        ? html`<${Log} id=${id} path=${path} /><${Runs} path=${path} hasEnded=${!isNew} />`
+        ? html`<${Log} path=${path} /><${Runs} path=${path} />`
         : html`<${Card} title="What it runs and prints"><p class="faint">Shown to its owner and to admins.</p><//>`}
     `}
   `;

@@ -45,15 +45,16 @@ export function Executions({ caller, query }) {
   `;
 }
 
-// What the change of many can be told: these filters, and no others.
-const OF_MANY = new Set(["user", "action", "status"]);
+// What the change of many calls these filters; it knows no text and no times.
+const OF_MANY = { user: "user", status: "status", action: "of_action", priority: "of_priority", lane: "of_lane" };
 
 function OfAll({ caller, query, reload }) {
   const [asks, setAsks] = useState(null);
   const wanted = wantedOf(query);
-  const isTold = Object.keys(wanted).length > 0 && Object.keys(wanted).every((name) => OF_MANY.has(name));
+  const names = Object.keys(wanted);
+  const isTold = names.length > 0 && names.every((name) => name in OF_MANY);
   if (!isTold || !(caller.may("submit") || caller.may("operate"))) return null;
-  const { action, ...others } = wanted;
+  const told = Object.fromEntries(names.map((name) => [OF_MANY[name], wanted[name]]));
   function close() {
     setAsks(null);
     reload();
@@ -61,7 +62,7 @@ function OfAll({ caller, query, reload }) {
   return html`
     <button class="danger" onClick=${() => setAsks("cancel")}>Cancel all of these…</button>
     <button onClick=${() => setAsks("move")}>Move all of these…</button>
-    ${asks && html`<${Bulk} action=${asks} caller=${caller} wanted=${action ? { ...others, of_action: action } : others} onClose=${close} />`}
+    ${asks && html`<${Bulk} action=${asks} caller=${caller} wanted=${told} onClose=${close} />`}
   `;
 }
 

@@ -50,6 +50,7 @@ function useOldest(actions) {
   useEffect(() => {
     let isEnded = false;
     async function look() {
+      if (document.hidden) return;
       const found = await Promise.all(names.split("\n").filter(Boolean).map(async (action) => {
         const stats = await get(`/actions/${part(action)}/queue-stats`).catch(() => null);
         return { action, at: stats?.oldest_enqueued_at ?? null };
@@ -59,9 +60,11 @@ function useOldest(actions) {
     }
     look();
     const timer = setInterval(look, 5000);
+    document.addEventListener("visibilitychange", look);
     return () => {
       isEnded = true;
       clearInterval(timer);
+      document.removeEventListener("visibilitychange", look);
     };
   }, [names]);
   return oldest;

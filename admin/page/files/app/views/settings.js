@@ -26,7 +26,7 @@ const MEANS = {
   reply_ttl_seconds: "How long the last answer to each caller is kept",
   dead_message_ttl_seconds: "How long dead letters are kept",
   max_dead_messages: "How many dead letters are kept; of more, the oldest are forgotten",
-  journal_max_entries: "About how many transitions the journal keeps",
+  journal_max_bytes: "Memory of the Redis server that the journal takes; of a full one the oldest entries are dropped",
 };
 
 function shown(name, value) {
@@ -36,7 +36,7 @@ function shown(name, value) {
   return count(value);
 }
 
-const unit = (name) => (name.endsWith("_seconds") ? "s" : name.endsWith("_ms") ? "ms" : "");
+const unit = (name) => (name.endsWith("_seconds") ? "s" : name.endsWith("_ms") ? "ms" : name.endsWith("_bytes") ? "bytes" : "");
 
 export function Settings({ caller, query }) {
   const lane = query.get("lane");
