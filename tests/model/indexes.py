@@ -170,7 +170,9 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
     sets: dict[str, set[str]] = {}
     scores: dict[str, dict[str, float]] = {}
     for key, entry in dump.keys.items():
-        if entry.kind == "set":
+        if key == "workers" or key.startswith("worker:"):
+            assert entry.ttl_ms > 0, f"{key} would stay for ever"
+        elif entry.kind == "set":
             sets[key] = set(entry.parts)
         elif key in ("lease", "lease:pods", "scheduled"):
             sets[key] = set(entry.zset)

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from installation import Installation, installed
 from looking import Look
 from playwright.sync_api import Browser, expect, sync_playwright
+from served_page import Installation, installed
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 

@@ -1,7 +1,7 @@
 """Dead letters, and what waits in a lane that no worker asks for: made as workers would, by the engine."""
 
 import redis
-from installation import Installation
+from served_page import Installation
 
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State

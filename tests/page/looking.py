@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from installation import Installation
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from served_page import Installation
 
 _EXPECTED = ("status of 4", "status of 503", "ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY_RESPONSE", "[DOM]")
 """What a browser says by itself of answers that the page expects: a call is refused, the API is away."""

@@ -4,10 +4,10 @@ from itertools import pairwise
 from typing import Final
 
 from accessible import wrong_for_some
-from installation import Installation
 from letters import make_dead
 from looking import Look
 from playwright.sync_api import Page, expect
+from served_page import Installation
 
 from waiting import wait_until
 

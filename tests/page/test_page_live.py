@@ -3,9 +3,9 @@
 import json
 from itertools import chain, repeat
 
-from installation import V1, Installation
 from looking import Look
 from playwright.sync_api import expect
+from served_page import V1, Installation
 
 ANEW = """async () => {
   const address = document.querySelector('link[href$="/live/feed.js"]').href.replace("feed.js", "worker.js");

@@ -2,9 +2,9 @@
 
 import httpx
 import redis
-from installation import V1, Installation
 from looking import Look
 from playwright.sync_api import expect
+from served_page import V1, Installation
 
 from bandmaster.admin.auth.browser_sessions import BrowserSessions
 from bandmaster.admin.auth.token_table import TokenTable

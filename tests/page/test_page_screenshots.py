@@ -4,10 +4,10 @@ import random
 from pathlib import Path
 
 import pytest
-from installation import Installation
 from letters import make_dead
 from looking import Look
 from playwright.sync_api import Page
+from served_page import Installation
 
 WORK = r"""printf '\033[1mtrain\033[0m  model \033[36mresnet-lite\033[0m\n'
 for epoch in 1 2 3 4 5 6; do

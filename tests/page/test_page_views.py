@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from installation import Installation
 from letters import LANE, make_dead
 from looking import Look
 from playwright.sync_api import Page, expect
+from served_page import Installation
 
 from waiting import wait_until
 
