@@ -82,7 +82,7 @@ class Totals:
 
     def _observe(self, metric: str, value_ms: int, **labels: str) -> None:
         value_ms = max(0, value_ms)
-        self._add(metric, bucket=_BUCKETS[bisect_left(BOUNDARIES_MS, value_ms)], **labels)
+        self._add(metric, 1, bucket=_BUCKETS[bisect_left(BOUNDARIES_MS, value_ms)], **labels)
         self._add(metric, value_ms, bucket=SUM, **labels)
 
     def _add(self, metric: str, number: int = 1, *, bucket: str = "", **labels: str) -> None:

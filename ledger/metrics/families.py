@@ -9,7 +9,6 @@ from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
-from prometheus_client.utils import floatToGoString
 
 from ...scheduler.keys import DEFAULT_LANE
 from ...scheduler.model.priority import Priority
@@ -27,7 +26,7 @@ _COUNTERS: Final = (
     ("dead_lettered", "bandmaster_dead_lettered", ("lane",), "Executions that became dead letters"),
 )
 """Metric of `totals`, name, labels, what it counts."""
-_BOUNDS: Final = (*((str(bound), floatToGoString(bound / 1000)) for bound in BOUNDARIES_MS), (LONGER, "+Inf"))
+_BOUNDS: Final = (*((str(bound), str(bound / 1000)) for bound in BOUNDARIES_MS), (LONGER, "+Inf"))
 """Bucket of `totals`, `le` in seconds."""
 
 

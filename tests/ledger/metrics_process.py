@@ -46,4 +46,5 @@ def start_serving(redis_url: str, tmp_path: Path) -> Iterator[Start]:
 
 def port_of(log: Path) -> int:
     found = wait_until(lambda: re.search(r'"port": (\d+)', log.read_text()), what="its port")
+    assert found
     return int(found[1])
