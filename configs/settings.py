@@ -28,6 +28,7 @@ from .areas import (
 from .errors import SettingsError
 from .ledger import LedgerSettings
 from .local import LocalSettings
+from .metrics import MetricsSettings
 from .oidc import OidcSettings
 from .placement import Profile
 from .sources import Sections, configured_file, from_environment, from_file, variable_of
@@ -63,6 +64,7 @@ class Settings(BaseSettings):
     local: LocalSettings = LocalSettings()
     paths: PathSettings = PathSettings()
     ledger: LedgerSettings = LedgerSettings()
+    metrics: MetricsSettings = MetricsSettings()
     api: ApiSettings = ApiSettings()
     oidc: OidcSettings = OidcSettings()
     logging: LoggingSettings = LoggingSettings()

@@ -12,6 +12,7 @@ from typing import Any, Final
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL
 from .executions import Execution, Place, cleaned
+from .totals import Totals
 
 OF_SESSIONS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
 """Changes that are about a browser's session, and leave nothing that holds on."""
@@ -76,6 +77,7 @@ class Batch:
     """Holds that began before it and end in it."""
     figures: dict[str, Figures] = field(default_factory=dict[str, Figures])
     """By action."""
+    totals: Totals = field(default_factory=Totals)
 
     def add(self, entries: Iterable[JournalEntry]) -> None:
         """Take over entries, in their order."""
@@ -102,6 +104,7 @@ class Batch:
                 "changed_by": fields.get("by") or None,
             }
         )
+        self.totals.count(entry)
         execution = self.executions.get(entry.execution_id)
         if execution is None:
             execution = Execution(entry.execution_id)
@@ -114,6 +117,8 @@ class Batch:
         begins_to_hold = entry.verb in _GRANTS and execution.place is Place.ACTIVE
         if before is Place.ACTIVE and (begins_to_hold or execution.place is not Place.ACTIVE):
             self._end_hold(entry, attempt, granted_ms)
+            if granted_ms is not None and not begins_to_hold:
+                self.totals.observe_run(execution.lane, entry.at_ms - granted_ms)
         if begins_to_hold:
             hold = Hold(execution.execution_id, execution.attempt, entry.at_ms, execution.all_gates)
             self.begun[execution.execution_id] = hold

@@ -8,9 +8,12 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Final
 
+from ..configs.extras import import_extra
 from ..configs.logger import Logger
 from ..configs.settings import Settings
 from ..scheduler.engine.engine import Engine
@@ -20,6 +23,7 @@ from ..scheduler.server.connection import connect
 from ..scheduler.transport.scripts import Scripts
 from .book import Book
 from .consumer import Consumer
+from .database import Database
 from .opening import open_ledger
 from .retention import Kept
 
@@ -40,7 +44,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         LedgerError: If the database does not answer at the start, its tables are of another release, it is the ledger
             of another queue, or it refuses.
         QueueUnavailable: If Redis does not answer at the start.
-        OSError: If the folder of the health file cannot be written.
+        OSError: If the folder of the health file cannot be written, or the port for metrics is taken.
     """
     database = open_ledger(settings)
     client = connect(settings, name="bandmaster-ledger")
@@ -56,7 +60,10 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         keep_journal_seconds=settings.ledger.keep_journal_seconds,
     )
     stop = threading.Event()
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor:
+    with (
+        _metrics(settings, engine, database),
+        ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor,
+    ):
         work = executor.submit(consumer.run, stop, lambda: pulse.beat(answered=True))
         _log.info("ledger_started", database=database.shown_url)
         # A consumer that failed must not leave a process that consumes nothing.
@@ -68,3 +75,13 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     database.close()
     work.result()
     _log.info("ledger_stopped")
+
+
+@contextmanager
+def _metrics(settings: Settings, engine: Engine, database: Database) -> Generator[None]:
+    """Serve them, if a port is named."""
+    if settings.metrics.port is None:
+        yield
+    else:
+        with import_extra("bandmaster.ledger.metrics.serving", "metrics").served(settings.metrics, engine, database):
+            yield

@@ -17,7 +17,14 @@ def insert_or(connection: Connection, table: Table) -> sqlite.Insert:
     return (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(table)  # type: ignore[return-value]
 
 
-def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, keys: Sequence[str] = ()) -> None:
+def put(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    keys: Sequence[str] = (),
+    added: Sequence[str] = (),
+) -> None:
     """Write rows, each with the same columns, in place of those that are there.
 
     Args:
@@ -25,6 +32,7 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]],
         table: The table.
         rows: The rows; no two have the same keys.
         keys: The columns by which a row is known; none: all rows are new.
+        added: The columns whose values are added to what is there.
     """
     if not rows:
         return
@@ -42,7 +50,11 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]],
         statement = statement.from_select(names, select(*(given.c[name] for name in names)))
         values = {name: [row[name] for row in rows] for name in names}
     if keys:
-        replaced = {name: statement.excluded[name] for name in names if name not in keys}
+        replaced = {
+            name: table.c[name] + statement.excluded[name] if name in added else statement.excluded[name]
+            for name in names
+            if name not in keys
+        }
         statement = statement.on_conflict_do_update(index_elements=list(keys), set_=replaced)
     connection.execute(statement, values)
 

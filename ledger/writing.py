@@ -17,6 +17,7 @@ from .executions import Execution
 from .figures import write_figures
 from .schema.tables import changes, consumer, executions, holds, transitions
 from .statements import put
+from .totals import write_totals
 
 _COLUMNS: Final = tuple(one.name for one in fields(Execution))
 _VALUES: Final = attrgetter(*_COLUMNS)  # a third of the time of `asdict`, which copies what it finds
@@ -80,6 +81,7 @@ def write(connection: Connection, batch: Batch) -> None:
         connection.execute(_ENDED, batch.ended)
     write_holds(connection, batch.holds)
     write_figures(connection, batch.figures)
+    write_totals(connection, batch.totals)
 
 
 def write_executions(connection: Connection, rows: Iterable[Execution]) -> None:

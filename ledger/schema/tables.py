@@ -237,3 +237,13 @@ queue_stats: Final = Table(
     Column("last_updated", DateTime(timezone=True), nullable=False),
     comment="Figures of each action's queue, written with the transitions that they count.",
 )
+
+totals: Final = Table(
+    "totals",
+    metadata,
+    Column("metric", Text, primary_key=True),
+    Column("labels", Text, primary_key=True),
+    Column("bucket", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+    comment="Counters and histograms for metrics, written with the transitions that they count. labels: JSON.",
+)

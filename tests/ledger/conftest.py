@@ -7,6 +7,7 @@ import pytest
 import redis
 from databases import database_url, servers
 from ledger_reading import Reading
+from metrics_process import start_serving
 
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
@@ -14,7 +15,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-__all__ = ["database_url", "servers"]
+__all__ = ["database_url", "servers", "start_serving"]
 
 
 @pytest.fixture

@@ -1,0 +1,103 @@
+"""``Totals``: counters and histograms over all that ever happened, and the rows of `totals` that keep them.
+
+In the flow: a batch collects what its entries count; ``writing.py`` adds it to the rows, in the transaction of the
+transitions that are counted. So no restart, no second consumer and no page that is read again counts anything twice:
+if the process dies, both are written or neither. A page is a few rows, whatever its length.
+
+Totals never fall. Entries that Redis dropped unread, and those that are refused, are missing in them for ever, as they
+are in the history. Reconciling, rebuilding, forgetting a user and retention leave them alone: what is taken over from
+Redis or restored into it was no transition, and that rows go does not undo what they told. No label names an
+execution, an action or a user.
+"""
+
+import json
+from bisect import bisect_left
+from collections import Counter
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ..scheduler.engine.journal import JournalEntry, Verb
+from ..scheduler.model.priority import Priority
+from ..scheduler.model.states import TERMINAL
+from .schema.tables import totals
+from .statements import put
+
+BOUNDARIES_MS: Final = (
+    *(5, 10, 25, 50, 100, 250, 500),
+    *(1_000, 2_500, 5_000, 10_000, 30_000, 60_000),
+    *(300_000, 600_000, 1_800_000, 3_600_000),
+)
+"""The upper ends of the buckets of histograms; one more has all that is longer."""
+LONGER: Final = "inf"
+SUM: Final = "sum"
+_BUCKETS: Final = (*map(str, BOUNDARIES_MS), LONGER)
+_ENDS: Final = frozenset({Verb.RELEASE, Verb.REAP, Verb.LOSE, Verb.EXPIRE, Verb.CANCEL, Verb.REMOVE})
+REASONS: Final = frozenset(
+    {
+        *("lease_lost", "event_lost", "removed", "stale", "max_age", "timeout", "cancelled", "infrastructure"),
+        *("Completed", "Error", "StartError", "OOMKilled", "DeadlineExceeded", "Deleted", "Evicted", "Preempted"),
+        *("NodeLost", "ImagePull", "Unschedulable", "CreateContainerConfigError", "PodRejected"),
+    }
+)
+"""The reasons of an end that have a label of their own: the scripts', then those of pods."""
+_OTHER: Final = "other"
+
+Key = tuple[str, str, str]
+"""Metric, labels, bucket."""
+
+
+class Totals:
+    """What a batch adds to the totals. Does no I/O."""
+
+    def __init__(self) -> None:
+        self.added: Counter[Key] = Counter()
+
+    def count(self, entry: JournalEntry) -> None:
+        """Count a transition, from its entry alone: it is the same whatever the ledger knows of the execution."""
+        fields, lane = entry.fields, entry.fields.get("lane", "")
+        match entry.verb:
+            case Verb.PARK:
+                self._add("accepted", lane=lane)
+            case Verb.ADMIT:
+                self._add("granted", lane=lane)
+                band = Priority(int(fields["band"])).name
+                self._observe("wait", int(float(fields.get("waited_ms") or 0)), lane=lane, priority=band)
+            case Verb.RETRY:
+                self._add("retried", lane=lane)
+            case Verb.REJECT:
+                self._add("rejected", int(fields.get("count") or 1), reason=fields.get("reason", ""))
+            case _:
+                pass
+        if entry.verb == Verb.REAP:
+            self._add("reaped", lane=lane)
+        if entry.verb in _ENDS and fields.get("state") in TERMINAL:
+            self._add("ended", lane=lane, state=fields["state"], reason=_class_of(fields.get("reason", "")))
+        if fields.get("dead") == "1" and (entry.verb in _ENDS or entry.verb == Verb.BURY):
+            self._add("dead_lettered", lane=lane)
+
+    def observe_run(self, lane: str, run_ms: int) -> None:
+        """Count an attempt that held its slot for so long; one of a row that is ahead of the entry, as 0."""
+        self._observe("run", run_ms, lane=lane)
+
+    def _observe(self, metric: str, value_ms: int, **labels: str) -> None:
+        value_ms = max(0, value_ms)
+        self._add(metric, 1, bucket=_BUCKETS[bisect_left(BOUNDARIES_MS, value_ms)], **labels)
+        self._add(metric, value_ms, bucket=SUM, **labels)
+
+    def _add(self, metric: str, number: int = 1, *, bucket: str = "", **labels: str) -> None:
+        named = json.dumps(labels, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        self.added[metric, named, bucket] += number
+
+
+def write_totals(connection: Connection, collected: Totals) -> None:
+    """Add what a batch collected to the rows that are there, by one statement."""
+    names = ("metric", "labels", "bucket")
+    # In one order, whatever the batch: who reads the statements finds the rows again.
+    rows = [dict(zip(names, key, strict=True)) | {"value": value} for key, value in sorted(collected.added.items())]
+    put(connection, totals, rows, keys=names, added=["value"])
+
+
+def _class_of(reason: str) -> str:
+    """One of a few reasons, since a label must not have any number of values; programs may say anything."""
+    return reason if not reason or reason in REASONS else _OTHER

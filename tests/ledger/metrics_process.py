@@ -1,0 +1,50 @@
+"""Processes ``ledger`` that serve metrics, for tests, on one SQLite database."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from waiting import wait_until
+
+Start = Callable[[str], tuple["subprocess.Popen[bytes]", Path]]
+
+
+@pytest.fixture
+def start_serving(redis_url: str, tmp_path: Path) -> Iterator[Start]:
+    """Starts a process that serves metrics at a port; the process, and its log."""
+    environment = os.environ | {
+        "BANDMASTER_REDIS__URL": redis_url,
+        "BANDMASTER_LEDGER__URL": f"sqlite:///{tmp_path / 'ledger.sqlite3'}",
+        "BANDMASTER_LEDGER__LEASE_MS": "1000",
+        "BANDMASTER_LOGGING__FORMAT": "json",
+    }
+    with ExitStack() as ends:
+        started: list[Path] = []
+
+        def start(port: str) -> "tuple[subprocess.Popen[bytes], Path]":
+            log = tmp_path / f"log-{len(started)}"
+            started.append(log)
+            with log.open("w") as output:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "bandmaster.ledger"],
+                    env=environment | {"BANDMASTER_METRICS__PORT": port},
+                    stdout=output,
+                    stderr=output,
+                )
+            ends.callback(process.wait)
+            ends.callback(process.kill)
+            return process, log
+
+        yield start
+
+
+def port_of(log: Path) -> int:
+    found = wait_until(lambda: re.search(r'"port": (\d+)', log.read_text()), what="its port")
+    assert found
+    return int(found[1])
