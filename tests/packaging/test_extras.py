@@ -33,6 +33,7 @@ BROUGHT_BY: Final = {
     "httpx": "client",
     "authlib": "oidc",
     "joserfc": "oidc",
+    "opentelemetry": "otel",
     "pytest": "tests",
 }
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
@@ -44,6 +45,7 @@ NEEDING: Final = {
     "api": ("bandmaster.admin.",),
     "client": ("bandmaster.admin.client.", "bandmaster.client", "bandmaster.admin.oidc."),
     "oidc": ("bandmaster.admin.oidc.",),
+    "otel": ("bandmaster.telemetry",),
     "tests": ("bandmaster.testing.fixtures",),
 }
 """What brings a package → the only modules that may need it."""
@@ -128,16 +130,16 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
 @pytest.mark.parametrize(
     ("extra", "absent"),
     [
-        ("", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "tests"}),
-        ("cli", {"api", "client", "local", "k8s", "ledger", "oidc", "tests"}),
-        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "tests"}),
-        ("k8s", {"api", "cli", "client", "local", "ledger", "oidc", "tests"}),
-        ("ledger", {"api", "cli", "client", "local", "k8s", "oidc", "tests"}),
-        ("postgres", {"api", "cli", "client", "local", "k8s", "oidc", "tests"}),
-        ("api", {"cli", "client", "local", "k8s", "oidc", "tests"}),
-        ("client", {"api", "cli", "local", "k8s", "ledger", "oidc", "tests"}),
-        ("local", {"api", "client", "k8s", "ledger", "oidc", "tests"}),
-        ("oidc", {"cli", "local", "k8s", "tests"}),
+        ("", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "tests"}),
+        ("cli", {"api", "client", "local", "k8s", "ledger", "oidc", "otel", "tests"}),
+        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "tests"}),
+        ("k8s", {"api", "cli", "client", "local", "ledger", "oidc", "otel", "tests"}),
+        ("ledger", {"api", "cli", "client", "local", "k8s", "oidc", "otel", "tests"}),
+        ("postgres", {"api", "cli", "client", "local", "k8s", "oidc", "otel", "tests"}),
+        ("api", {"cli", "client", "local", "k8s", "oidc", "otel", "tests"}),
+        ("client", {"api", "cli", "local", "k8s", "ledger", "oidc", "otel", "tests"}),
+        ("local", {"api", "client", "k8s", "ledger", "oidc", "otel", "tests"}),
+        ("oidc", {"cli", "local", "k8s", "otel", "tests"}),
         ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "tests"}),
         ("all", {"tests"}),
     ],
