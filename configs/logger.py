@@ -3,10 +3,11 @@
 In the flow: a constant event name with key-value context goes to the logger ``bandmaster.…`` of the module. Its record
 reads ``event name=value …``, and has the same data as a dict under ``record.bandmaster``, for handlers that write JSON.
 Without a logging configuration, nothing is printed. Values are escaped in the text, so that none can forge a line or a
-colour (F27). Callers never pass payloads or secrets.
+colour (F27). Callers never pass payloads or secrets. Under a span, the dict names its ``trace_id`` and ``span_id``.
 """
 
 import logging
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -62,8 +63,18 @@ class Logger:
             *values,
             exc_info=exc_info,
             stacklevel=_TO_THE_CALLER,
-            extra={RECORD_ATTRIBUTE: {"event": event, **context}},
+            extra={RECORD_ATTRIBUTE: {"event": event, **context, **trace_ids()}},
         )
+
+
+def trace_ids() -> dict[str, str]:
+    """Return ``trace_id`` and ``span_id`` of the current span, in hexadecimal; nothing if there is no span."""
+    # Where nobody has imported it, there is no span; it belongs to an extra, and takes time to import.
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return {}
+    span = trace.get_current_span().get_span_context()
+    return {"trace_id": f"{span.trace_id:032x}", "span_id": f"{span.span_id:016x}"} if span.is_valid else {}
 
 
 def _shown(value: object) -> str:

@@ -16,7 +16,7 @@ from dramatiq import Message
 from dramatiq.broker import MessageProxy
 
 from .areas import LoggingSettings
-from .logger import RECORD_ATTRIBUTE
+from .logger import RECORD_ATTRIBUTE, trace_ids
 
 _KEPT_AS_THEY_ARE: Final = frozenset({"exception", "stack", "timestamp", "level", "logger"})
 
@@ -82,6 +82,7 @@ def _rendering(settings: LoggingSettings, stream: TextIO) -> list[structlog.typi
 
 
 def _with_context(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    event.update(trace_ids())  # of other libraries' records, too
     event.update(getattr(event["_record"], RECORD_ATTRIBUTE, {}))
     return event
 

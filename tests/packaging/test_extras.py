@@ -34,6 +34,7 @@ BROUGHT_BY: Final = {
     "prometheus_client": "metrics",
     "authlib": "oidc",
     "joserfc": "oidc",
+    "opentelemetry": "otel",
     "pytest": "tests",
 }
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
@@ -46,6 +47,7 @@ NEEDING: Final = {
     "metrics": ("bandmaster.ledger.metrics.",),
     "client": ("bandmaster.admin.client.", "bandmaster.client", "bandmaster.admin.oidc."),
     "oidc": ("bandmaster.admin.oidc.",),
+    "otel": ("bandmaster.telemetry",),
     "tests": ("bandmaster.testing.fixtures",),
 }
 """What brings a package → the only modules that may need it."""
@@ -130,18 +132,18 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
 @pytest.mark.parametrize(
     ("extra", "absent"),
     [
-        ("", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "tests"}),
-        ("cli", {"api", "client", "local", "k8s", "ledger", "metrics", "oidc", "tests"}),
-        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "tests"}),
-        ("k8s", {"api", "cli", "client", "local", "ledger", "metrics", "oidc", "tests"}),
-        ("ledger", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "tests"}),
-        ("postgres", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "tests"}),
-        ("api", {"cli", "client", "local", "k8s", "metrics", "oidc", "tests"}),
-        ("client", {"api", "cli", "local", "k8s", "ledger", "metrics", "oidc", "tests"}),
-        ("local", {"api", "client", "k8s", "ledger", "metrics", "oidc", "tests"}),
-        ("oidc", {"cli", "local", "k8s", "metrics", "tests"}),
+        ("", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
+        ("cli", {"api", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
+        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
+        ("k8s", {"api", "cli", "client", "local", "ledger", "metrics", "oidc", "otel", "tests"}),
+        ("ledger", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
+        ("postgres", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
+        ("api", {"cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
+        ("client", {"api", "cli", "local", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
+        ("local", {"api", "client", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
+        ("oidc", {"cli", "local", "k8s", "metrics", "otel", "tests"}),
         ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "tests"}),
-        ("metrics", {"api", "cli", "client", "local", "k8s", "oidc", "tests"}),
+        ("metrics", {"api", "cli", "client", "local", "k8s", "oidc", "otel", "tests"}),
         ("all", {"tests"}),
     ],
 )
