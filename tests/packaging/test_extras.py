@@ -35,6 +35,7 @@ BROUGHT_BY: Final = {
     "authlib": "oidc",
     "joserfc": "oidc",
     "opentelemetry": "otel",
+    "opentelemetry.instrumentation": "otel",
     "pytest": "tests",
 }
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
