@@ -59,7 +59,13 @@ class Stage:
         }
         with (self.folder / "log").open("ab") as log:
             command = [sys.executable, "-m", "bandmaster.ledger"]
+            before = self._started()
             self.processes.append(subprocess.Popen(command, env=os.environ | own, stdout=log, stderr=log))
+        # One that finds no database at its start ends; whoever runs it starts it again.
+        wait_until(lambda: self._started() > before, what="a process of the ledger", timeout_seconds=60)
+
+    def _started(self) -> int:
+        return (self.folder / "log").read_text().count("ledger_started")
 
     def kill_consumer(self) -> None:
         process = self.processes.pop(0)

@@ -202,6 +202,7 @@ def test_a_lost_redis_is_rebuilt_by_a_command(
         "known": 0,
         "not_restored": {"mail": "it was PENDING on lane mails, and its payload is not in the ledger"},
         "changes": 0,
+        "not_set": {},
         "stays_paused": False,
     }
     assert queue.views.pending() == order
