@@ -1,6 +1,6 @@
 """What holds in every view: hostile text, the keyboard, a restart, one stream, few questions, and who sees badly."""
 
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Final
 
 from accessible import wrong_for_some
@@ -117,19 +117,24 @@ def test_all_tabs_of_a_browser_share_one_stream(look: Look, installation: Instal
 
 
 def test_however_much_happens_the_page_asks_twice_a_second_at_most(look: Look, installation: Installation) -> None:
+    installation.submit("true", execution_id="burst")
     page = look.signed_in(installation.admin, "executions")
     expect(page.locator("tr[data-row]").first).to_be_visible()
     page.evaluate("performance.clearResourceTimings()")
-    for number in range(30):
-        installation.submit("true", execution_id=f"burst-{number:02}")
-    expect(page.get_by_role("link", name="burst-29")).to_be_visible()
-    asked = page.evaluate(
-        """performance.getEntriesByType("resource").filter((each) => each.name.includes("/executions/?"))
-           .map((each) => each.startTime)"""
-    )
-    gaps = [later - earlier for earlier, later in pairwise(asked)]
-    assert gaps
-    assert min(gaps) >= 450
+    numbers = count()
+
+    def asked() -> list[float]:
+        return page.evaluate(
+            """performance.getEntriesByType("resource").filter((each) => each.name.includes("/executions/?"))
+               .map((each) => each.startTime)"""
+        )
+
+    def has_asked_often() -> bool:
+        installation.submit("true", execution_id=f"burst-{next(numbers):03}")
+        return len(asked()) > 3
+
+    wait_until(has_asked_often, what="the page's questions", timeout_seconds=30)
+    assert min(later - earlier for earlier, later in pairwise(asked())) >= 450
 
 
 def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: Installation) -> None:
