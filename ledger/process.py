@@ -1,7 +1,8 @@
 """The process that consumes the journal: what it opens, and how a signal ends it.
 
 In the flow: ``python -m bandmaster.ledger`` runs it. The page that is being written when a signal comes is finished,
-and the next process may consume at once.
+and the next process may consume at once. A signal that comes while the process still waits for a server ends it there:
+nothing is written yet.
 """
 
 import os
@@ -19,6 +20,7 @@ from ..configs.settings import Settings
 from ..scheduler.engine.engine import Engine
 from ..scheduler.keys import Keys
 from ..scheduler.process.health_file import HealthFile
+from ..scheduler.process.running import ended_by
 from ..scheduler.server.connection import connect
 from ..scheduler.transport.scripts import Scripts
 from .book import Book
@@ -46,8 +48,9 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         QueueUnavailable: If Redis does not answer at the start.
         OSError: If the folder of the health file cannot be written, or the port for metrics is taken.
     """
-    database = open_ledger(settings)
-    client = connect(settings, name="bandmaster-ledger")
+    with ended_by(ends):
+        database = open_ledger(settings)
+        client = connect(settings, name="bandmaster-ledger")
     pulse = HealthFile(settings.paths.pulse_dir)
     engine = Engine(Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds))
     holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
@@ -67,7 +70,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         work = executor.submit(consumer.run, stop, lambda: pulse.beat(answered=True))
         _log.info("ledger_started", database=database.shown_url)
         # A consumer that failed must not leave a process that consumes nothing.
-        while not work.done() and signal.sigtimedwait(ends, _LOOK_SECONDS) is None:
+        while not work.done() and not _has_come(ends):
             pass
         # A second signal ends the process at once, in case the database hangs now.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
@@ -75,6 +78,15 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     database.close()
     work.result()
     _log.info("ledger_stopped")
+
+
+def _has_come(ends: frozenset[signal.Signals]) -> bool:
+    """Wait for one of the signals for a moment; return whether one came.
+
+    To a process that was stopped meanwhile (SIGSTOP, a frozen container), CPython answers with the number of no signal.
+    """
+    info = signal.sigtimedwait(ends, _LOOK_SECONDS)
+    return info is not None and info.si_signo in ends
 
 
 @contextmanager

@@ -6,8 +6,10 @@ imported does not kill the process, but is heeded by what it serves, which was t
 
 import signal
 import sys
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final, NoReturn
 
 from ...configs.errors import ExtraMissing, SettingsError
 from ...configs.logging import configure_logging
@@ -37,3 +39,25 @@ def run(name: str, serve: Serve) -> int:
     except (ExtraMissing, SettingsError, BandmasterError, OSError) as error:
         sys.stderr.write(f"bandmaster: {name}: {error}\n")
         return 1
+
+
+@contextmanager
+def ended_by(ends: frozenset[signal.Signals]) -> Generator[None]:
+    """Let the blocked signals end the process at once, quietly and with 0, while it waits for what it needs.
+
+    Not to be used where something may be half done. Afterwards the signals are blocked again, and once somebody
+    unblocks them they kill.
+    """
+    for each in ends:
+        signal.signal(each, _end)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+        for each in ends:
+            signal.signal(each, signal.SIG_DFL)
+
+
+def _end(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(0)

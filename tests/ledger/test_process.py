@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,43 @@ def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
     send(queue, 1, 1)
     wait_until(lambda: command()["transitions"] == 2, what="the second entry")
     assert command()["consumer"] != first
+
+
+def test_stopped_for_a_while_it_goes_on(
+    queue: ExecutionQueueService, start: Start, command: Callable[..., Any]
+) -> None:
+    command("upgrade")
+    process = start()
+    send(queue, 0, 1)
+    wait_until(lambda: command()["transitions"] == 1, what="the first entry")
+    process.send_signal(signal.SIGSTOP)
+    # Longer than it waits for a signal at a time.
+    time.sleep(1.5)
+    process.send_signal(signal.SIGCONT)
+    send(queue, 1, 1)
+    wait_until(lambda: command()["transitions"] == 2, what="the second entry")
+    assert process.poll() is None
+    process.terminate()
+    assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_end_while_it_waits_for_redis_it_ends(
+    environment: dict[str, str], command: Callable[..., Any], tmp_path: Path, ending: signal.Signals
+) -> None:
+    command("upgrade")
+    nobody = environment | {
+        "BANDMASTER_REDIS__URL": f"unix://{tmp_path}/nobody",
+        "BANDMASTER_REDIS__CONNECT_WAIT_SECONDS": "60",
+    }
+    asked = [sys.executable, "-m", "bandmaster.ledger"]
+    with subprocess.Popen(asked, env=nobody, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        assert "redis_awaited" in process.stdout.readline()
+        process.send_signal(ending)
+        rest = process.stdout.read()
+        assert process.wait(timeout=30) == 0
+    assert "Traceback" not in rest
 
 
 def test_the_tables_are_made_by_hand_as_well(
