@@ -204,5 +204,5 @@ class BulkDone(Answer):
 
     changed: int
     skipped: int
-    """Those that had begun or ended meanwhile."""
+    """Those that no longer were what was asked for: ended, begun, moved, another's."""
     failed: list[BulkFailure]

@@ -2,8 +2,8 @@
 
 In the flow: the dry run keeps the ids in Redis for some minutes, so that what is changed is what was counted, and never
 what came meanwhile. A ticket is taken once, by the token that got it. Each execution is checked again when its turn
-comes: one that has begun or ended meanwhile is skipped. If the process dies on the way, some were changed, and another
-dry run finds the rest.
+comes: one that is no longer what was asked for is skipped. If Redis goes away on the way, the rest is told as failed;
+if the process dies, some were changed, and another dry run finds the rest.
 """
 
 import hashlib
@@ -16,15 +16,16 @@ from typing import Any, Final
 from ...middleware.operations.cancelling import cancel
 from ...middleware.operations.dead_letters import accept_again
 from ...scheduler.engine.grants import Code
-from ...scheduler.engine.record import Record
-from ...scheduler.model.errors import InvalidRequest, NotRunnable, QueueRejected
+from ...scheduler.engine.record import Record, read_records
+from ...scheduler.model.errors import InvalidRequest, NotRunnable, QueueRejected, QueueUnavailable
 from ...scheduler.model.states import State
 from ...scheduler.selecting import Wanted, selected
 from ..answers.executions import BulkDone, BulkFailure, BulkPlan
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
-from ..errors import forbidden, not_found
+from ..errors import Refused, forbidden, not_found
 from ..services import Services
+from .changing import check_again
 from .queue_routes import QueueRouter
 from .requests import BulkAction, BulkSent, Ticket
 from .requiring import ReadCaller, ServicesOf
@@ -64,7 +65,7 @@ def plan_bulk(services: ServicesOf, caller: ReadCaller, bulk: BulkSent) -> BulkP
 
 @router.post("/bulk", summary="Change many executions")
 def change_bulk(services: ServicesOf, caller: ReadCaller, given: Ticket) -> BulkDone:
-    """Those that a dry run counted. One that has begun or ended meanwhile is skipped."""
+    """Those that a dry run counted. One that has ended meanwhile, or no longer passes the filters, is skipped."""
     client: Any = services.queue.scripts.client
     name = _key(services, caller, given.ticket)
     # If the answer is lost, so is the ticket, and nothing was changed.
@@ -75,23 +76,24 @@ def change_bulk(services: ServicesOf, caller: ReadCaller, given: Ticket) -> Bulk
     ids = kept.pop("ids")
     bulk = BulkSent.model_validate(kept)
     _check(caller, bulk)
-    act = _act_of(services, caller, bulk)
+    wanted, act = _wanted(bulk), _act_of(services, caller, bulk)
     changed = skipped = 0
     failed: list[BulkFailure] = []
-    for execution_id in ids:
+    for number, execution_id in enumerate(ids):
         try:
-            if _is_theirs(services, caller, execution_id) and act(execution_id):
+            record = read_records(services.queue.views, [execution_id]).get(execution_id)
+            # What its token allows may be less than when it was counted.
+            if record is not None and caller.sees(record.user_id) and wanted.fits(record) and act(record):
                 changed += 1
             else:
                 skipped += 1
-        except (NotRunnable, QueueRejected) as error:
+        except QueueUnavailable as error:
+            # Each of the others would wait as long in vain.
+            failed += [BulkFailure(execution_id=each, detail=str(error)) for each in ids[number:]]
+            break
+        except (NotRunnable, QueueRejected, Refused) as error:
             failed.append(BulkFailure(execution_id=execution_id, detail=str(error)))
     return BulkDone(changed=changed, skipped=skipped, failed=failed)
-
-
-def _is_theirs(services: Services, caller: Caller, execution_id: str) -> bool:
-    """Whether the caller may still change it: what its token allows may be less than when it was counted."""
-    return caller.token.may(Scope.OPERATE) or caller.sees(services.queue.views.meta(execution_id).get("user"))
 
 
 def _key(services: Services, caller: Caller, ticket: str) -> str:
@@ -112,8 +114,8 @@ def _check(caller: Caller, bulk: BulkSent) -> None:
         raise forbidden("without the scope operate, only one's own executions are changed")
 
 
-def _meant(services: Services, caller: Caller, bulk: BulkSent) -> Iterator[Record]:
-    wanted = Wanted(
+def _wanted(bulk: BulkSent) -> Wanted:
+    return Wanted(
         states=frozenset(map(State, bulk.status)) or None,
         user_id=bulk.user,
         action=bulk.of_action,
@@ -121,30 +123,41 @@ def _meant(services: Services, caller: Caller, bulk: BulkSent) -> Iterator[Recor
         lane=bulk.of_lane,
         gate=bulk.of_gate,
     )
+
+
+def _meant(services: Services, caller: Caller, bulk: BulkSent) -> Iterator[Record]:
+    wanted = _wanted(bulk)
     for group in _GROUPS[bulk.action]:
         for record in selected(services.queue, group, wanted):
             if caller.sees(record.user_id):
                 yield record
 
 
-def _act_of(services: Services, caller: Caller, bulk: BulkSent) -> Callable[[str], bool]:
+def _act_of(services: Services, caller: Caller, bulk: BulkSent) -> Callable[[Record], bool]:
     """What is done to each; whether it was changed."""
     queue, broker, by = services.queue, services.broker, caller.by
 
-    def end(execution_id: str) -> bool:
-        return cancel(queue, broker, execution_id, reason=bulk.reason, by=by).code is Code.OK
+    among = frozenset(map(State, bulk.status)) or None
 
-    def move(execution_id: str) -> bool:
-        assert bulk.priority is not None
-        return queue.transitions.reprioritise(execution_id, bulk.priority, by=by)[0] is Code.OK
-
-    def retry(execution_id: str) -> bool:
-        if not queue.views.is_dead(execution_id):
+    def end(record: Record) -> bool:
+        if record.cancel_requested:
             return False
-        accept_again(queue, broker, execution_id, by=by)
-        return queue.drop(execution_id, by=by)
+        # The state once more, in the transition itself: it may be granted between the look at it and this.
+        done = cancel(queue, broker, record.execution_id, reason=bulk.reason, among=among, by=by)
+        return done.code is Code.OK
 
-    def drop(execution_id: str) -> bool:
-        return queue.drop(execution_id, by=by)
+    def move(record: Record) -> bool:
+        assert bulk.priority is not None
+        return queue.transitions.reprioritise(record.execution_id, bulk.priority, by=by)[0] is Code.OK
+
+    def retry(record: Record) -> bool:
+        if not queue.views.is_dead(record.execution_id):
+            return False
+        check_again(caller, record)
+        accept_again(queue, broker, record.execution_id, by=by)
+        return queue.drop(record.execution_id, by=by)
+
+    def drop(record: Record) -> bool:
+        return queue.drop(record.execution_id, by=by)
 
     return {BulkAction.CANCEL: end, BulkAction.MOVE: move, BulkAction.RETRY: retry, BulkAction.DROP: drop}[bulk.action]

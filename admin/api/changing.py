@@ -15,6 +15,7 @@ from ...scheduler.engine.grants import Code
 from ...scheduler.engine.record import Record
 from ...scheduler.events.fields import ExecutionId
 from ...scheduler.model.errors import UnknownExecution
+from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import TERMINAL
 from ..answers.executions import Cancelled, Moved, Retried
 from ..auth.scopes import Scope
@@ -25,7 +26,7 @@ from .finding import find
 from .queue_routes import QueueRouter
 from .requests import Cancellation, NewPriority
 from .requiring import ReadCaller, ServicesOf
-from .submitting import check_band
+from .submitting import check_band, check_gates
 
 router: Final = QueueRouter()
 
@@ -83,6 +84,7 @@ def retry(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -
     """The same work under a new id; the letter is dropped."""
     record = _changeable(services, caller, execution_id)
     _check_dead(services, record)
+    check_again(caller, record)
     again = accept_again(services.queue, services.broker, record.execution_id, by=caller.by)
     services.queue.drop(record.execution_id, by=caller.by)
     return Retried(execution_id=execution_id, new_execution_id=again.execution_id, position=again.position)
@@ -102,6 +104,18 @@ def _changeable(services: Services, caller: Caller, execution_id: str) -> Record
     if not (caller.token.may(Scope.SUBMIT) or caller.token.may(Scope.OPERATE)):
         raise forbidden("this needs the scope submit for one's own executions, or operate for all")
     return record
+
+
+def check_again(caller: Caller, record: Record) -> None:
+    """Refuse what this caller might not submit anew: its token's bounds hold for what runs again, too.
+
+    Raises:
+        Refused: If it is too urgent, or names gates that it may not name.
+    """
+    if not caller.token.may(Scope.OPERATE):
+        if record.priority:
+            check_band(caller, Priority[record.priority])
+        check_gates(caller, record.gates, action=record.action)
 
 
 def _check_dead(services: Services, record: Record) -> None:

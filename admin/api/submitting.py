@@ -6,6 +6,7 @@ the process dies within a request, the execution was accepted or it was not; sen
 """
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from fastapi import Form, Header, Response
@@ -111,6 +112,16 @@ def check_band(caller: Caller, band: Priority) -> None:
         raise forbidden(f"this token may ask for {caller.token.max_band.name} at most, not {band.name}")
 
 
+def check_gates(caller: Caller, gates: Sequence[str], *, action: str) -> None:
+    """Refuse gates that the executions of an action may not name for this caller.
+
+    Raises:
+        Refused: If there is one.
+    """
+    if foreign := caller.token.foreign_gates(gates, action=action):
+        raise forbidden(f"this token may not name the gate {foreign[0]}")
+
+
 def _event(caller: Caller, submission: Submission) -> ExecutionRequestedEvent:
     user_id = submission.user_id or caller.token.owner
     if user_id != caller.token.owner and not caller.token.may(Scope.ADMIN):
@@ -118,8 +129,7 @@ def _event(caller: Caller, submission: Submission) -> ExecutionRequestedEvent:
     event = ExecutionRequestedEvent.from_any({"execution_id": new_execution_id(), **submission.fields(user_id)})
     if not caller.token.may(Scope.ADMIN):
         check_band(caller, event.priority)
-        if foreign := caller.token.foreign_gates(event.gates):
-            raise forbidden(f"this token may not name the gate {foreign[0]}")
+        check_gates(caller, event.gates, action=event.action)
     check_runnable(event)
     return event
 

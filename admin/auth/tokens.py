@@ -30,7 +30,7 @@ class Token:
     max_band: Priority = Priority.NORMAL
     """The most urgent priority that it may ask for."""
     gates: tuple[str, ...] | None = None
-    """Patterns of the gates that its executions may name, like ``tenant:*``; None: any."""
+    """Patterns of the gates that its executions may name, like ``tenant:*``; None: any but others' own."""
     created_ms: int = 0
     created_by: str = ""
     expires_ms: int | None = None
@@ -46,10 +46,14 @@ class Token:
         """Whether its scopes include this one."""
         return any(scope in INCLUDED[each] for each in self.scopes)
 
-    def foreign_gates(self, gates: Sequence[str]) -> list[str]:
-        """Return those of some gates that its executions may not name."""
+    def foreign_gates(self, gates: Sequence[str], *, action: str) -> list[str]:
+        """Return those of some gates that its executions of an action may not name.
+
+        Who may name any may still not fill the gates of other users and of other actions.
+        """
         if self.gates is None:
-            return []
+            own = (f"user:{self.owner}", f"action:{action}")
+            return [gate for gate in gates if gate.startswith(("user:", "action:")) and gate not in own]
         return [gate for gate in gates if not any(fnmatchcase(gate, pattern) for pattern in self.gates)]
 
 

@@ -21,7 +21,13 @@ LIFECYCLE_QUEUE: Final = "lifecycle"
 
 
 def cancel(
-    queue: ExecutionQueueService, broker: RedisBroker, execution_id: str, *, reason: str, by: str | None = None
+    queue: ExecutionQueueService,
+    broker: RedisBroker,
+    execution_id: str,
+    *,
+    reason: str,
+    among: frozenset[State] | None = None,
+    by: str | None = None,
 ) -> Cancellation:
     """End an execution that waits; ask one that runs to end.
 
@@ -30,12 +36,13 @@ def cancel(
         broker: The broker of the workers that run the lifecycle actors.
         execution_id: The execution.
         reason: Why it is cancelled; kept in its record.
+        among: Cancel it only in one of these states; None: in any.
         by: Who cancels, for the journal; None: as the queue says.
 
     Raises:
         QueueUnavailable: If Redis did not answer.
     """
-    cancelled = queue.transitions.cancel(execution_id, reason=reason, by=by)
+    cancelled = queue.transitions.cancel(execution_id, reason=reason, among=among, by=by)
     if cancelled.state is State.CANCELLING and cancelled.pod is not None:
         broker.enqueue(
             dramatiq.Message[None](

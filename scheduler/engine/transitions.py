@@ -64,7 +64,7 @@ class Transitions:
         self._exchange = scripts.script("exchange", f"count lease_ms max_active asks lanes {settled}")
         self._renew = scripts.script("renew", "lease_ms id attempt holder")
         self._hand_over = scripts.script("hand_over", "id attempt holder pod pod_uid")
-        self._cancel = scripts.script("cancel", "id outcome reason attempt by")
+        self._cancel = scripts.script("cancel", "id outcome reason attempt by among")
         self._remove = scripts.script("remove", "id silent by")
         self._forget = scripts.script("forget", "lease")
         self._drop = scripts.script("drop", "id by")
@@ -226,6 +226,7 @@ class Transitions:
         outcome: State = State.CANCELLED,
         reason: str = "cancelled",
         attempt: int | None = None,
+        among: frozenset[State] | None = None,
         by: str | None = None,
     ) -> Cancellation:
         """End a waiting execution as CANCELLED; ask one that holds a slot to end as `outcome` (CANCELLED or TIMEOUT).
@@ -235,11 +236,13 @@ class Transitions:
             outcome: The terminal state of an execution that holds a slot.
             reason: One word.
             attempt: Act only on this attempt, as a timeout has to; None for any attempt.
+            among: Act only in one of these states, else the code is STALE; None for any state.
             by: Who cancels, for the journal; NO_OPERATOR if nobody does. The methods below take the same argument.
         """
         given = "" if attempt is None else attempt
+        states = "" if among is None else f" {' '.join(sorted(among))} "
         code, state, current, pod, uid = self.scripts.call(
-            self._cancel, execution_id, outcome, check_reason(reason), given, self._asker(by)
+            self._cancel, execution_id, outcome, check_reason(reason), given, self._asker(by), states
         )
         return Cancellation(
             Code(code.decode()), read_state(state), int(current), pod.decode() or None, uid.decode() or None

@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from calling import V1, Api
 
+from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 
 PLAN, BULK = f"{V1}/executions/bulk/plan", f"{V1}/executions/bulk"
@@ -92,6 +95,75 @@ def test_dead_letters_are_retried_and_dropped(api: Api) -> None:
         assert client.post(BULK, json={"ticket": plan["ticket"]}).json()["changed"] == 1
     assert api.queue.views.dead() == []
     assert api.queue.get_queue_status()["queue_depth"] == 1
+
+
+def test_what_is_no_longer_what_was_asked_for_is_skipped(api: Api) -> None:
+    for name in ("begun", "asked", "moved", "waits"):
+        send(api, name)
+    with api.client(api.token("op", "operate")) as client:
+        waiting = client.post(PLAN, json={"action": "cancel", "status": ["PENDING"], "of_priority": ["NORMAL"]}).json()
+        all_of_them = client.post(PLAN, json={"action": "cancel", "of_priority": ["NORMAL"]}).json()
+        assert (waiting["count"], all_of_them["count"]) == (4, 4)
+        for _ in range(2):
+            assert api.queue.try_schedule() is not None
+        api.queue.cancel("asked")
+        api.queue.transitions.reprioritise("moved", Priority.LOW)
+        done = client.post(BULK, json={"ticket": waiting["ticket"]}).json()
+        assert done == {"changed": 1, "skipped": 3, "failed": []}
+        assert not api.queue.views.meta("begun").get("cancel")
+        done = client.post(BULK, json={"ticket": all_of_them["ticket"]}).json()
+        assert done == {"changed": 1, "skipped": 3, "failed": []}
+        assert api.queue.views.meta("begun")["cancel"] == "CANCELLED"
+    assert api.queue.views.meta("moved")["state"] == "PENDING"
+
+
+def test_one_that_is_granted_between_the_look_and_the_change_goes_on(api: Api) -> None:
+    send(api, "a")
+    assert api.queue.try_schedule() is not None
+    done = api.queue.transitions.cancel("a", among=frozenset({State.PENDING, State.SCHEDULED}))
+    assert (done.code, done.state) == (Code.STALE, State.RUNNING)
+    assert not api.queue.views.meta("a").get("cancel")
+
+
+def test_a_redis_that_goes_away_on_the_way_leaves_a_report(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        send(api, f"a-{number}")
+    goes_on, left = api.services.queue.transitions.cancel, iter(range(3))
+
+    def breaks(*arguments: Any, **named: Any) -> Any:
+        if next(left, None) is None:
+            raise QueueUnavailable("it is away")
+        return goes_on(*arguments, **named)
+
+    monkeypatch.setattr(api.services.queue.transitions, "cancel", breaks)
+    with api.client(api.token("op", "operate")) as client:
+        plan = client.post(PLAN, json={"action": "cancel"}).json()
+        done = client.post(BULK, json={"ticket": plan["ticket"]}).json()
+    assert (done["changed"], done["skipped"]) == (3, 0)
+    assert [each["execution_id"] for each in done["failed"]] == ["a-3", "a-4"]
+
+
+def test_what_runs_again_is_held_to_what_the_token_may_submit(api: Api) -> None:
+    bounds: dict[str, dict[str, object]] = {
+        "urgent": {"priority": "CRITICAL"},
+        "gated": {"gates": ["tenant:1"]},
+        "plain": {},
+    }
+    for name, more in bounds.items():
+        api.queue.enqueue({**more, "execution_id": name, "command": ["true"], "metadata": {"user_id": "ann"}})
+        assert api.queue.try_schedule() is not None
+        api.queue.transitions.settle(Release(name, 1, State.FAILED, reason="crashed", dead=True))
+    with api.client(api.token("ann", "submit", gates=("licence:*",))) as client:
+        for name in ("urgent", "gated"):
+            answer = client.post(f"{V1}/executions/{name}/retry")
+            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+        plan = client.post(PLAN, json={"action": "retry"}).json()
+        done = client.post(BULK, json={"ticket": plan["ticket"]}).json()
+        assert (done["changed"], done["skipped"]) == (1, 0)
+        assert sorted(each["execution_id"] for each in done["failed"]) == ["gated", "urgent"]
+    assert sorted(api.queue.views.dead()) == ["gated", "urgent"]
+    with api.client(api.token("op", "operate")) as client:
+        assert client.post(f"{V1}/executions/urgent/retry").status_code == 201
 
 
 def test_an_owner_changes_its_own_only_and_a_ticket_is_its_tokens(api: Api) -> None:

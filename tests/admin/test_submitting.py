@@ -89,6 +89,27 @@ def test_a_token_bounds_what_is_asked_for(api: Api, body: dict[str, Any], status
     assert answer.status_code == status, answer.text
 
 
+@pytest.mark.parametrize(
+    ("gate", "status"),
+    [
+        ("tenant:1", 201),
+        ("user:ann", 201),
+        ("action:pod", 201),
+        ("user:bob", 403),
+        ("action:other", 403),
+    ],
+)
+def test_the_gates_of_other_users_and_actions_are_not_filled_without_a_word_of_the_token(
+    api: Api, gate: str, status: int
+) -> None:
+    body = ECHO | {"action": "pod", "gates": [gate]}
+    with api.client(api.token("ann", "submit")) as client:
+        answer = client.post(HERE, json=body)
+    assert answer.status_code == status, answer.text
+    with api.client(api.token("ann", "submit", gates=("*",))) as client:
+        assert client.post(HERE, json=body).status_code == 201
+
+
 def test_the_queues_own_refusals_are_told(api: Api) -> None:
     api.queue.controls.change_setting("max_executions_per_user", 1)
     with api.client(api.token("ann", "submit")) as client:

@@ -33,7 +33,7 @@ export function Bulk({ action, wanted, caller, onClose }) {
   const act = () => attempt(title, async () => {
     const done = await send("POST", "/executions/bulk", { ticket: plan.ticket });
     const rest = [
-      done.skipped ? `${count(done.skipped)} had begun or ended meanwhile` : "",
+      done.skipped ? `${count(done.skipped)} were no longer what was asked for` : "",
       done.failed.length ? `${count(done.failed.length)} could not be changed: ${done.failed[0].detail}` : "",
     ].filter(Boolean);
     return [`${plural(done.changed, "execution")} changed`, ...rest].join("; ");
