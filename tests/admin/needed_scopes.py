@@ -1,0 +1,72 @@
+"""What each route needs, written down by hand: the authorisation matrix compares the API with it, not with itself.
+
+A route that is not here fails. Below ``/api/v1/admin``, the scope admin is needed as well.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from bandmaster.admin.auth.scopes import Scope
+
+_OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
+    {
+        Scope.READ: (
+            # Who changes an execution needs submit or operate beyond it, by whose it is: the matrix asks for that, too.
+            "cancel",
+            "change_bulk",
+            "drop",
+            "follow_events",
+            "follow_logs",
+            "list_actions",
+            "list_dead",
+            "list_executions",
+            "list_gates",
+            "list_lanes",
+            "list_living",
+            "list_pauses",
+            "list_settings",
+            "list_workers",
+            "move",
+            "plan_bulk",
+            "retry",
+            "show",
+            "show_logs",
+            "show_payload",
+            "show_queue",
+            "show_queue_stats",
+            "show_result",
+            "show_session",
+            "show_timeline",
+            "sign_out",
+            "whoami",
+        ),
+        Scope.SUBMIT: (
+            "submit",
+            "upload",
+        ),
+        Scope.OPERATE: (
+            "drop_action",
+            "lift_limit",
+            "list_limits",
+            "list_users",
+            "pause",
+            "resume",
+            "set_limit",
+            "show_limit",
+            "show_setting",
+        ),
+        Scope.ADMIN: (
+            "change_setting",
+            "create_token",
+            "list_changes",
+            "list_tokens",
+            "reset_setting",
+            "revoke_token",
+        ),
+    }
+)
+NEEDED: Final[Mapping[str, Scope]] = MappingProxyType(
+    {operation: scope for scope, operations in _OPERATIONS.items() for operation in operations}
+)
+"""Operation → the scope without which it answers 403."""
