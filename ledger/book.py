@@ -85,10 +85,16 @@ class Book:
         self._journal_id = row.journal_id
         return Position(row.incarnation, row.entry_id, row.entry_count)
 
-    def count_known(self, entries: Sequence[JournalEntry]) -> int:
-        """How many of some entries there are up to the last that was written before, under whatever journal."""
+    def has_followed(self, incarnation: str) -> bool:
+        """Whether the journal of this name was followed at any time."""
         with self._database.reading() as connection:
-            return count_written(connection, entries)
+            found = select(journals.c.journal_id).where(journals.c.incarnation == incarnation)
+            return connection.execute(found).one_or_none() is not None
+
+    def count_known(self, entries: Sequence[JournalEntry], *, was_followed: bool) -> int:
+        """How many of some entries there are up to the last that was written before (see `count_written`)."""
+        with self._database.reading() as connection:
+            return count_written(connection, entries, was_followed=was_followed)
 
     def begin(self, position: Position, at_ms: int) -> None:
         """Follow another journal from now on; what is known of living executions is unsure until it is reconciled.

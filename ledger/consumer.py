@@ -185,18 +185,24 @@ class Consumer:
         self._follower.wait(self._position, WAIT_MS)
 
     def _follow_another(self, now_ms: int) -> None:
-        before = self._position
-        self._position = self._first_unread(self._follower.begin(before and before.incarnation))
+        before, name = self._position, self._follower.name()
+        # A server restored from older data has a name that was followed, an emptied one has none. If the process dies
+        # between the new name and its row, only those entries are known again that the ledger still has.
+        was_followed = name is not None and self._book.has_followed(name)
+        begun = self._follower.begin(before and before.incarnation)
+        self._position = self._first_unread(begun, was_followed=was_followed)
         self._book.begin(self._position, now_ms)
         self._is_unsure = True
         if before is not None:
             _log.warning("journal_replaced", read_up_to=before.entry_id)
 
-    def _first_unread(self, position: Position) -> Position:
+    def _first_unread(self, position: Position, *, was_followed: bool) -> Position:
         """The position before the first entry that is not in the ledger: a restored server has some that are."""
         unread = position
         while (page := self._follower.read(position, ENTRIES_A_PAGE)) and page.passed:
-            known = self._book.count_known(page.entries)
+            known = self._book.count_known(page.entries, was_followed=was_followed)
+            # However long the journal is, this process stays the consumer.
+            self._book.renew()
             if known:
                 unread = Position(position.incarnation, page.entries[known - 1].entry_id, page.counts[known - 1])
             if page.entries and not known:

@@ -6,7 +6,7 @@ last change of a limit, a pause or a setting: Redis may have to be rebuilt from 
 journal waits meanwhile, however much the ledger has.
 
 A restored server may tell again of executions that are deleted here. `forgotten_ms` is the end of the latest of them:
-entries up to that time count as read.
+entries up to that time count as read, if they are in a journal that was followed before.
 """
 
 import time
@@ -74,6 +74,8 @@ class Retention:
         self._next_at = clock()
         self._payloads_up_to: tuple[int, str] = (-1, "")
         """The last execution, by its end, whose payload this process deleted."""
+        self._looked_up_to = {payloads.name: "", results.name: ""}
+        """The last row that was looked at among those that stayed behind."""
         self._excess = 0
         """How many executions there were too many when they were last counted, less those deleted since."""
 
@@ -84,7 +86,7 @@ class Retention:
             now_ms: The Redis server's time.
 
         Returns:
-            How many executions were deleted, or lost their payloads, or refusals were deleted.
+            How many rows were deleted, or executions lost their payloads.
 
         Raises:
             NotConsumer: If another process has become the consumer.
@@ -106,10 +108,12 @@ class Retention:
                 deleted += self._delete_excess(connection, self._kept.executions)
             if self._kept.payloads_ms is not None and not deleted:
                 deleted += self._delete_payloads(connection, now_ms - self._kept.payloads_ms)
+            if self._kept.payloads_ms is not None and not deleted:
+                deleted += self._delete_left_behind(connection, now_ms - self._kept.payloads_ms)
             if self._kept.ms is not None and not deleted:
                 deleted += _delete_refusals(connection, now_ms - self._kept.ms)
             if self._kept.ms is not None and not deleted:
-                _delete_rest(connection, now_ms - self._kept.ms)
+                deleted += _delete_rest(connection, now_ms - self._kept.ms)
         return deleted
 
     def _delete_excess(self, connection: Connection, most: int) -> int:
@@ -134,6 +138,21 @@ class Retention:
             connection.execute(delete(table).where(table.c.execution_id.in_([one for _, one in places])))
         self._payloads_up_to = places[-1] if places else self._payloads_up_to
         return len(places)
+
+    def _delete_left_behind(self, connection: Connection, before_ms: int) -> int:
+        """Delete what is old in a page of payloads and one of results: of dead letters, and of ends that were restored,
+        which were no longer ahead when they came to be old.
+        """
+        deleted = 0
+        for table in (payloads, results):
+            page = select(table.c.execution_id).where(table.c.execution_id > self._looked_up_to[table.name])
+            ids = list(connection.execute(page.order_by(table.c.execution_id).limit(ROWS_A_PAGE)).scalars())
+            self._looked_up_to[table.name] = ids[-1] if len(ids) == ROWS_A_PAGE else ""
+            old = select(executions.c.execution_id).where(
+                executions.c.execution_id.in_(ids), _has_ended(), executions.c.ended_ms < before_ms
+            )
+            deleted += connection.execute(delete(table).where(table.c.execution_id.in_(old))).rowcount
+        return deleted
 
 
 def _has_ended() -> ColumnElement[bool]:
@@ -176,20 +195,23 @@ def _delete_refusals(connection: Connection, before_ms: int) -> int:
     return connection.execute(delete(transitions).where(tuple_(*key).in_(old))).rowcount
 
 
-def _delete_rest(connection: Connection, before_ms: int) -> None:
+def _delete_rest(connection: Connection, before_ms: int) -> int:
+    key = (changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number)
     later = changes.alias()
     is_of_a_kind = or_(later.c.verb == changes.c.verb, and_(later.c.verb.in_(_PAUSES), changes.c.verb.in_(_PAUSES)))
     is_later = tuple_(later.c.journal_id, later.c.entry_ms, later.c.entry_number) > tuple_(
         changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number
     )
     has_later = exists().where(later.c.name == changes.c.name, is_later, is_of_a_kind)
-    connection.execute(
-        delete(changes).where(changes.c.at_ms < before_ms, or_(has_later, changes.c.verb.in_(OF_SESSIONS)))
-    )
-    connection.execute(delete(gaps).where(gaps.c.noticed_ms < before_ms))
+    old = select(*key).where(changes.c.at_ms < before_ms, or_(has_later, changes.c.verb.in_(OF_SESSIONS)))
+    deleted = connection.execute(delete(changes).where(tuple_(*key).in_(old.limit(ROWS_A_PAGE)))).rowcount
+    place = (gaps.c.journal_id, gaps.c.entry_count)
+    old = select(*place).where(gaps.c.noticed_ms < before_ms).limit(ROWS_A_PAGE)
+    deleted += connection.execute(delete(gaps).where(tuple_(*place).in_(old))).rowcount
     is_used = exists().where(executions.c.action == action.c.ref)
     unused = select(action.c.id).join_from(action, queue_stats)
     unused = unused.where(queue_stats.c.last_updated < moment(before_ms), ~is_used)
     ids = list(connection.execute(unused.limit(ROWS_A_PAGE)).scalars())
     connection.execute(delete(queue_stats).where(queue_stats.c.action_id.in_(ids)))
     connection.execute(delete(action).where(action.c.id.in_(ids)))
+    return deleted

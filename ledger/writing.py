@@ -49,14 +49,22 @@ def known_by_id(connection: Connection, execution_ids: Iterable[str]) -> dict[st
     return found
 
 
-def count_written(connection: Connection, entries: Sequence[JournalEntry]) -> int:
+def count_written(connection: Connection, entries: Sequence[JournalEntry], *, was_followed: bool) -> int:
     """How many entries there are up to the last that is in the ledger, under whatever journal, or was and is forgotten.
 
     One before it that is not was refused, or tells of nothing that a table has.
+
+    Args:
+        connection: Of the ledger.
+        entries: Of the journal that is to be followed.
+        was_followed: Whether it was before, under this name. What a new one tells is new, whatever its server's clock
+            says.
     """
     if not entries:
         return 0
-    forgotten_ms = connection.execute(select(consumer.c.forgotten_ms)).scalar_one_or_none() or 0
+    forgotten_ms = -1
+    if was_followed:
+        forgotten_ms = connection.execute(select(consumer.c.forgotten_ms)).scalar_one_or_none() or -1
     first_ms, last_ms = (int(entry.entry_id.partition("-")[0]) for entry in (entries[0], entries[-1]))
     written = set[tuple[str, str, str]]()
     for table, of in ((transitions, transitions.c.execution_id), (changes, literal(""))):

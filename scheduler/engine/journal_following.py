@@ -90,6 +90,12 @@ class Follower(Reader):
         return Position(incarnation, START, added - length)
 
     @repeated
+    def name(self) -> str | None:
+        """The journal's name; None: it has none."""
+        name = self._client.get(self._scripts.keys.named("incarnation"))
+        return None if name is None else name.decode()
+
+    @repeated
     def end(self) -> Position:
         """Name the journal, if it has no name, and return the position after its last entry."""
         incarnation, info = self._named()
