@@ -22,6 +22,7 @@ from .reconciling import Living, Reconciled, Reconciling
 from .schema.tables import consumer, gaps, journals
 from .standing import check_queue
 from .statements import insert_or
+from .unread_changes import write_unread
 from .writing import count_written, known, write
 
 _FIRST: Final = {
@@ -149,7 +150,7 @@ class Book:
             return connection.execute(select(consumer.c.is_unsure)).scalar_one()
 
     def reconcile(self, redis: Living, at_ms: int) -> Reconciled:
-        """Take over what Redis knows of living executions, whatever the ledger knew of them.
+        """Take over what Redis knows of living executions, whatever the ledger knew, and of changes by operators.
 
         Args:
             redis: What Redis knows.
@@ -159,7 +160,9 @@ class Book:
             NotConsumer: If another process has become the consumer. What was written is right, and it begins again.
         """
         done = Reconciling(redis, self._database.reading, self.writing, at_ms).run()
+        changes = redis.changes()
         with self.writing() as connection:
+            write_unread(connection, self._journal_id, changes)
             connection.execute(update(consumer).values(is_unsure=False))
         return done
 

@@ -5,7 +5,7 @@ that follow are applied to them all the same. An execution that lives in the led
 marked as lost, and stays so until an entry names it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from ..configs.logger import Logger
 from ..scheduler.engine.engine import Engine
+from ..scheduler.engine.journal import Change
 from ..scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 from ..scheduler.overview import Overview
 from .batch import Figures, Hold
@@ -61,7 +62,7 @@ class Records:
 
 
 class Living:
-    """What Redis knows of executions that have not ended, and of dead letters."""
+    """What Redis knows of executions that have not ended, of dead letters, and of what operators set."""
 
     def __init__(self, engine: Engine, fetching: Fetching) -> None:
         self._engine = engine
@@ -71,6 +72,14 @@ class Living:
         """Those of all lanes that have not ended."""
         views, lanes = self._engine.views, Overview(self._engine.scripts, self._engine.controls).lanes()
         return {one for lane in lanes for one in views.members(lane.lane)}
+
+    def limits(self) -> dict[str, int]:
+        """The limits that operators set, by gate or kind."""
+        return self._engine.controls.limits()
+
+    def changes(self) -> list[Change]:
+        """The latest changes by operators."""
+        return self._engine.journal.changes()
 
     def dead(self) -> frozenset[str]:
         """Dead letters."""
@@ -110,8 +119,9 @@ class Reconciling:
         ids = sorted(here | dead | self._redis.ids())
         for start in range(0, len(ids), _A_TRIP):
             self._take_over(ids[start : start + _A_TRIP], dead)
+        limits = self._redis.limits()
         with self._writing() as connection:
-            _count_again(connection, self._at_ms)
+            _count_again(connection, limits, self._at_ms)
         return Reconciled(self._taken_over, self._lost)
 
     def _take_over(self, some: list[str], dead: frozenset[str]) -> None:
@@ -216,8 +226,8 @@ def _hold(row: Execution) -> Hold:
     return Hold(row.execution_id, row.attempt, row.granted_ms or 0, row.all_gates)
 
 
-def _count_again(connection: Connection, at_ms: int) -> None:
-    """Bring every action's figures to the rows of executions; the lifetime totals stay."""
+def _count_again(connection: Connection, limits: Mapping[str, int], at_ms: int) -> None:
+    """Bring every action's figures to the rows of executions, and its limit to that of Redis; lifetime totals stay."""
     counted = select(executions.c.action, executions.c.state, func.count())
     counted = counted.where(executions.c.state.in_([State.PENDING, *HOLDING]), executions.c.lost_ms.is_(None))
     found: dict[str, Figures] = {}
@@ -226,6 +236,7 @@ def _count_again(connection: Connection, at_ms: int) -> None:
         figures.move(Execution("", state=state).place, number)
     stored = select(action.c.ref).join_from(action, queue_stats)
     for ref in connection.execute(stored).scalars():
-        found.setdefault(ref, Figures(at_ms=at_ms))
+        figures = found.setdefault(ref, Figures(at_ms=at_ms))
+        figures.limit = str(limits.get(f"action:{ref}", ""))
     connection.execute(update(queue_stats).values(queue_length=0, active_count=0))
     write_figures(connection, found)

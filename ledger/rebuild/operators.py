@@ -1,25 +1,25 @@
 """Sets limits, pauses and settings again as operators changed them last; what processes declare, they declare again.
 
 In the flow: `rebuilding.py` calls it while everything is paused. A change that Redis has and that is later than the
-ledger's stays.
+ledger's stays, and so does what Redis may have changed later, and has forgotten when.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
 from ...scheduler.engine.engine import Engine
-from ...scheduler.engine.journal import Verb
+from ...scheduler.engine.journal import KEPT_CHANGES, Change, Verb
 from ...scheduler.model.errors import InvalidRequest
 from ...scheduler.model.limits import EVERYTHING
 from .history import BY, LastChange
 
-_CHANGES_OF_REDIS: Final = 1_000
 _LANE: Final = "lane:"
+_FORGOTTEN: Final = "Redis has forgotten whether it was changed since; it stays as Redis has it"
 
 
 def is_paused_by_operator(changes: Sequence[LastChange], engine: Engine) -> bool:
     """Whether an operator paused everything, and did not resume it; a rebuild that died does not count."""
-    in_redis = [each for each in engine.journal.changes(_CHANGES_OF_REDIS) if each.by != BY]
+    in_redis = [each for each in engine.journal.changes() if each.by != BY]
     found = [(each.at_ms, each.verb) for each in (*changes, *in_redis) if each.name == EVERYTHING]
     return bool(found) and max(found, key=lambda each: each[0])[1] == Verb.PAUSE
 
@@ -28,21 +28,33 @@ def set_again(changes: Sequence[LastChange], engine: Engine) -> tuple[int, dict[
     """Make these changes again, unless Redis has a later one of the same name.
 
     Returns:
-        How many were made, and why others could not be: a setting may be one of another release.
+        How many were made, and why others were not: a setting may be one of another release.
 
     Raises:
         QueueUnavailable: If Redis does not answer.
     """
-    later = {(_kind(each.verb), each.name): each.at_ms for each in engine.journal.changes(_CHANGES_OF_REDIS)}
+    in_redis = engine.journal.changes()
+    # The latest come first.
+    last_ms = {(_kind(each.verb), each.name): each.at_ms for each in reversed(in_redis)}
+    known_since_ms = _known_since_ms(in_redis)
     made, refused = 0, dict[str, str]()
     for change in changes:
-        if change.name == EVERYTHING or later.get((_kind(change.verb), change.name), 0) > change.at_ms:
+        of_redis_ms = last_ms.get((_kind(change.verb), change.name))
+        if change.name == EVERYTHING or (of_redis_ms or 0) > change.at_ms:
+            continue
+        if of_redis_ms is None and change.at_ms < known_since_ms:
+            refused[f"{change.verb} {change.name}"] = _FORGOTTEN
             continue
         try:
             made += _make(change, engine)
         except InvalidRequest as error:
             refused[f"{change.verb} {change.name}"] = str(error)
     return made, refused
+
+
+def _known_since_ms(in_redis: Sequence[Change]) -> int:
+    """From when on Redis knows each change; the latest come first."""
+    return in_redis[-1].at_ms if len(in_redis) >= KEPT_CHANGES else 0
 
 
 def _kind(verb: str) -> str:

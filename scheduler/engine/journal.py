@@ -13,6 +13,8 @@ from typing import Any, Final
 from ..transport.reading import Reader, repeated
 
 READ_A_TRIP: Final = 1_000
+KEPT_CHANGES: Final = 1_000
+"""So many of the latest changes Redis keeps at least, in `lua/include/changes.lua`; no fewer, if it ever had more."""
 
 
 class Verb(StrEnum):
@@ -101,6 +103,8 @@ class Change:
     after: str
     by: str
     """Who made the change."""
+    entry_id: str = ""
+    """The id of the journal's entry; empty if another source tells of the change."""
 
 
 class Journal(Reader):
@@ -143,11 +147,13 @@ class Journal(Reader):
         return [entry for entry in self.entries() if entry.execution_id == execution_id]
 
     @repeated
-    def changes(self, limit: int) -> list[Change]:
-        """Operators' changes of limits, pauses and settings, the latest first; the last thousand are kept."""
+    def changes(self, limit: int | None = None) -> list[Change]:
+        """Operators' changes of limits, pauses and settings, the latest first; the last `KEPT_CHANGES` are kept.
+
+        Those that are damaged are left out.
+        """
         entries = self._client.xrevrange(self._scripts.keys.named("changes"), count=limit)
-        told = [_read(raw) for _, raw in entries]
-        return [Change(int(e["at"]), e["verb"], e["name"], e["from"], e["to"], e["by"]) for e in told]
+        return [change for _, raw in entries if (change := _read_change(raw)) is not None]
 
 
 def read_entry(entry_id: bytes, raw: dict[bytes, bytes]) -> JournalEntry | None:
@@ -155,6 +161,15 @@ def read_entry(entry_id: bytes, raw: dict[bytes, bytes]) -> JournalEntry | None:
     try:
         fields = _read(raw)
         return JournalEntry(entry_id.decode(), fields.pop("verb"), fields.pop("id"), int(fields.pop("at")), fields)
+    except (KeyError, ValueError):
+        return None
+
+
+def _read_change(raw: dict[bytes, bytes]) -> Change | None:
+    try:
+        fields = _read(raw)
+        at_ms, entry_id = int(fields["at"]), fields["entry"]
+        return Change(at_ms, fields["verb"], fields["name"], fields["from"], fields["to"], fields["by"], entry_id)
     except (KeyError, ValueError):
         return None
 

@@ -145,3 +145,39 @@ def test_an_end_is_that_of_its_own_execution_whatever_the_clock_says(
     rebuild(queue, database, merge=True)
     assert metas_of(queue)["set-back"]["state"] == State.COMPLETED
     is_sound(queue)
+
+
+def test_what_operators_changed_in_redis_since_the_ledger_read_it_stays(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database
+) -> None:
+    controls = queue.controls
+    controls.pause("lane:mails")
+    controls.pause("tenant:acme")
+    controls.set_limit("user:ada", 5)
+    controls.set_limit("tenant:*", 3)
+    controls.change_setting("max_queue_size", 77)
+    catch_up(consumer)
+    controls.resume("lane:mails")
+    controls.set_limit("user:ada", 2)
+    controls.set_limit("tenant:*", None)
+    controls.change_setting("max_queue_size", 78)
+    assert rebuild(queue, database, merge=True).changes == 1, "only the pause that nobody ended"
+    assert set(controls.paused()) == {"tenant:acme"}
+    assert controls.limits() == {"user:ada": 2}
+    assert queue.views.status().settings["max_queue_size"] == 78
+
+
+def test_what_redis_may_have_forgotten_the_change_of_is_left_and_listed(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    queue.controls.set_limit("user:ada", 5)
+    catch_up(consumer)
+    queue.controls.set_limit("user:ada", 2)
+    for number in range(1_200):
+        queue.controls.set_limit("user:bob", number)
+    assert redis_client.xlen("exec_queue:changes") < 1_201
+    done = rebuild(queue, database, merge=True)
+    assert queue.controls.limits() == {"user:ada": 2, "user:bob": 1_199}
+    assert done.not_set == {
+        "limit user:ada": "Redis has forgotten whether it was changed since; it stays as Redis has it"
+    }

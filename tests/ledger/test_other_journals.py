@@ -180,3 +180,26 @@ def test_the_forgotten_grant_of_an_earlier_execution_changes_nothing_of_the_one_
     assert living.place is Place.WAITING
     assert living.apply(JournalEntry("3-0", Verb.FORGET, "a", 3, {"band": "", "lane": "executions"}))
     assert living.place is Place.NOWHERE
+
+
+def test_changes_of_operators_among_entries_that_were_dropped_unread_are_taken_from_redis(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading, redis_client: redis.Redis
+) -> None:
+    send(queue, "a")
+    queue.controls.set_limit("action:resize", 4)
+    queue.controls.pause("tenant:acme", by="ada")
+    catch_up(consumer)
+    queue.controls.set_limit("action:resize", 2, by="ada")
+    queue.controls.resume("tenant:acme", by="ada")
+    send(queue, "b")
+    redis_client.xtrim(JOURNAL, maxlen=1, approximate=False)
+    for _ in range(2):
+        catch_up(consumer)
+    told = reading.rows("SELECT verb, name, value_after FROM changes ORDER BY entry_ms, entry_number")
+    assert [tuple(row.values()) for row in told] == [
+        ("limit", "action:resize", "4"),
+        ("pause", "tenant:acme", "paused"),
+        ("limit", "action:resize", "2"),
+        ("resume", "tenant:acme", None),
+    ]
+    assert reading.one("SELECT max_concurrent FROM queue_stats") == 2

@@ -14,10 +14,12 @@ do
         call('XTRIM', K.journal, 'MAXLEN', '~', math.floor(call('XLEN', K.journal) * FULL_TO * most / used))
     end
 
+    -- Returns the entry's id.
     append = function(...)
-        call('XADD', K.journal, '*', ...)
+        local entry_id = call('XADD', K.journal, '*', ...)
         local count = (appended[K.journal] or LOOK_EACH) + 1
         appended[K.journal] = count < LOOK_EACH and count or 0
         if count >= LOOK_EACH then keep_bound() end
+        return entry_id
     end
 end

@@ -17,8 +17,8 @@ do
 
     note_change = function(verb, name, from, to, by)
         if from == to then return end
-        append('verb', verb, 'id', '', 'at', now, 'name', name, 'from', from, 'to', to, 'by', by)
-        call('XADD', K.changes, 'MAXLEN', '~', KEPT_CHANGES, '*', 'verb', verb, 'at', now, 'name', name, 'from', from,
-            'to', to, 'by', by)
+        local entry_id = append('verb', verb, 'id', '', 'at', now, 'name', name, 'from', from, 'to', to, 'by', by)
+        call('XADD', K.changes, 'MAXLEN', '~', KEPT_CHANGES, '*', 'entry', entry_id, 'verb', verb, 'at', now,
+            'name', name, 'from', from, 'to', to, 'by', by)
     end
 end
