@@ -159,7 +159,8 @@ class Book:
         Raises:
             NotConsumer: If another process has become the consumer. What was written is right, and it begins again.
         """
-        done = Reconciling(redis, self._database.reading, self.writing, at_ms).run()
+        transactions = self._database.reading, self.writing
+        done = Reconciling(redis, *transactions, journal_id=self._journal_id, at_ms=at_ms).run()
         changes = redis.changes()
         with self.writing() as connection:
             write_unread(connection, self._journal_id, changes)

@@ -56,8 +56,9 @@ class Execution:
     started_ms: int | None = None
     """When a pod took it over."""
     ended_ms: int | None = None
+    """When it ended. Of one that is lost: by then it had, in entries that were dropped unread."""
     lost_ms: int | None = None
-    """When Redis was found not to know it any more, though it had not ended."""
+    """When Redis was found not to know it any more, though no end was read."""
     score: float | None = None
     """Its place among those that wait, by band and time; that of its last wait, if it does not."""
 
@@ -166,6 +167,8 @@ class Execution:
             # What is restored ended earlier.
             self.ended_ms = int(float(fields.get("ended_at") or at_ms))
             self.dead = fields.get("dead") == "1"
+        else:
+            self.ended_ms = None
 
 
 def cleaned(fields: dict[str, str]) -> dict[str, str]:

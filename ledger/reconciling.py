@@ -2,7 +2,8 @@
 
 In the flow: the consumer calls it once it has read all there is. Rows are taken over as Redis has them now; entries
 that follow are applied to them all the same. An execution that lives in the ledger and that Redis does not know is
-marked as lost, and stays so until an entry names it.
+marked as lost, and stays so until an entry names it. If the journal that is followed told of it, the server that has
+this journal had it, and has lost nothing: its end is among the entries that were dropped unread.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,7 @@ from .executions import Execution, Place, cleaned
 from .fetching import Fetching
 from .figures import write_figures
 from .kept import write_payloads
-from .schema.tables import action, executions, holds, queue_stats
+from .schema.tables import action, executions, holds, queue_stats, transitions
 from .writing import known_by_id, write_executions, write_holds
 
 _log: Final = Logger("bandmaster.ledger")
@@ -59,6 +60,8 @@ class Records:
     """Their records, by id; those that it does not know are left out."""
     dead: frozenset[str]
     """All dead letters."""
+    had: frozenset[str] = frozenset()
+    """Those of which the journal that is followed told."""
 
 
 class Living:
@@ -98,10 +101,21 @@ class Reconciling:
     meanwhile is told by entries behind the position, which nobody else moves.
     """
 
-    def __init__(self, redis: Living, reading: Transaction, writing: Transaction, at_ms: int) -> None:
-        """Args: `reading` and `writing` open transactions, the latter as the consumer; `at_ms`, the server's time."""
+    def __init__(
+        self, redis: Living, reading: Transaction, writing: Transaction, *, journal_id: int, at_ms: int
+    ) -> None:
+        """Makes no call.
+
+        Args:
+            redis: What Redis knows.
+            reading: Opens a transaction.
+            writing: Opens one as the consumer.
+            journal_id: Of the journal that is followed.
+            at_ms: The server's time.
+        """
         self._redis = redis
         self._reading, self._writing = reading, writing
+        self._journal_id = journal_id
         self._at_ms = at_ms
         self._taken_over = self._lost = 0
 
@@ -137,6 +151,7 @@ class Reconciling:
 
     def _write(self, some: list[str], records: Records) -> None:
         with self._reading() as connection:
+            records = replace(records, had=self._told_of(connection, set(some) - records.metas.keys()))
             payloads = self._redis.fetching.of_living(_changed(known_by_id(connection, some), records, self._at_ms))
         with self._writing() as connection:
             # Read again: somebody may have been forgotten meanwhile.
@@ -154,6 +169,11 @@ class Reconciling:
         self._lost += lost
         self._taken_over += len(changed) - lost
 
+    def _told_of(self, connection: Connection, execution_ids: set[str]) -> frozenset[str]:
+        of = transitions.c
+        told = select(of.execution_id).where(of.execution_id.in_(execution_ids), of.journal_id == self._journal_id)
+        return frozenset(connection.execute(told.distinct()).scalars())
+
 
 def _changed(rows: dict[str, Execution], records: Records, at_ms: int) -> Iterator[Execution]:
     for execution_id in sorted(rows.keys() | records.metas.keys()):
@@ -161,7 +181,7 @@ def _changed(rows: dict[str, Execution], records: Records, at_ms: int) -> Iterat
         if meta is None:
             # A dead letter that an emptied server has lost stays one: it can be restored.
             if row is not None and row.state not in TERMINAL:
-                yield replace(row, lost_ms=at_ms)
+                yield replace(row, lost_ms=at_ms, ended_ms=at_ms if execution_id in records.had else None)
             continue
         told = replace(Execution.from_meta(execution_id, meta), dead=is_dead)
         if row is None:

@@ -28,7 +28,7 @@ class ExecutionAnswer(Answer):
     dead: bool = False
     """Whether it used up its tries, and is kept to be tried again."""
     lost: bool = False
-    """Whether Redis lost it before it had ended."""
+    """Whether Redis does not know it any more, though no end of it was read. With `ended_at`: by then it had ended."""
     cancel_requested: bool = False
     eta_seconds: float | None = None
     """An estimate of when it may begin: as many of its action as were accepted before it, at the rate at which its

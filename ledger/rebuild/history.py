@@ -80,10 +80,15 @@ class History:
 
         The rows may be those of a server with older data: whose end was committed before is told as ended.
         """
-        for page in self._pages(executions.c.state.in_(_LIVING)):
+        for page in self._pages(executions.c.state.in_(_LIVING), executions.c.ended_ms.is_(None)):
             lives = self._lives({row[0]: row.accepted_ms for row in page})
             for row in page:
                 yield _lived(_known(row, now_ms), lives.get(row[0]), now_ms)
+
+    def ended_unread(self) -> Iterator[Known]:
+        """Executions that have ended in entries that were dropped unread, in the last state that was read."""
+        for page in self._pages(executions.c.state.in_(_LIVING), executions.c.ended_ms.is_not(None)):
+            yield from (_known(row, row.ended_ms) for row in page)
 
     def dead(self) -> Iterator[Known]:
         """Dead letters."""

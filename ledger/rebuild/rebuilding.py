@@ -34,7 +34,7 @@ class Rebuilt:
     known: int = 0
     """Executions of which Redis knew as much, or more."""
     not_restored: dict[str, str] = field(default_factory=dict[str, str])
-    """Execution → why not: its payload was not kept, or its data in Redis is damaged."""
+    """Execution → why not: its payload was not kept, its end was not read, or its data in Redis is damaged."""
     changes: int = 0
     """Limits, pauses and settings that were set again."""
     not_set: dict[str, str] = field(default_factory=dict[str, str])
@@ -48,13 +48,15 @@ class Rebuilt:
             case Restored.RESTORED:
                 self.restored[execution.state] = self.restored.get(execution.state, 0) + 1
             case Restored.NO_PAYLOAD:
-                self.not_restored[execution.execution_id] = (
-                    f"it was {execution.state} on lane {execution.lane}, and its payload is not in the ledger"
-                )
+                self.leave(execution, "its payload is not in the ledger")
             case Restored.ERROR:
                 self.not_restored[execution.execution_id] = "what Redis has of it is damaged"
             case Restored.ENDED | Restored.NEWER:
                 self.known += 1
+
+    def leave(self, execution: Known, why: str) -> None:
+        """Note one that is not restored."""
+        self.not_restored[execution.execution_id] = f"it was {execution.state} on lane {execution.lane}, and {why}"
 
 
 def rebuild(
@@ -104,6 +106,8 @@ def rebuild(
     say(f"{done.changes:,} limits, pauses and settings; {sum(done.restored.values()):,} records of what has ended")
     _restore(restoring, history.dead(), done)
     _restore(restoring, history.living(now_ms), done, say)
+    for execution in history.ended_unread():
+        done.leave(execution, "its end was dropped unread")
     if not done.stays_paused:
         engine.controls.resume(EVERYTHING, by=BY)
     _log.info("rebuilt", restored=sum(done.restored.values()), known=done.known, not_restored=len(done.not_restored))

@@ -7,8 +7,10 @@ import redis
 from ledger_reading import Reading, catch_up
 
 from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
 from bandmaster.ledger.executions import Execution, Place
 from bandmaster.ledger.figures import moment
+from bandmaster.ledger.rebuild.rebuilding import rebuild
 from bandmaster.ledger.reconciling import Living
 from bandmaster.scheduler.engine.journal import JournalEntry, Verb
 from bandmaster.scheduler.engine.journal_following import START, Follower, Position
@@ -203,3 +205,41 @@ def test_changes_of_operators_among_entries_that_were_dropped_unread_are_taken_f
         ("resume", "tenant:acme", None),
     ]
     assert reading.one("SELECT max_concurrent FROM queue_stats") == 2
+
+
+def test_what_ended_among_entries_that_were_dropped_unread_is_not_run_again(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading, redis_client: redis.Redis, database: Database
+) -> None:
+    send(queue, "ended", "waits")
+    catch_up(consumer)
+    queue.try_schedule()
+    queue.release("ended")
+    redis_client.delete("exec_queue:meta:ended", "exec_queue:end:ended")  # as when its time to be known is over
+    redis_client.xtrim(JOURNAL, maxlen=0, approximate=False)
+    send(queue, "later")
+    catch_up(consumer)
+    catch_up(consumer)
+    (row,) = reading.rows("SELECT state, lost_ms, ended_ms FROM executions WHERE execution_id = 'ended'")
+    assert row["state"] == State.PENDING
+    assert row["lost_ms"] == row["ended_ms"] is not None
+    redis_client.flushdb()
+    done = rebuild(queue, database)
+    assert done.restored == {State.PENDING: 2}
+    assert done.not_restored == {"ended": "it was PENDING on lane executions, and its end was dropped unread"}
+    assert set(queue.views.pending()) == {"waits", "later"}
+
+
+def test_what_an_emptied_server_has_lost_is_restored_though_its_end_might_have_been_unread(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading, redis_client: redis.Redis, database: Database
+) -> None:
+    send(queue, "lost")
+    catch_up(consumer)
+    redis_client.flushdb()
+    send(queue, "other")
+    for _ in range(3):
+        catch_up(consumer)
+    assert reading.one("SELECT count(*) FROM executions WHERE lost_ms IS NOT NULL AND ended_ms IS NULL") == 1
+    rebuild(queue, database, merge=True)
+    assert set(queue.views.pending()) == {"lost", "other"}
+    catch_up(consumer)
+    assert reading.one("SELECT count(*) FROM executions WHERE lost_ms IS NOT NULL") == 0

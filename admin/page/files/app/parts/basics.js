@@ -17,7 +17,7 @@ export function StateBadge({ execution }) {
       ${state.toLowerCase()}
     </span>
     ${dead && html` <span class="badge state-dead" title="It used up its tries, and is kept to be tried again">dead letter</span>`}
-    ${lost && html` <span class="badge state-dead" title="Redis lost it before it had ended">lost</span>`}
+    ${lost && html` <span class="badge state-dead" title="Redis does not know it any more, and no end of it was read">lost</span>`}
     ${isAsked && state !== "CANCELLING" && html` <span class="badge" title="It was asked to end">ending</span>`}
   `;
 }
