@@ -77,7 +77,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
 def _ledger(settings: Settings) -> Asking:
     ledger = Asking(database_of(settings), queue=settings.redis.prefix)
     try:
-        ledger.soon(ledger.look)
+        ledger.soon(ledger.is_written)
     except AnotherQueue:
         # It would show another's history as this queue's.
         raise

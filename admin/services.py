@@ -41,8 +41,10 @@ class Services:
     sessions: BrowserSessions
     oidc: Oidc | None = None
     """Logins with an OpenID provider; None: there is none."""
-    readiness: Look = field(default_factory=Look)
-    """Whether the process can do its work."""
+    redis_look: Look[bool] = field(default_factory=Look[bool])
+    """Whether Redis answers, for probes."""
+    ledger_look: Look[bool | None] = field(default_factory=Look[bool | None])
+    """Whether the ledger is written, for probes; None: it cannot be read."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
     followers: Followers = field(default_factory=Followers)

@@ -221,6 +221,11 @@ class PathSettings(Area, frozen=True):
     (`configs/deploy/probe.py`); none: there are no health files."""
 
     @property
+    def ledger_file(self) -> Path:
+        """Where the ledger is unless `ledger.url` names another database. Raises SettingsError, as `absolute` does."""
+        return self.absolute / "ledger.sqlite3"
+
+    @property
     def absolute(self) -> Path:
         """`var_dir` as an absolute path, without following links, so that every process gets the same.
 

@@ -16,7 +16,7 @@ def database_of(settings: Settings) -> Database:
         SettingsError: If the URL is none.
         ExtraMissing: If it is PostgreSQL's, and its driver is not installed.
     """
-    return Database(settings.ledger.url or f"sqlite:///{settings.paths.absolute / 'ledger.sqlite3'}")
+    return Database(settings.ledger.url or f"sqlite:///{settings.paths.ledger_file}")
 
 
 def existing(settings: Settings) -> Database:

@@ -14,6 +14,8 @@ from .errors import AnotherQueue
 from .schema.tables import consumer, executions, gaps, journals, transitions
 from .schema.upgrading import check, revision_of
 
+WRITTEN_WITHIN_MS: Final = 30_000
+"""A consumer that lives commits each second, if only its lease: one that has not for so long is dead, or hangs."""
 _NOBODY: Final = ""
 
 
@@ -25,8 +27,8 @@ class Standing:
     """Of its tables."""
     holder: str | None
     """The process that consumes the journal, or did last; None: none ever did."""
-    renewed_ms_ago: int
-    """How long ago it last committed, by the database's clock."""
+    renewed_ms_ago: int | None
+    """How long ago it last committed, by the database's clock; None: it has ended in order, or none ever did."""
     position: Position | None
     """How far the journal was read."""
     executions: int
@@ -36,6 +38,11 @@ class Standing:
     missed: int
     """Entries of the journal that are not in the history: Redis dropped them unread, they are damaged, or the database
     refused them."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether somebody writes the history."""
+        return self.renewed_ms_ago is not None and self.renewed_ms_ago <= WRITTEN_WITHIN_MS
 
 
 def check_queue(connection: Connection, queue: str) -> bool:
@@ -55,6 +62,12 @@ def check_queue(connection: Connection, queue: str) -> bool:
     if found not in (None, queue):
         raise AnotherQueue(found, queue)
     return found is not None
+
+
+def is_written(connection: Connection) -> bool:
+    """Whether somebody writes the history; without, it only tells of what was before."""
+    renewed = select(consumer.c.renewed_ms >= now_ms() - WRITTEN_WITHIN_MS)
+    return bool(connection.execute(renewed).scalar_one_or_none())
 
 
 def standing(database: Database, queue: str) -> Standing:
@@ -81,7 +94,7 @@ def standing(database: Database, queue: str) -> Standing:
         return Standing(
             revision=revision_of(connection) or "",
             holder=row.holder if row and row.holder != _NOBODY else None,
-            renewed_ms_ago=row.now_ms - row.renewed_ms if row else 0,
+            renewed_ms_ago=row.now_ms - row.renewed_ms if row and row.renewed_ms else None,
             position=Position(row.incarnation, row.entry_id, row.entry_count) if row and row.incarnation else None,
             executions=connection.execute(select(func.count()).select_from(executions)).scalar_one(),
             transitions=connection.execute(select(func.count()).select_from(transitions)).scalar_one(),

@@ -68,6 +68,9 @@ class Readiness(Answer):
     """Whether the API can do its work."""
 
     status: Literal["ready", "degraded", "unready"]
-    """`degraded`: all but the history."""
+    """`degraded`: all but the history, or nobody writes it."""
     redis: bool
     ledger: bool
+    """Whether the history can be read."""
+    written: bool
+    """Whether somebody writes it."""

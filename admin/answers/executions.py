@@ -56,6 +56,8 @@ class ExecutionPage(Read):
     """The cursor of the page with later ones; none on the first page."""
     total: int | None = None
     """How many there are on all pages; only if it was asked for."""
+    written: bool
+    """Whether somebody writes the history; if not, what happened after `as_of` is missing."""
 
 
 class LivingExecutions(Read):

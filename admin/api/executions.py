@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from ...ledger.queries.filters import Wanted
 from ...ledger.queries.listing import Place, count_executions, executions_page
 from ...ledger.queries.looking import event_of, steps_of, written_until_ms
+from ...ledger.standing import is_written
 from ...scheduler.engine.record import Record, read_result
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.events.fields import Action, ExecutionId, UserId
@@ -76,7 +77,7 @@ def list_executions(
     )
     before, after = _places(cursor)
     with services.ledger.reading() as connection:
-        as_of_ms = written_until_ms(connection)
+        as_of_ms, written = written_until_ms(connection), is_written(connection)
         page = executions_page(connection, wanted, limit, before=before, after=after)
         counted = count_executions(connection, wanted) if total else None
     return ExecutionPage(
@@ -84,6 +85,7 @@ def list_executions(
         next=_cursor(_EARLIER, page.rows[-1]) if page.rows and page.has_earlier else None,
         previous=_cursor(_LATER, page.rows[0]) if page.rows and page.has_later else None,
         total=counted,
+        written=written,
         source="ledger",
         as_of=shown_at(as_of_ms),
     )

@@ -1,5 +1,9 @@
-"""Probes: whether the process answers, and whether it can do its work. They need no token and tell nothing else."""
+"""Probes: whether the process answers, and whether it can do its work. They need no token and tell nothing else.
 
+What hangs, be it Redis or the ledger's database, counts as away before whoever probes gives up.
+"""
+
+import asyncio
 from functools import partial
 from typing import Final
 
@@ -12,6 +16,8 @@ from ..services import Services
 from .requiring import ServicesOf
 
 router: Final = APIRouter()
+LOOK_SECONDS: Final = 0.8
+"""Less than a second, for which Kubernetes waits unless it is told otherwise."""
 
 
 @router.get("/healthz", summary="Whether the process answers")
@@ -22,11 +28,15 @@ async def show_health() -> Health:
 
 @router.get("/readyz", summary="Whether the API can do its work", responses={503: {"model": Readiness}})
 async def show_readiness(services: ServicesOf, response: Response) -> Readiness:
-    """503 without Redis. Without the ledger's database, everything but the history works: `degraded`."""
-    has_redis, has_ledger = await services.readiness.at(partial(_answers, services), partial(_is_written, services))
+    """503 without Redis. `degraded`: the history cannot be read, or nobody writes it; everything else works."""
+    redis, ledger = await asyncio.gather(
+        services.redis_look.at(partial(_answers, services), LOOK_SECONDS),
+        services.ledger_look.at(partial(_is_written, services), LOOK_SECONDS),
+    )
+    has_redis = redis is True  # and neither False nor unheard
     response.status_code = 200 if has_redis else 503
-    status = "unready" if not has_redis else "ready" if has_ledger else "degraded"
-    return Readiness(status=status, redis=has_redis, ledger=has_ledger)
+    status = "unready" if not has_redis else "ready" if ledger is True else "degraded"
+    return Readiness(status=status, redis=has_redis, ledger=ledger is not None, written=ledger is True)
 
 
 def _answers(services: Services) -> bool:
@@ -37,9 +47,9 @@ def _answers(services: Services) -> bool:
     return True
 
 
-def _is_written(services: Services) -> bool:
+def _is_written(services: Services) -> bool | None:
+    """Whether somebody writes it; None if it cannot be read."""
     try:
-        services.ledger.soon(services.ledger.look)
+        return services.ledger.soon(services.ledger.is_written)
     except LedgerError:
-        return False
-    return True
+        return None

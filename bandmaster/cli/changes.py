@@ -50,6 +50,9 @@ def changes(
         say("nobody has changed anything yet")
 
 
+_AS_IN_REDIS: Final = ("at_ms", "entry_id")
+
+
 def _json(each: Change) -> dict[str, object]:
-    document: dict[str, object] = {name: value for name, value in asdict(each).items() if name != "at_ms"}
+    document: dict[str, object] = {name: value for name, value in asdict(each).items() if name not in _AS_IN_REDIS}
     return document | {"at": iso_of(each.at_ms), "before": each.before or None, "after": each.after or None}

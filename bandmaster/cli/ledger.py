@@ -6,18 +6,22 @@ leaves everything paused, and is run again.
 """
 
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from bandmaster.cli.exits import CommandFailed
+from bandmaster.cli.exits import CommandFailed, Exit
 from bandmaster.cli.opening import opened, settings_of_command
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.times import show_duration
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.engine.journal_following import Follower
 
+if TYPE_CHECKING:
+    from bandmaster.ledger.standing import Standing
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+_START: Final = "start one with `python -m bandmaster.ledger`"
 LISTED: Final = 20
 """How many of the executions that could not be restored are shown."""
 
@@ -25,7 +29,8 @@ LISTED: Final = 20
 def show_ledger(context: typer.Context, as_json: Json = False) -> None:
     """Show how the history in SQL stands, upgrade its tables, forget a user, or rebuild Redis from it.
 
-    The history is written by `python -m bandmaster.ledger`.
+    The history is written by `python -m bandmaster.ledger`. While nobody
+    writes it, the exit code is 1.
 
     \b
     Examples:
@@ -42,34 +47,44 @@ def show_ledger(context: typer.Context, as_json: Json = False) -> None:
         page = found.position and Follower(bandmaster.queue.scripts).read(found.position, 1)
     behind = None if page is None else page.ahead + page.missed + len(page.entries)
     if as_json:
-        say_json(
-            {
-                "ledger": {
-                    "database": database.shown_url,
-                    "revision": found.revision,
-                    "consumer": found.holder,
-                    "renewed_seconds_ago": found.renewed_ms_ago / 1000 if found.holder else None,
-                    "read_up_to": found.position and found.position.entry_id,
-                    "entries_behind": behind,
-                    "executions": found.executions,
-                    "transitions": found.transitions,
-                    "lost_executions": found.lost,
-                    "missed_entries": found.missed,
-                }
-            }
-        )
-        return
-    say(f"database    {database.shown_url}, revision {found.revision}")
-    if found.holder is None:
-        say("consumer    none yet: start one with `python -m bandmaster.ledger`")
+        say_json({"ledger": _document(found, behind) | {"database": database.shown_url}})
     else:
-        say(f"consumer    {found.holder}, which wrote {show_duration(found.renewed_ms_ago)} ago")
+        say(f"database    {database.shown_url}, revision {found.revision}")
+        _say(found, behind)
+    if not found.is_written:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _document(found: "Standing", behind: int | None) -> dict[str, object]:
+    return {
+        "revision": found.revision,
+        "consumer": found.holder,
+        "renewed_seconds_ago": None if found.renewed_ms_ago is None else found.renewed_ms_ago / 1000,
+        "written": found.is_written,
+        "read_up_to": found.position and found.position.entry_id,
+        "entries_behind": behind,
+        "executions": found.executions,
+        "transitions": found.transitions,
+        "lost_executions": found.lost,
+        "missed_entries": found.missed,
+    }
+
+
+def _say(found: "Standing", behind: int | None) -> None:
+    say(f"consumer    {_consumer(found)}")
     if found.position is not None:
         behind_text = "the journal is another one now" if behind is None else f"{behind:,} entries behind"
         say(f"journal     read up to {found.position.entry_id}; {behind_text}")
     say(f"history     {found.executions:,} executions, {found.transitions:,} transitions")
     if found.missed or found.lost:
-        say(f"not known   {found.missed:,} entries dropped unread, {found.lost:,} executions lost by the server")
+        say(f"not known   {found.missed:,} entries were not read; Redis no longer knows {found.lost:,} executions")
+
+
+def _consumer(found: "Standing") -> str:
+    if found.holder is None:
+        return f"none yet: {_START}"
+    last = "has ended" if found.renewed_ms_ago is None else f"wrote {show_duration(found.renewed_ms_ago)} ago"
+    return f"{found.holder}, which {last}" + ("" if found.is_written else f": nobody writes the history, {_START}")
 
 
 def upgrade_ledger(as_json: Json = False) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from bandmaster.cli.controls import shown_value, whole
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.desk.told import Standing
+from bandmaster.cli.desk.told import Ledger, Standing
 from bandmaster.cli.occupancy import lane_json, limit_json, named
 from bandmaster.cli.opening import warning_of_missing
 from bandmaster.cli.screen import say, say_facts, say_json
@@ -61,6 +61,8 @@ def _document(standing: Standing) -> dict[str, object]:
     }
     if standing.api is not None:
         document["api"] = standing.api
+    if standing.ledger is not None:
+        document["ledger"] = {"read": standing.ledger.is_read, "written": standing.ledger.is_written}
     if standing.server is not None:
         document["server"] = asdict(standing.server)
     if backend is not None:
@@ -127,6 +129,7 @@ def _say(standing: Standing) -> None:
             ("limits", limits or "none but the lanes' own"),
             ("workers", _workers(standing)),
             ("scheduler", "none leads" if leader is None else f"{leader.leader_id} leads, epoch {leader.epoch}"),
+            ("history", standing.ledger and _history(standing.ledger)),
             ("API", standing.api),
             ("runs on", backend and f"{backend.description}: {backend.problem or 'answers'}"),
             ("server", server and f"{server.url}  {server.kind} {server.version}"),
@@ -135,6 +138,14 @@ def _say(standing: Standing) -> None:
     )
     say()
     say_facts((name, shown_value(value)) for name, value in standing.settings.items())
+
+
+def _history(ledger: Ledger) -> str:
+    if not ledger.is_read:
+        return "cannot be read: `bandmaster ledger` says why"
+    return (
+        "is written" if ledger.is_written else "nobody writes it: start one who does with `python -m bandmaster.ledger`"
+    )
 
 
 def _limit(each: GateLoad) -> str:

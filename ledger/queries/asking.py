@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from ..database import Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.upgrading import check
-from ..standing import check_queue
+from ..standing import check_queue, is_written
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
@@ -60,14 +60,14 @@ class Asking:
                     connection.exec_driver_sql(f"SET LOCAL statement_timeout = {READ_SECONDS * 1000}")
                 yield connection
 
-    def look(self) -> None:
-        """Find out whether it can be read.
+    def is_written(self) -> bool:
+        """Find out whether it can be read, and whether somebody writes it.
 
         Raises:
             LedgerError: As `reading` says.
         """
         with self.reading() as connection:
-            check_queue(connection, self._queue)
+            return check_queue(connection, self._queue) and is_written(connection)
 
     @contextmanager
     def writing(self) -> Generator[Connection]:

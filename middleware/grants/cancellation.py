@@ -8,6 +8,7 @@ a greenlet, and is interrupted where it waits. A body that catches the exception
 import ctypes
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 from dramatiq import threading as dramatiq_threading
@@ -24,6 +25,10 @@ if cast(Any, dramatiq_threading).is_gevent_active():
 
 class ExecutionCancelled(Interrupt):
     """Raised inside a body whose execution was cancelled while it ran."""
+
+
+class _TakenBack(BaseException):
+    """Raised in place of an interrupt that came too late, and caught at once."""
 
 
 def running_greenlet() -> Any:
@@ -52,6 +57,15 @@ def interrupt(thread_id: int, greenlet: Any, is_over: Callable[[], bool]) -> Non
 
 
 def forget_interrupt() -> None:
-    """Take back an interrupt of the calling thread that has not been raised yet."""
+    """Take back an interrupt of the calling thread that has not been raised yet.
+
+    Another is put in its place, and awaited. To put nothing there would do as well, but CPython up to 3.12 then looks
+    for an interrupt at every call of the process for good, and 3.11 never comes back from a call under a tracer.
+    """
     if _gevent is None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
+        with suppress(_TakenBack):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_TakenBack)
+            )
+            while True:
+                pass  # it comes at one of these jumps, if it has not come yet

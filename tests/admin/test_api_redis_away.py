@@ -66,13 +66,11 @@ def test_those_who_wait_for_a_redis_that_hangs_hold_up_nobody_else(api_of_its_ow
         probes = [executor.submit(client.get, "/readyz") for _ in range(PROBES)]
         asked = 0
         while not all(each.done() for each in waiting):
-            began = monotonic()
             for path in ("/healthz", f"{V1}/whoami", f"{V1}/executions/", f"{V1}/audit"):
                 assert client.get(path).status_code == 200, path
-            # Far less than the deadline of those that wait, which is five seconds.
-            assert monotonic() - began < 3
+            assert client.get("/readyz").status_code == 503
             asked += 1
-        assert asked
+        assert asked > 1, "all were answered while the others still waited"
         assert {(each.result().status_code, each.result().json()["code"]) for each in waiting} == {
             (503, "redis_unavailable")
         }

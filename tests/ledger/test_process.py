@@ -7,11 +7,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ledger_reading import Reading
 
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.standing import WRITTEN_WITHIN_MS
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -62,12 +66,13 @@ def attempt(environment: dict[str, str]) -> Attempt:
 
 @pytest.fixture
 def command(attempt: Attempt) -> Callable[..., Any]:
-    """The same, which has to succeed; the document that it printed."""
+    """The same, which has to do what it is asked; the document that it printed."""
 
     def command(*arguments: str) -> Any:
         done = attempt(*arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout, done.stderr
         (document,) = json.loads(done.stdout).values()
+        assert done.returncode == (0 if document.get("written", True) else 1), done.stdout + done.stderr
         return document
 
     return command
@@ -266,3 +271,23 @@ def test_a_user_is_forgotten_by_the_command(queue: ExecutionQueueService, start:
     nobody = attempt("forget", "--user", "ann", "--yes")
     assert (nobody.returncode, "nothing was known of 'ann'" in nobody.stderr) == (3, True)
     assert attempt("forget", "--user", "", "--yes").returncode == 2
+
+
+def test_a_history_that_nobody_writes_fails_the_command_that_looks(
+    start: Start, command: Callable[..., Any], environment: dict[str, str]
+) -> None:
+    command("upgrade")
+    assert not command()["written"], "none ever began"
+    process = start()
+    wait_until(lambda: command()["written"], what="the consumer")
+    process.kill()
+    process.wait()
+    with closing(Database(environment["BANDMASTER_LEDGER__URL"])) as database:
+        Reading(database).change(f"UPDATE consumer SET renewed_ms = renewed_ms - {WRITTEN_WITHIN_MS}")
+    assert not command()["written"]
+    process = start()
+    wait_until(lambda: command()["written"], what="the next consumer")
+    process.terminate()
+    assert process.wait(30) == 0
+    told = command()
+    assert (told["written"], told["renewed_seconds_ago"]) == (False, None)

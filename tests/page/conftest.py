@@ -1,4 +1,4 @@
-"""One installation on this machine, an API of the tests' own beside it, and one browser, for all tests of a process.
+"""One installation for all tests of a process, an API of the tests' own beside it, and a browser for each file.
 
 The browser is Debian's Chromium. Without it these tests are skipped, unless BANDMASTER_REQUIRE_BROWSER=1 (as in CI).
 """
@@ -22,8 +22,9 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         yield installation
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser. While it is there, an event loop runs in this thread, where tests of other folders begin theirs."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         if os.environ.get("BANDMASTER_REQUIRE_BROWSER") == "1":

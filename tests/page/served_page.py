@@ -52,10 +52,10 @@ class Installation:
         wait_until(self._answers, what="the API")
 
     @contextmanager
-    def without_ledger(self) -> Generator["Installation"]:
-        """Serve a second API, whose ledger's database does not answer."""
+    def with_ledger(self, file: str) -> Generator["Installation"]:
+        """Serve a second API, with another ledger."""
         other = Installation(self.folder)
-        other.start_api(BANDMASTER_LEDGER__URL=f"sqlite:///{self.folder}/nowhere/ledger.sqlite3")
+        other.start_api(BANDMASTER_LEDGER__URL=f"sqlite:///{self.folder / file}")
         try:
             yield other
         finally:

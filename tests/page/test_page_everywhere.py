@@ -9,6 +9,8 @@ from looking import Look
 from playwright.sync_api import Page, expect
 from served_page import Installation
 
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import wait_until
 
 HOSTILE: Final = "<img src=x onerror=document.title='stolen'>"
@@ -88,7 +90,7 @@ def test_it_survives_a_restart_of_the_api_and_is_right_afterwards(look: Look, in
 def test_without_a_ledger_it_lists_what_runs_and_waits(look: Look, installation: Installation) -> None:
     running = installation.submit("sh", "-c", HOLDS)
     wait_until(lambda: installation.state(running) == "POD", what="its start")
-    with installation.without_ledger() as other:
+    with installation.with_ledger("nowhere/ledger.sqlite3") as other:
         page = look.signed_in(other.admin, "executions", of=other)
         expect(page.get_by_role("alert").first).to_contain_text("ledger_unavailable")
         expect(page.get_by_role("link", name=running)).to_be_visible()
@@ -97,6 +99,18 @@ def test_without_a_ledger_it_lists_what_runs_and_waits(look: Look, installation:
         page.get_by_role("button", name="Cancel it").click()
         wait_until(lambda: installation.state(running) == "CANCELLED", what="its end")
         page.context.close()
+
+
+def test_a_history_that_nobody_writes_says_so(look: Look, installation: Installation) -> None:
+    upgrade(Database(f"sqlite:///{installation.folder / 'unwritten.sqlite3'}"))
+    with installation.with_ledger("unwritten.sqlite3") as other:
+        page = look.signed_in(other.admin, "executions", of=other)
+        expect(page.get_by_role("alert").first).to_contain_text("Nobody writes the history.")
+        page.context.close()
+    page = look.signed_in(installation.admin, "executions")
+    installation.submit("true")
+    expect(page.get_by_role("table")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_all_tabs_of_a_browser_share_one_stream(look: Look, installation: Installation) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
 from bandmaster.cli.desk.answers import action_of, gate_of, lane_of, ms_of, worker_of
-from bandmaster.cli.desk.told import Standing
+from bandmaster.cli.desk.told import Ledger, Standing
 from bandmaster.cli.opening import warning_of_missing
 from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
@@ -29,7 +29,7 @@ class ApiFigures:
         """The queue at a glance."""
         answer = self._send(calls.lanes())
         lanes = [lane_of(each) for each in answer.lanes]
-        status = self._send(calls.queue())
+        status, ready = self._send(calls.queue()), self._send(calls.readiness())
         return Standing(
             lanes=lanes,
             limits=[gate_of(each) for each in self._send(calls.gates()).gates if each.limit is not None],
@@ -42,6 +42,7 @@ class ApiFigures:
             api=self._url,
             server=None,
             backend=None,
+            ledger=Ledger(ready.ledger, ready.written),
         )
 
     def missing_worker(self, lane: str) -> str | None:

@@ -4,11 +4,13 @@ In the flow: one side of `port.Figures`; reads only. A backend that does not ans
 queue's own figures are all the more useful then.
 """
 
-from bandmaster.cli.desk.told import Backend, Server, Standing
+from bandmaster.cli.desk.told import Backend, Ledger, Server, Standing
 from bandmaster.cli.opening import Opened
-from bandmaster.configs.errors import SettingsError
+from bandmaster.configs.errors import ExtraMissing, SettingsError
+from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
+from bandmaster.ledger.errors import LedgerError
 from bandmaster.scheduler.lanes import all_lanes
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
 from bandmaster.scheduler.server.connection import redis_url
@@ -40,6 +42,7 @@ class QueueFigures:
             api=None,
             server=Server(url, said.kind, said.version, said.eviction_policy),
             backend=self._backend(),
+            ledger=self._ledger(),
         )
 
     def missing_worker(self, lane: str) -> str | None:
@@ -71,3 +74,20 @@ class QueueFigures:
         except (PodError, SettingsError) as error:
             return Backend(name, str(error))
         return Backend(name)
+
+    def _ledger(self) -> Ledger | None:
+        settings = self._bandmaster.settings
+        # What reads it takes long to import, so it is only where there is something to read.
+        if not (settings.ledger.url or settings.paths.ledger_file.exists()):
+            return None
+        try:
+            opening = import_extra("bandmaster.ledger.opening", "ledger")
+            asking_of = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking
+            database = opening.database_of(settings)
+        except ExtraMissing:
+            return None
+        asking = asking_of(database, queue=settings.redis.prefix)
+        try:
+            return Ledger(is_read=True, is_written=asking.soon(asking.is_written))
+        except LedgerError:
+            return Ledger(is_read=False, is_written=False)

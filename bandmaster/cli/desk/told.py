@@ -98,6 +98,16 @@ class Backend:
 
 
 @dataclass(frozen=True, slots=True)
+class Ledger:
+    """The history in SQL."""
+
+    is_read: bool
+    """Whether it can be read."""
+    is_written: bool
+    """Whether somebody writes it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Server:
     """The server of the queue, as it describes itself."""
 
@@ -129,3 +139,5 @@ class Standing:
     server: Server | None
     backend: Backend | None
     """This and `server` are known beside Redis only."""
+    ledger: Ledger | None
+    """None: there is none here."""

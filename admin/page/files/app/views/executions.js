@@ -3,7 +3,7 @@ import { withQuery } from "../api/calls.js";
 import { html, useState } from "../lib.js";
 import { useResource } from "../live/resource.js";
 import { go, href } from "../route.js";
-import { Code, Empty } from "../parts/basics.js";
+import { Code, Empty, Time } from "../parts/basics.js";
 import { ExecutionRows } from "../parts/execution-rows.js";
 import { Bulk } from "../parts/bulk.js";
 import { Filters, isFiltered, wantedOf } from "../parts/filters.js";
@@ -30,6 +30,7 @@ export function Executions({ caller, query }) {
     <${Filters} query=${query} parts=${PARTS} mayAskForOthers=${caller.may("operate")} />
     <${Trouble} problem=${page.problem} kind=${isLedgerAway ? "notice" : "trouble"} />
     ${isLedgerAway && html`<${Living} query=${query} />`}
+    ${shown?.written === false && html`<${Unwritten} asOf=${shown.as_of} />`}
     ${shown && (shown.executions.length
       ? html`
         <${ExecutionRows} executions=${shown.executions} isDim=${!page.data} />
@@ -42,6 +43,15 @@ export function Executions({ caller, query }) {
         </nav>`
       : html`<${Nothing} isFiltered=${isFiltered(query) || cursor} isOwn=${!caller.may("operate")} />`)}
     ${!shown && !page.problem && html`<p class="faint">Loading…</p>`}
+  `;
+}
+
+function Unwritten({ asOf }) {
+  return html`
+    <div class="notice" role="alert">
+      <b>Nobody writes the history.</b> What happened after <${Time} at=${asOf} /> is missing. Is the process
+      <code>ledger</code> running?
+    </div>
   `;
 }
 
