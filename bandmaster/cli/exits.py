@@ -45,7 +45,7 @@ class Exit(IntEnum):
 
 MEANINGS: Final = {
     Exit.OK: "done",
-    Exit.FAILED: "what was asked about failed (an execution, a process of `up`, the ledger)",
+    Exit.FAILED: "what was asked about failed (an execution, part of `up`, the ledger)",
     Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
     Exit.NOT_FOUND: "no such execution",
     Exit.UNAVAILABLE: "a server does not answer: Redis, the API, the cluster or the database",
