@@ -1,24 +1,35 @@
-"""``Rates``: how fast each action's executions end, for an estimate of when one that waits may begin.
+"""``Rates``: how fast each action's executions begin, for an estimate of when one that waits may.
 
-In the flow: showing an execution asks here, and never waits for it: the ledger is asked in a thread of its own, a few
-times a minute, and until it has answered there is no estimate. If its database hangs, that thread does, and no other.
+In the flow: showing an execution asks here, and never waits for it: the ledger is asked in a thread of its own, for all
+actions that were asked for meanwhile, and until it has answered there is no estimate. If its database hangs, that
+thread does, and no other.
 """
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from ..configs.logger import Logger
 from ..ledger.errors import LedgerError
 from ..ledger.queries.asking import Asking
-from ..ledger.queries.rates import ended_since
+from ..ledger.queries.rates import grants_per_second
 from ..scheduler.model.errors import QueueUnavailable
 
 _log = Logger(__name__)
 WINDOW_SECONDS: Final = 600
 FRESH_SECONDS: Final = 10.0
 USABLE_SECONDS: Final = 60.0
+
+
+@dataclass(slots=True)
+class _Rate:
+    """What is known of one action."""
+
+    asked_at: float
+    answered_at: float = float("-inf")
+    per_second: float | None = None
 
 
 class Rates:
@@ -31,38 +42,53 @@ class Rates:
 
         Args:
             asking: The ledger.
-            now_ms: The time of the Redis server's clock, by which ends are stamped.
+            now_ms: The time of the Redis server's clock, by which grants are stamped.
             clock: Seconds that only grow.
         """
         self._asking = asking
         self._now_ms = now_ms
         self._clock = clock
         self._lock = threading.Lock()
-        self._ended: Mapping[str, int] = {}
-        self._asked_at = self._answered_at = float("-inf")
+        self._rates: dict[str, _Rate] = {}
+        self._wanted: set[str] = set()
         self._is_asking = False
 
     def per_second(self, action: str) -> float | None:
-        """How many executions of an action ended a second in the last ten minutes; None: not known, or none did."""
+        """How many executions of an action began a second in the last ten minutes; None: not known, or none did."""
         now = self._clock()
         with self._lock:
-            is_due = not self._is_asking and now - self._asked_at >= FRESH_SECONDS
-            if is_due:
-                self._is_asking, self._asked_at = True, now
-            ended = self._ended.get(action, 0) if now - self._answered_at < USABLE_SECONDS else 0
-        if is_due:
-            threading.Thread(target=self._ask, name="rates", daemon=True).start()
-        return ended / WINDOW_SECONDS if ended else None
+            rate = self._rates.get(action)
+            if rate is None or now - rate.asked_at >= FRESH_SECONDS:
+                self._wanted.add(action)
+            wanted = frozenset[str]() if self._is_asking else frozenset(self._wanted)
+            if wanted:
+                self._wanted.clear()
+                self._is_asking = True
+                self._note_asked(wanted, now)
+            known = rate.per_second if rate is not None and now - rate.answered_at < USABLE_SECONDS else None
+        if wanted:
+            threading.Thread(target=self._ask, args=(wanted,), name="rates", daemon=True).start()
+        return known
 
-    def _ask(self) -> None:
-        ended: Mapping[str, int] | None = None
+    def _note_asked(self, wanted: Iterable[str], now: float) -> None:
+        self._rates = {name: rate for name, rate in self._rates.items() if now - rate.asked_at < USABLE_SECONDS}
+        for action in wanted:
+            self._rates.setdefault(action, _Rate(now)).asked_at = now
+
+    def _ask(self, wanted: Iterable[str]) -> None:
+        found: dict[str, float | None] = {}
         try:
-            since_ms = self._now_ms() - WINDOW_SECONDS * 1000
+            now_ms = self._now_ms()
             with self._asking.reading() as connection:
-                ended = ended_since(connection, since_ms)
+                for action in wanted:
+                    found[action] = grants_per_second(
+                        connection, action, now_ms=now_ms, window_ms=WINDOW_SECONDS * 1000
+                    )
         except (LedgerError, QueueUnavailable) as error:
             _log.debug("rates_not_read", problem=str(error))
+        now = self._clock()
         with self._lock:
             self._is_asking = False
-            if ended is not None:
-                self._ended, self._answered_at = ended, self._clock()
+            for action, per_second in found.items():
+                rate = self._rates.setdefault(action, _Rate(now))
+                rate.answered_at, rate.per_second = now, per_second

@@ -50,6 +50,8 @@ class Explanation:
     """The record; state and attempt alone where no more is left of it."""
     at_ms: int
     """The moment, by the server's clock."""
+    stands_still: bool
+    """Whether it waits, and as things are for ever: behind a pause, or where no worker asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +122,20 @@ class Views(Reader):
             raise UnknownExecution(execution_id=execution_id)
         position, lane, consumer_age_ms, reasons, at_ms, fields = rest
         sentences = [_sentence(reason.decode()) for reason in reasons]
-        if State(state.decode()) is State.PENDING and (consumer_age_ms < 0 or consumer_age_ms > LIVE_CONSUMER_MS):
+        is_asked_for = 0 <= consumer_age_ms <= LIVE_CONSUMER_MS
+        waits = State(state.decode()) is State.PENDING
+        if waits and not is_asked_for:
             ago = "yet" if consumer_age_ms < 0 else f"for {consumer_age_ms // 1000} s"
             sentences.append(f"no worker has asked for lane {lane.decode()} {ago}")
         meta = {name.decode(): value.decode() for name, value in zip(fields[::2], fields[1::2], strict=True)}
         return Explanation(
-            State(state.decode()), position if position >= 0 else None, lane.decode(), sentences, meta, at_ms
+            State(state.decode()),
+            position if position >= 0 else None,
+            lane.decode(),
+            sentences,
+            meta,
+            at_ms,
+            waits and (not is_asked_for or any(reason.startswith(b"paused:") for reason in reasons)),
         )
 
     def action_statistics(self, action: str) -> ActionStatistics:

@@ -115,12 +115,13 @@ def show_queue(services: ServicesOf, caller: ReadCaller, lane: Lane | None = Non
 def show(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId) -> Response:
     """As it is now, and why it waits; one that Redis has forgotten, as the ledger knows it."""
     found = find(services, caller, execution_id)
-    position, reasons = None, list[str]()
+    position, reasons, eta_seconds = None, list[str](), None
     if found.explained is not None:
         position, reasons = found.explained.position, found.explained.reasons
+        if position is not None and not found.explained.stands_still:
+            eta_seconds = _eta_seconds(services, found.record)
     dead = found.source == "redis" and found.record.ended and services.queue.views.is_dead(execution_id)
     answer = execution_answer(found.record, row=found.row, position=position, waits_for=reasons, dead=dead)
-    eta_seconds = None if position is None else _eta_seconds(services, found.record)
     fields: dict[str, Any] = dict(answer) | {"eta_seconds": eta_seconds}
     if found.record.ended and found.source == "redis":
         result = read_result(services.queue.views, execution_id)
