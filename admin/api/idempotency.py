@@ -9,6 +9,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
+from uuid import uuid4
 
 from pydantic import AfterValidator
 
@@ -65,12 +66,13 @@ class Claims(Reader):
         """
         digest = hashlib.sha256("\n".join((token_id, route, key)).encode()).hexdigest()
         asked = hashlib.sha256(body).hexdigest()
-        is_new, first = self._claim(digest, f"{asked} {execution_id}")
-        asked_first, _, first_id = first.partition(" ")
+        nonce = uuid4().hex
+        asked_first, first_id, first_nonce = self._claim(digest, f"{asked} {execution_id} {nonce}").split(" ")
         if asked_first != asked:
             detail = f"the Idempotency-Key {shown(key)} was sent with another body before"
             raise Refused(422, "idempotency_key_reused", detail)
-        return Claim(digest, first_id, is_new=is_new)
+        # Not what SET says: if the answer to it was lost, it is this request's own that is found.
+        return Claim(digest, first_id, is_new=first_nonce == nonce)
 
     @repeated
     def give_back(self, claim: Claim) -> None:
@@ -78,10 +80,10 @@ class Claims(Reader):
         self._client.delete(self._keys.request(claim.digest))
 
     @repeated
-    def _claim(self, digest: str, value: str) -> tuple[bool, str]:
+    def _claim(self, digest: str, value: str) -> str:
         name = self._keys.request(digest)
         pipeline: Any = self._client.pipeline(transaction=True)
         pipeline.set(name, value, nx=True, ex=KEPT_SECONDS)
         pipeline.get(name)
-        was_set, first = pipeline.execute()
-        return bool(was_set), first.decode()
+        _, first = pipeline.execute()
+        return first.decode()

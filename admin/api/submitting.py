@@ -145,8 +145,9 @@ def _park_once(
     try:
         return _park(services, named, by), True
     except DuplicateExecution as error:
-        if is_chosen and claim.is_new:
-            # The id that the caller chose is another sending's, even if it is the caller's own.
+        if is_chosen and (claim.is_new or _is_anothers(services, named)):
+            # The id that the caller chose is another sending's, even if it is the caller's own. One that found this out
+            # may have died before it gave the key back.
             claims.give_back(claim)
             raise _taken(named) from None
         # The same request, sent twice at once or again.
@@ -158,6 +159,12 @@ def _park(services: Services, event: ExecutionRequestedEvent, by: str) -> Accept
     parked = services.queue.transitions.park(candidate_of(event, services.queue.lane), by=by)
     waits = parked.state is State.PENDING
     return Accepted(execution_id=parked.execution_id, state=parked.state, position=parked.position if waits else None)
+
+
+def _is_anothers(services: Services, event: ExecutionRequestedEvent) -> bool:
+    meta = services.queue.views.meta(event.execution_id)
+    # Of one that ended long ago Redis does not know whose it was.
+    return "accepted_at" in meta and meta.get("user") != event.metadata.user_id
 
 
 def _taken(event: ExecutionRequestedEvent) -> Refused:

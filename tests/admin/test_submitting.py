@@ -4,9 +4,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import redis
 from calling import V1, Api
+from proxy import proxy_before
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
+from bandmaster.admin.api.idempotency import Claim, Claims
+from bandmaster.admin.api.requests import Submission
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
 
 HERE = f"{V1}/executions/"
 ECHO = {"command": ["echo", "hello"]}
@@ -174,6 +181,35 @@ def test_an_id_that_is_anothers_stays_refused(api: Api) -> None:
         for _ in range(2):
             answer = client.post(HERE, json=ECHO | {"execution_id": "x"})
             assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")
+
+
+def claimed(queue: ExecutionQueueService, token: str, execution_id: str) -> Claim:
+    """What a request keeps of its key before it sends: it may die then."""
+    body = Submission.model_validate(ECHO | {"execution_id": execution_id}).model_dump_json().encode()
+    token_id = token.split("_")[1]
+    return Claims(queue.scripts).claim("k", token_id=token_id, route="submit", body=body, execution_id=execution_id)
+
+
+def test_an_id_that_is_anothers_stays_refused_after_a_request_that_died(api: Api) -> None:
+    api.queue.enqueue({"execution_id": "x", **ECHO, "metadata": {"user_id": "bob"}})
+    token = api.token("ann", "submit")
+    assert claimed(api.queue, token, "x").is_new
+    with api.client(token, **{"Idempotency-Key": "k"}) as client:
+        for _ in range(2):
+            answer = client.post(HERE, json=ECHO | {"execution_id": "x"})
+            assert (answer.status_code, answer.json()["code"]) == (409, "duplicate")
+            assert "PENDING" not in answer.text
+
+
+def test_a_request_whose_claim_was_answered_to_nobody_knows_that_it_is_the_first(redis_url: str) -> None:
+    with proxy_before(redis_url) as proxy, redis.Redis.from_url(proxy.url, retry=Retry(NoBackoff(), 0)) as client:
+        queue = ExecutionQueueService(client)
+        queue.views.server_time_ms()
+        proxy.lose_next_reply(b"EXEC")
+        claim = claimed(queue, "bm_0123456789ab_secret", "x")
+        assert (proxy.lost, claim.is_new, claim.execution_id) == (1, True, "x")
+        assert not claimed(queue, "bm_0123456789ab_secret", "x").is_new
+        queue.close()
 
 
 def test_an_id_of_ones_own_that_is_taken_is_refused_too(api: Api) -> None:
