@@ -64,7 +64,7 @@ def test_a_provider_that_hangs_holds_up_nobody_else(api: Api) -> None:
                 for _ in range(10):
                     assert client.post(f"{V1}/executions/", json={"command": ["true"]}, timeout=5).status_code == 201
                 assert client.get(f"{V1}/executions/", timeout=5).status_code == 200
-                assert client.get("/readyz", timeout=5).json()["status"] == "ready"
+                assert client.get("/readyz", timeout=5).status_code == 200
             with served.client(None) as client:
                 assert code_of(client.get(BEGIN, timeout=5)) == AWAY, "told at once: there are too many"
             assert not any(each.done() for each in waiting)
