@@ -77,14 +77,14 @@ class QueueFigures:
 
     def _ledger(self) -> Ledger | None:
         settings = self._bandmaster.settings
-        # What reads it takes long to import, so it is only where there is something to read.
-        if not (settings.ledger.url or settings.paths.ledger_file.exists()):
-            return None
         try:
+            # What reads it takes long to import, so it is only where there is something to read.
+            if not (settings.ledger.url or settings.paths.ledger_file.exists()):
+                return None
             opening = import_extra("bandmaster.ledger.opening", "ledger")
             asking_of = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking
             database = opening.database_of(settings)
-        except ExtraMissing:
+        except (ExtraMissing, SettingsError):
             return None
         asking = asking_of(database, queue=settings.redis.prefix)
         try:
