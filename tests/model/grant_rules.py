@@ -66,18 +66,21 @@ class GrantRules(BatchRules):
         pick=picks,
         who=st.sampled_from(("anyone", "whoever is granted", "this grant")),
         outcome=st.sampled_from((State.CANCELLED, State.TIMEOUT)),
+        among=st.sampled_from((None, (State.PENDING,), (State.SCHEDULED, State.POD))),
         times=deliveries,
     )
-    def cancel(self, pick: int, who: str, outcome: State, times: int) -> None:
+    def cancel(self, pick: int, who: str, outcome: State, among: tuple[State, ...] | None, times: int) -> None:
         name, attempt = self.some_grant(pick)
         if who == "anyone":
             name = self.some_id(pick)
         under = attempt if who == "this grant" else None
+        states = "" if among is None else f" {' '.join(among)} "
         answer = self.engine.tell(
-            "cancel", name, outcome, "asked", "" if under is None else under, BY, deliveries=times
+            "cancel", name, outcome, "asked", "" if under is None else under, BY, states, deliveries=times
         )
         code, state, current, _, uid = answer
-        assert (code.decode(), state.decode(), int(current), uid.decode()) == self.oracle.cancel(name, outcome, under)
+        expected = self.oracle.cancel(name, outcome, under, among)
+        assert (code.decode(), state.decode(), int(current), uid.decode()) == expected
 
     @precondition(lambda self: bool(self.engine.sent))
     @rule(pick=st.integers(0, 200))

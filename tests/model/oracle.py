@@ -141,13 +141,17 @@ class Oracle(EndsOracle):
             execution.lease = self.lease_now + self.settings["pod_lease_ttl_ms"]
         return ("OK" if execution.pod_uid == pod_uid else "NOT_HELD"), execution.state, wanted
 
-    def cancel(self, execution_id: str, outcome: State, attempt: int | None) -> tuple[str, str, int, str]:
-        """What waits ends; what holds a slot is asked to, once."""
+    def cancel(
+        self, execution_id: str, outcome: State, attempt: int | None, among: tuple[State, ...] | None
+    ) -> tuple[str, str, int, str]:
+        """What waits ends; what holds a slot is asked to, once; only one in these states, if they are given."""
         execution = self.executions.get(execution_id)
         if execution is None:
             return "UNKNOWN", "", 0, ""
         if execution.ended:
             return "ENDED", execution.state, execution.attempt, ""
+        if among is not None and execution.state not in among:
+            return "STALE", execution.state, execution.attempt, ""
         if attempt is not None and (execution.waits or attempt != execution.attempt):
             return "STALE", execution.state, execution.attempt, ""
         if execution.waits:
