@@ -8,9 +8,9 @@ however many strangers come, callers who are known do not wait for them.
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -33,6 +33,24 @@ class Lookups:
         self._places = BoundedSemaphore(most)
         self._refusal = refusal
         self._patience_seconds = patience_seconds
+        self._under_way: dict[Hashable, Future[Any]] = {}
+        self._lock = Lock()
+
+    async def run_once(self, key: Hashable, look: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """Look something up; who asks for the same meanwhile, by its key, gets the same answer.
+
+        Raises:
+            Exception: The refusal, if too many wait.
+        """
+        with self._lock:
+            looking = self._under_way.get(key)
+            is_new = looking is None
+            if looking is None:
+                looking = self._under_way[key] = self._begin(look, *given, **named)
+        if is_new:
+            looking.add_done_callback(lambda _: self._under_way.pop(key, None))
+        # A caller that goes away does not end it for the others.
+        return await asyncio.shield(asyncio.wrap_future(looking))
 
     async def run(self, look: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
         """Look something up.
@@ -40,6 +58,9 @@ class Lookups:
         Raises:
             Exception: The refusal, if too many wait.
         """
+        return await asyncio.wrap_future(self._begin(look, *given, **named))
+
+    def _begin(self, look: Callable[P, T], *given: P.args, **named: P.kwargs) -> "Future[T]":
         if not self._places.acquire(blocking=False):
             raise self._refusal()
         ends = time.monotonic() + self._patience_seconds
@@ -52,7 +73,7 @@ class Lookups:
         looking = self._threads.submit(look_in_time)
         # With its end, and not with that of the request: a caller that goes away makes no room.
         looking.add_done_callback(self._end)
-        return await asyncio.wrap_future(looking)
+        return looking
 
     def _end(self, _: "Future[Any]") -> None:
         self._places.release()

@@ -66,7 +66,9 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
         token = await _OF_KNOWN.run(services.keeper.find, secret)
     if token is not None:
         return token
-    return await tried(services, address, lambda: _OF_STRANGERS.run(services.keeper.find, secret))
+    # A client may begin with many requests at once: they are one stranger.
+    key = (id(services.keeper), secret)
+    return await tried(services, address, lambda: _OF_STRANGERS.run_once(key, services.keeper.find, secret))
 
 
 async def token_of_session(services: Services, session_id: Unguessable, address: str) -> tuple[Token, Session] | None:
