@@ -1,13 +1,12 @@
 """``Rates``: how fast each action's executions begin, for an estimate of when one that waits may.
 
-In the flow: showing an execution asks here, and never waits for it: the ledger is asked in a thread of its own, for all
-actions that were asked for meanwhile, and until it has answered there is no estimate. If its database hangs, that
-thread does, and no other.
+In the flow: showing an execution asks here, and never waits for it: the ledger is asked in a thread of its own, for one
+action at a time, and until it has answered there is no estimate. If its database hangs, that thread does, and no other.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +26,7 @@ USABLE_SECONDS: Final = 60.0
 class _Rate:
     """What is known of one action."""
 
-    asked_at: float
+    asked_at: float = float("-inf")
     answered_at: float = float("-inf")
     per_second: float | None = None
 
@@ -50,7 +49,6 @@ class Rates:
         self._clock = clock
         self._lock = threading.Lock()
         self._rates: dict[str, _Rate] = {}
-        self._wanted: set[str] = set()
         self._is_asking = False
 
     def per_second(self, action: str) -> float | None:
@@ -58,37 +56,29 @@ class Rates:
         now = self._clock()
         with self._lock:
             rate = self._rates.get(action)
-            if rate is None or now - rate.asked_at >= FRESH_SECONDS:
-                self._wanted.add(action)
-            wanted = frozenset[str]() if self._is_asking else frozenset(self._wanted)
-            if wanted:
-                self._wanted.clear()
+            is_due = not self._is_asking and (rate is None or now - rate.asked_at >= FRESH_SECONDS)
+            if is_due:
                 self._is_asking = True
-                self._note_asked(wanted, now)
+                self._rates = {name: each for name, each in self._rates.items() if now - each.asked_at < USABLE_SECONDS}
+                self._rates.setdefault(action, _Rate()).asked_at = now
             known = rate.per_second if rate is not None and now - rate.answered_at < USABLE_SECONDS else None
-        if wanted:
-            threading.Thread(target=self._ask, args=(wanted,), name="rates", daemon=True).start()
+        if is_due:
+            threading.Thread(target=self._ask, args=(action,), name="rates", daemon=True).start()
         return known
 
-    def _note_asked(self, wanted: Iterable[str], now: float) -> None:
-        self._rates = {name: rate for name, rate in self._rates.items() if now - rate.asked_at < USABLE_SECONDS}
-        for action in wanted:
-            self._rates.setdefault(action, _Rate(now)).asked_at = now
-
-    def _ask(self, wanted: Iterable[str]) -> None:
-        found: dict[str, float | None] = {}
+    def _ask(self, action: str) -> None:
+        answered = _Rate()
         try:
             now_ms = self._now_ms()
             with self._asking.reading() as connection:
-                for action in wanted:
-                    found[action] = grants_per_second(
-                        connection, action, now_ms=now_ms, window_ms=WINDOW_SECONDS * 1000
-                    )
+                answered.per_second = grants_per_second(
+                    connection, action, now_ms=now_ms, window_ms=WINDOW_SECONDS * 1000
+                )
+            answered.answered_at = self._clock()
         except (LedgerError, QueueUnavailable) as error:
             _log.debug("rates_not_read", problem=str(error))
-        now = self._clock()
         with self._lock:
             self._is_asking = False
-            for action, per_second in found.items():
-                rate = self._rates.setdefault(action, _Rate(now))
-                rate.answered_at, rate.per_second = now, per_second
+            rate = self._rates.get(action)
+            if rate is not None and answered.answered_at > rate.answered_at:
+                rate.answered_at, rate.per_second = answered.answered_at, answered.per_second

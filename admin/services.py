@@ -14,7 +14,7 @@ from ..scheduler.queue import ExecutionQueueService
 from .auth.browser_sessions import BrowserSessions
 from .auth.keeper import Keeper
 from .events.hub import Hub
-from .looking import Look
+from .lookups import Lookups
 from .oidc.opened import Oidc
 from .output.followers import Followers
 from .quotas.quotas import Quotas
@@ -41,10 +41,8 @@ class Services:
     sessions: BrowserSessions
     oidc: Oidc | None = None
     """Logins with an OpenID provider; None: there is none."""
-    redis_look: Look[bool] = field(default_factory=Look[bool])
-    """Whether Redis answers, for probes."""
-    ledger_look: Look[bool | None] = field(default_factory=Look[bool | None])
-    """Whether the ledger is written, for probes; None: it cannot be read."""
+    probes: Lookups = field(default_factory=lambda: Lookups(2, most=2, refusal=TimeoutError))
+    """Looks at Redis and at the ledger, one each however many ask: whoever probes needs no token and has no quota."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
     followers: Followers = field(default_factory=Followers)

@@ -4,7 +4,7 @@ What hangs, be it Redis or the ledger's database, counts as away before whoever 
 """
 
 import asyncio
-from functools import partial
+from collections.abc import Callable
 from typing import Final
 
 from fastapi import APIRouter, Response
@@ -29,14 +29,19 @@ async def show_health() -> Health:
 @router.get("/readyz", summary="Whether the API can do its work", responses={503: {"model": Readiness}})
 async def show_readiness(services: ServicesOf, response: Response) -> Readiness:
     """503 without Redis. `degraded`: the history cannot be read, or nobody writes it; everything else works."""
-    redis, ledger = await asyncio.gather(
-        services.redis_look.at(partial(_answers, services), LOOK_SECONDS),
-        services.ledger_look.at(partial(_is_written, services), LOOK_SECONDS),
-    )
+    redis, ledger = await asyncio.gather(_seen(services, _answers), _seen(services, _is_written))
     has_redis = redis is True  # and neither False nor unheard
     response.status_code = 200 if has_redis else 503
     status = "unready" if not has_redis else "ready" if ledger is True else "degraded"
     return Readiness(status=status, redis=has_redis, ledger=ledger is not None, written=ledger is True)
+
+
+async def _seen(services: Services, look: Callable[[Services], bool | None]) -> bool | None:
+    """What a look at something says, for all who probe meanwhile; None: nothing in time."""
+    try:
+        return await asyncio.wait_for(services.probes.run_once(look, look, services), LOOK_SECONDS)
+    except TimeoutError:
+        return None
 
 
 def _answers(services: Services) -> bool:

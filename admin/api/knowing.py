@@ -67,7 +67,7 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
     if token is not None:
         return token
     # A client may begin with many requests at once: they are one stranger.
-    key = (id(services.keeper), secret)
+    key = (services.keeper, secret)
     return await tried(services, address, lambda: _OF_STRANGERS.run_once(key, services.keeper.find, secret))
 
 

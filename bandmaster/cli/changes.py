@@ -3,7 +3,6 @@
 In the flow: reads only. `show` tells what was done to one execution, and by whom.
 """
 
-from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
@@ -50,9 +49,11 @@ def changes(
         say("nobody has changed anything yet")
 
 
-_AS_IN_REDIS: Final = ("at_ms", "entry_id")
-
-
 def _json(each: Change) -> dict[str, object]:
-    document: dict[str, object] = {name: value for name, value in asdict(each).items() if name not in _AS_IN_REDIS}
-    return document | {"at": iso_of(each.at_ms), "before": each.before or None, "after": each.after or None}
+    changed: dict[str, object] = {"verb": each.verb, "name": each.name}
+    return changed | {
+        "before": each.before or None,
+        "after": each.after or None,
+        "by": each.by,
+        "at": iso_of(each.at_ms),
+    }

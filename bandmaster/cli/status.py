@@ -143,9 +143,7 @@ def _say(standing: Standing) -> None:
 def _history(ledger: Ledger) -> str:
     if not ledger.is_read:
         return "cannot be read: `bandmaster ledger` says why"
-    return (
-        "is written" if ledger.is_written else "nobody writes it: start one who does with `python -m bandmaster.ledger`"
-    )
+    return "is written" if ledger.is_written else "nobody writes it: start `python -m bandmaster.ledger`"
 
 
 def _limit(each: GateLoad) -> str:

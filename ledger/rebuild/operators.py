@@ -19,9 +19,14 @@ _FORGOTTEN: Final = "Redis has forgotten whether it was changed since; it stays 
 
 def is_paused_by_operator(changes: Sequence[LastChange], engine: Engine) -> bool:
     """Whether an operator paused everything, and did not resume it; a rebuild that died does not count."""
-    in_redis = [each for each in engine.journal.changes() if each.by != BY]
-    found = [(each.at_ms, each.verb) for each in (*changes, *in_redis) if each.name == EVERYTHING]
-    return bool(found) and max(found, key=lambda each: each[0])[1] == Verb.PAUSE
+    in_redis = engine.journal.changes()
+    by_operators = [each for each in in_redis if each.by != BY]
+    found = [(each.at_ms, each.verb) for each in (*changes, *by_operators) if each.name == EVERYTHING]
+    if not found:
+        return False
+    at_ms, verb = max(found, key=lambda each: each[0])
+    is_forgotten = at_ms < _known_since_ms(in_redis) and all(each.name != EVERYTHING for each in in_redis)
+    return EVERYTHING in engine.controls.paused() if is_forgotten else verb == Verb.PAUSE
 
 
 def set_again(changes: Sequence[LastChange], engine: Engine) -> tuple[int, dict[str, str]]:

@@ -63,6 +63,9 @@ def test_those_who_wait_for_a_redis_that_hangs_hold_up_nobody_else(api_of_its_ow
         assert client.get(f"{V1}/executions/queue").status_code == 200
         server.signal(signal.SIGSTOP)
         waiting = [executor.submit(client.get, f"{V1}/executions/queue") for _ in range(WAITING)]
+        # Whoever probes gives up long before the last of those that wait do.
+        assert client.get("/readyz").status_code == 503
+        assert not all(each.done() for each in waiting)
         # They have no quota, and more ask at once than there are threads.
         probes = [executor.submit(client.get, "/readyz") for _ in range(PROBES)]
         asked = 0

@@ -171,12 +171,16 @@ def test_what_redis_may_have_forgotten_the_change_of_is_left_and_listed(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
 ) -> None:
     queue.controls.set_limit("user:ada", 5)
+    queue.controls.pause("*")
     catch_up(consumer)
     queue.controls.set_limit("user:ada", 2)
+    queue.controls.resume("*")
     for number in range(1_200):
         queue.controls.set_limit("user:bob", number)
     assert redis_client.xlen("exec_queue:changes") < 1_201
     done = rebuild(queue, database, merge=True)
+    assert not done.stays_paused
+    assert queue.controls.paused() == {}
     assert queue.controls.limits() == {"user:ada": 2, "user:bob": 1_199}
     assert done.not_set == {
         "limit user:ada": "Redis has forgotten whether it was changed since; it stays as Redis has it"
