@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, case, select, update
 
 from ..scheduler.engine.journal import JournalEntry
 from ..scheduler.engine.journal_following import START, Page, Position
@@ -68,9 +68,11 @@ class Book:
             first = insert_or(connection, consumer).values(**_FIRST, queue=self._queue)
             connection.execute(first.on_conflict_do_nothing())
             check_queue(connection, self._queue)
-            is_free = (consumer.c.renewed_ms < now_ms() - self._ttl_ms) | (consumer.c.holder == self._holder)
-            taken = update(consumer).where(is_free)
-            taken = taken.values(epoch=consumer.c.epoch + 1, holder=self._holder, renewed_ms=now_ms())
+            is_own = consumer.c.holder == self._holder
+            # Who takes it again after a failure has written nothing yet: on a full disk this is all that ever fits.
+            renewed_ms = case((is_own, consumer.c.renewed_ms), else_=now_ms())
+            taken = update(consumer).where((consumer.c.renewed_ms < now_ms() - self._ttl_ms) | is_own)
+            taken = taken.values(epoch=consumer.c.epoch + 1, holder=self._holder, renewed_ms=renewed_ms)
             if connection.execute(taken).rowcount == 0:
                 return False
             self._epoch = connection.execute(select(consumer.c.epoch)).scalar_one()

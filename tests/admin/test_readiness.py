@@ -19,4 +19,6 @@ def test_a_history_that_nobody_writes_is_told(api: Api) -> None:
     Reading(api.database).change(f"UPDATE consumer SET renewed_ms = renewed_ms - {WRITTEN_WITHIN_MS}")
     assert told() == (200, "degraded", True, False, False)
     assert api.consumer.begin()
+    assert told() == (200, "degraded", True, False, False), "it has written nothing yet"
+    api.catch_up()
     assert told() == (200, "ready", True, True, True)
