@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 
 import dramatiq
+import redis
 from dramatiq import Broker, Worker
 from dramatiq.broker import global_broker
 from dramatiq.middleware import Middleware
@@ -20,13 +21,13 @@ from ..configs.logging import configure_logging
 from ..configs.settings import load_settings, sections
 from ..configs.unread import warn_of_unknown
 from ..k8s.backend import connect as connect_pods
-from ..k8s.errors import BackendNotAvailable
 from ..k8s.pods import Pods
 from ..middleware import BandedRedisBroker
 from ..middleware.worker.health_file import WorkerPulse
-from ..scheduler.model.errors import QueueUnavailable
+from ..scheduler.model.errors import BandmasterError
 from ..scheduler.server.connection import client_of, connect, redis_url
 from .maintenance_rounds import Rounds
+from .pods_place import PodsPlace
 
 log = Logger(__name__)
 LIFECYCLE_QUEUE: Final = "lifecycle"
@@ -57,6 +58,17 @@ def pods() -> Pods:
     return connect_pods(settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s)
 
 
+@cache
+def place() -> PodsPlace:
+    """Return this process's claim on the place of the queue's pods.
+
+    Raises:
+        BackendNotAvailable: As `pods` does.
+        PodsUnavailable: If the folder of local pods cannot be made.
+    """
+    return PodsPlace(queue.scripts, pods())
+
+
 class WorkerStart(Middleware):
     """Lets a worker process wait for the server at its start."""
 
@@ -64,17 +76,17 @@ class WorkerStart(Middleware):
         """Wait for the server, for a bounded time, and log that.
 
         Raises:
-            SystemExit: If there is no server, or no such backend. Dramatiq would swallow any other exception of this
-                hook, and the worker would run without its configuration.
+            SystemExit: If there is no server, no such backend, or other workers have their pods elsewhere. Dramatiq
+                would swallow any other exception of this hook, and the worker would run without its configuration.
         """
         configure_logging(settings.logging)
         warn_of_unknown(sections())
         try:
             connect(settings, name="bandmaster-worker").close()
-            pods()
+            place().take()
             if settings.k8s.backend == "local" and os.geteuid() == 0 and not settings.local.run_as:
                 log.warning("programs_run_as_root", advice="name another user in local.run_as: docs/local.md")
-        except (QueueUnavailable, BackendNotAvailable) as error:
+        except (BandmasterError, redis.RedisError) as error:
             log.error("worker_not_started", error=str(error))
             sys.exit(1)
 

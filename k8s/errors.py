@@ -9,7 +9,8 @@
     ├── PodsUnavailable      the backend does not answer or is out of room; transient, try again
     ├── PodsForbidden        this process may not read pods; a retry changes nothing until somebody else lets it
     ├── PodDoubtful          the process has to stop before it could find out whether there is a pod
-    └── BackendNotAvailable  the settings ask for a backend that is not installed here
+    ├── BackendNotAvailable  the settings ask for a backend that is not installed here
+    └── PodsElsewhere        other workers of the queue have another folder or namespace
 
 Creating is the only step of the saga that raises them all. If the process dies between an error and its handling,
 nothing is lost: either a pod exists under its name and can be adopted, or there is none.
@@ -78,3 +79,14 @@ class PodDoubtful(PodError):
 
 class BackendNotAvailable(PodError):
     """The settings ask for a backend that this version or this installation does not have."""
+
+
+class PodsElsewhere(PodError):
+    """Workers of the same queue keep to another place of pods: another folder, or another namespace."""
+
+    def __init__(self, prefix: str, *, own: str, other: str) -> None:
+        super().__init__(
+            f"other workers of the queue {prefix!r} run its pods elsewhere: {other}; here they would be {own}. "
+            f"Give all workers of a queue the same paths.var_dir or k8s.namespace, or this installation "
+            f"another redis.dramatiq_namespace"
+        )

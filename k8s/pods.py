@@ -208,6 +208,14 @@ class Pods(Protocol):
         """
         ...
 
+    def place(self) -> str:
+        """What tells the place of these pods apart from any other, without a space; workers of one queue share it.
+
+        Raises:
+            PodsUnavailable: If the folder of local pods cannot be read or made.
+        """
+        ...
+
     def describe(self) -> str:
         """Name the backend in a few words, for ``bandmaster status``."""
         ...

@@ -119,6 +119,10 @@ class ClusterPods:
         """See ``Pods.ping``."""
         self._api.probe()
 
+    def place(self) -> str:
+        """See ``Pods.place``."""
+        return f"kubernetes/{self._settings.namespace}"
+
     def describe(self) -> str:
         """See ``Pods.describe``."""
         try:

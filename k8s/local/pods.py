@@ -20,6 +20,7 @@ from ..pods import PodChange, PodSpec, PodStatus
 from ..spec import pod_prefix
 from .launching import launch
 from .limits import LocalLimits
+from .place import name_of
 from .records import Folder
 from .segments import OutputReader
 from .settling import look_back, observe, request_deletion, sweep
@@ -141,6 +142,12 @@ class LocalPods:
         there = next(folder for folder in (root, *root.parents) if folder.exists())
         if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
             raise PodsUnavailable(f"the folder {there} is not writable")
+
+    @_reporting_unavailable()
+    def place(self) -> str:
+        """See ``Pods.place``."""
+        self._make_root()
+        return name_of(self._root)
 
     def describe(self) -> str:
         """See ``Pods.describe``."""

@@ -1,0 +1,84 @@
+"""Keeps the workers of one queue to one place of pods: one folder of local pods, or one namespace.
+
+Each worker takes the pods that it does not find for lost, and begins their executions again. So a worker with another
+folder under the same `redis.prefix` would run again what runs elsewhere. In the flow: at its boot, before it takes
+anything, a worker claims the place in Redis, and renews the claim as long as it lives. A worker with another place
+waits until no other claims, and ends with an error if one still does. If all workers die, the claim expires. A worker
+that was stopped for so long that others have claimed another place meanwhile says so in each round.
+"""
+
+import socket
+import time
+from typing import Final
+
+from ..configs.logger import Logger
+from ..k8s.errors import PodsElsewhere
+from ..k8s.pods import Pods
+from ..middleware.round_thread import RoundThread
+from ..scheduler.transport.scripts import Scripts
+
+log = Logger(__name__)
+NAME: Final = "bandmaster-place"
+LOCK: Final = "pods"
+CLAIMED_MS: Final = 10_000
+"""How long a claim lasts that nobody renews."""
+RENEWED_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 0.25
+_PATIENCE_SECONDS: Final = CLAIMED_MS / 1_000 + 2 * RENEWED_SECONDS
+"""Who ended leaves a claim that is over by then."""
+
+
+class PodsPlace:
+    """The claim of one worker process."""
+
+    def __init__(self, scripts: Scripts, pods: Pods) -> None:
+        """Makes no call to the server.
+
+        Args:
+            scripts: Of the queue whose executions run as these pods.
+            pods: The backend.
+
+        Raises:
+            PodsUnavailable: If the backend's folder cannot be made.
+        """
+        self._client = scripts.client
+        self._key = scripts.keys.lock(LOCK)
+        self._prefix = scripts.keys.prefix
+        self._place = pods.place()
+        self._told = f"{pods.describe()}, on {socket.gethostname()}"
+        self._rounds = RoundThread(NAME, self._renew, pause_seconds=RENEWED_SECONDS)
+
+    def take(self) -> None:
+        """Claim the place, and keep it until this process ends.
+
+        Raises:
+            PodsElsewhere: If other workers of the queue keep to another place.
+            redis.RedisError: If the server does not answer.
+        """
+        until = time.monotonic() + _PATIENCE_SECONDS
+        has_said = False
+        while (other := self._claim()) is not None:
+            if time.monotonic() >= until:
+                raise PodsElsewhere(self._prefix, own=self._told, other=other)
+            if not has_said:
+                has_said = True
+                log.warning("pods_elsewhere", own=self._told, other=other, waiting_seconds=_PATIENCE_SECONDS)
+            time.sleep(_LOOK_SECONDS)
+        self._rounds.start()
+
+    def _renew(self) -> None:
+        if (other := self._claim()) is not None:
+            log.error("pods_elsewhere", own=self._told, other=other, advice="end the workers of one of the two")
+
+    def _claim(self) -> str | None:
+        """Claim the place, or renew the claim. None: it is ours; else where the pods of others are."""
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.set(self._key, f"{self._place} {self._told}", nx=True, px=CLAIMED_MS)
+        pipeline.get(self._key)
+        found: bytes = pipeline.execute()[1]
+        place, _, told = found.decode(errors="replace").partition(" ")
+        if place != self._place:
+            return told
+        # If it expires before this call, the next round claims it anew.
+        self._client.pexpire(self._key, CLAIMED_MS)
+        return None
