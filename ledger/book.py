@@ -5,7 +5,7 @@ it brought: if the process dies or the commit's reply is lost, the page is eithe
 commit renews the consumer's lease and fails if another process has taken it, so no page is written twice.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -151,18 +151,19 @@ class Book:
         with self._database.reading() as connection:
             return connection.execute(select(consumer.c.is_unsure)).scalar_one()
 
-    def reconcile(self, redis: Living, at_ms: int) -> Reconciled:
+    def reconcile(self, redis: Living, at_ms: int, after_page: Callable[[], None] = lambda: None) -> Reconciled:
         """Take over what Redis knows of living executions, whatever the ledger knew, and of changes by operators.
 
         Args:
             redis: What Redis knows.
             at_ms: The Redis server's time.
+            after_page: Called after each page. What it raises ends the work, which somebody begins again.
 
         Raises:
             NotConsumer: If another process has become the consumer. What was written is right, and it begins again.
         """
         transactions = self._database.reading, self.writing
-        done = Reconciling(redis, *transactions, journal_id=self._journal_id, at_ms=at_ms).run()
+        done = Reconciling(redis, *transactions, journal_id=self._journal_id, at_ms=at_ms, after_page=after_page).run()
         changes = redis.changes()
         with self.writing() as connection:
             write_unread(connection, self._journal_id, changes)

@@ -27,6 +27,10 @@ FIRST_PAUSE_SECONDS: Final = 0.25
 LAST_PAUSE_SECONDS: Final = 10.0
 
 
+class _ToldToEnd(Exception):
+    """The process is to end, in the middle of a step that may take minutes."""
+
+
 class Consumer:
     """One process's candidacy and work as the consumer. Its methods are called by one thread."""
 
@@ -64,14 +68,22 @@ class Consumer:
         self._position: Position | None = None
         self._is_unsure = True
         self._entries_a_page = ENTRIES_A_PAGE
+        self._after_page: Callable[[], None] = lambda: None
 
     def run(self, stop: threading.Event, after_step: Callable[[], None] = lambda: None) -> None:
         """Consume until `stop` is set.
 
         Args:
             stop: Ends the work; what is being written is finished.
-            after_step: Called after each step, whether it succeeded or not.
+            after_step: Called after each step, whether it succeeded or not, and after each page of a long one.
         """
+
+        def after_page() -> None:
+            after_step()
+            if stop.is_set():
+                raise _ToldToEnd
+
+        self._after_page = after_page
         pause_seconds = FIRST_PAUSE_SECONDS
         while not stop.is_set():
             try:
@@ -81,6 +93,8 @@ class Consumer:
                 else:
                     stop.wait(self._take_seconds)
                 pause_seconds = FIRST_PAUSE_SECONDS
+            except _ToldToEnd:
+                _log.info("step_given_up")
             except NotConsumer:
                 _log.warning("consumer_lost")
                 self._consumes = False
@@ -203,6 +217,7 @@ class Consumer:
             known = self._book.count_known(page.entries, was_followed=was_followed)
             # However long the journal is, this process stays the consumer.
             self._book.renew()
+            self._after_page()
             if known:
                 unread = Position(position.incarnation, page.entries[known - 1].entry_id, page.counts[known - 1])
             if page.entries and not known:
@@ -211,6 +226,6 @@ class Consumer:
         return unread
 
     def _reconcile(self, now_ms: int) -> None:
-        done = self._book.reconcile(self._living, now_ms)
+        done = self._book.reconcile(self._living, now_ms, self._after_page)
         self._is_unsure = False
         _log.info("reconciled", taken_over=done.taken_over, lost=done.lost)

@@ -27,6 +27,7 @@ from sqlalchemy.exc import (
     IntegrityError,
     NoSuchModuleError,
     ProgrammingError,
+    TimeoutError,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -160,6 +161,9 @@ class Database:
         except DBAPIError as error:
             # Also a standby that only reads, and a full disk: another server may take over, or somebody makes room.
             raise LedgerUnavailable(_reason(error), url=self.shown_url) from error
+        except TimeoutError as error:
+            told = f"all connections of this process are in use, and none was free for {_BUSY_SECONDS} s"
+            raise LedgerUnavailable(told, url=self.shown_url) from error
 
 
 def _reason(error: DBAPIError) -> str:
@@ -203,8 +207,9 @@ def _make_private(file: Path) -> None:
 
 def _options(url: URL) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
-        return {"connect_args": {"timeout": _BUSY_SECONDS}}
+        return {"connect_args": {"timeout": _BUSY_SECONDS}, "pool_timeout": _BUSY_SECONDS}
     return {
+        "pool_timeout": _BUSY_SECONDS,
         "pool_pre_ping": True,
         "pool_size": 2,
         "connect_args": {

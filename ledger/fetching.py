@@ -78,10 +78,22 @@ class Fetching(Reader):
                 break
         return fetched
 
-    def of_living(self, rows: Iterable[Execution]) -> list[Payload]:
-        """Fetch the payloads of executions that live."""
-        living = (row for row in rows if row.place is not Place.NOWHERE or row.state == State.SCHEDULED)
-        return list(self.payloads({row.execution_id for row in living if self._keeps(row.lane)}).values())
+    def of_living(self, rows: Sequence[Execution]) -> tuple[dict[str, Payload], int]:
+        """Fetch the payloads of those that live among some executions, or among as many as one transaction can take.
+
+        Returns:
+            The payloads by id, and to how many of the first executions they belong.
+        """
+        found: dict[str, Payload] = {}
+        size_bytes = 0
+        for start in range(0, len(rows), _A_TRIP):
+            some = rows[start : start + _A_TRIP]
+            payloads = self.payloads({row.execution_id for row in some if _lives(row) and self._keeps(row.lane)})
+            found |= payloads
+            size_bytes += sum(each.size_bytes for each in payloads.values())
+            if size_bytes > _BYTES_A_PAGE:
+                return found, start + len(some)
+        return found, len(rows)
 
     def _keeps(self, lane: str | None) -> bool:
         return self._keeps_payloads and (self._keeps_messages or lane == DEFAULT_LANE)
@@ -117,6 +129,10 @@ class Fetching(Reader):
             return {}
         found = self._client.mget([self._keys.result(one) for one in ids])
         return {one: result for one, result in zip(ids, found, strict=True) if result is not None}
+
+
+def _lives(row: Execution) -> bool:
+    return row.place is not Place.NOWHERE or row.state == State.SCHEDULED
 
 
 def _may_have_result(entry: JournalEntry) -> bool:

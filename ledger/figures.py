@@ -4,8 +4,9 @@ In the flow: `writing.py` calls it when the rows of executions are written, sinc
 among them. Counts are added to what is there, in the transaction of the transitions that they count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Final
 
 from sqlalchemy import Connection, select, text
@@ -14,23 +15,28 @@ from .batch import Figures
 from .schema.tables import action, executions, queue_stats
 from .statements import insert_or, put
 
+_ACTIONS_A_STATEMENT: Final = 500
 _MOST_SHOWN: Final = 2**31 - 1
 """`max_concurrent` is a column of the contract, and of 32 bits; the limits themselves stand in `changes`."""
 
 
 def write_figures(connection: Connection, figures: Mapping[str, Figures]) -> None:
     """Add to the figures of some actions."""
-    refs = sorted(ref for ref in figures if ref)
-    if not refs:
-        return
+    refs = iter(sorted(ref for ref in figures if ref))
+    while page := list(islice(refs, _ACTIONS_A_STATEMENT)):
+        _write_page(connection, page, figures)
+
+
+def _write_page(connection: Connection, refs: Sequence[str], figures: Mapping[str, Figures]) -> None:
     connection.execute(insert_or(connection, action).on_conflict_do_nothing(), [{"ref": ref} for ref in refs])
     stored = select(action.c.ref, action.c.id, *queue_stats.c).join_from(action, queue_stats, isouter=True)
     rows = {row["ref"]: row for row in connection.execute(stored.where(action.c.ref.in_(refs))).mappings()}
-    added = [_added(connection, ref, rows[ref], figures[ref]) for ref in refs]
+    oldest = _oldest(connection, refs)
+    added = [_added(rows[ref], figures[ref], oldest.get(ref)) for ref in refs]
     put(connection, queue_stats, added, keys=["action_id"])
 
 
-def _added(connection: Connection, ref: str, row: Mapping[Any, Any], figures: Figures) -> dict[str, Any]:
+def _added(row: Mapping[Any, Any], figures: Figures, oldest_ms: int | None) -> dict[str, Any]:
     kept = 0 if figures.is_dropped else 1
     limit = row["max_concurrent"] if figures.limit is None else _shown_limit(figures.limit)
     return {
@@ -38,7 +44,7 @@ def _added(connection: Connection, ref: str, row: Mapping[Any, Any], figures: Fi
         "queue_length": (row["queue_length"] or 0) + figures.waiting,
         "active_count": (row["active_count"] or 0) + figures.active,
         "max_concurrent": limit,
-        "oldest_enqueued_at": _oldest(connection, ref),
+        "oldest_enqueued_at": None if oldest_ms is None else moment(oldest_ms),
         "total_enqueued": kept * (row["total_enqueued"] or 0) + figures.enqueued,
         "total_completed": kept * (row["total_completed"] or 0) + figures.completed,
         "last_updated": moment(figures.at_ms),
@@ -49,12 +55,14 @@ def _shown_limit(text: str) -> int | None:
     return min(int(text), _MOST_SHOWN) if text else None
 
 
-def _oldest(connection: Connection, ref: str) -> datetime | None:
+def _oldest(connection: Connection, refs: Sequence[str]) -> dict[str, int]:
+    """When the one was accepted that waits longest, by action; of an action of which none waits, nothing."""
     # Said in words, as an index of those that wait is found by them.
     waits = text("executions.state = 'PENDING'")
-    waiting = select(executions.c.accepted_ms).where(executions.c.action == ref, waits, executions.c.lost_ms.is_(None))
-    found = connection.execute(waiting.order_by(executions.c.accepted_ms).limit(1)).scalar_one_or_none()
-    return None if found is None else moment(found)
+    first = select(executions.c.accepted_ms).where(executions.c.action == action.c.ref, waits)
+    first = first.where(executions.c.lost_ms.is_(None)).order_by(executions.c.accepted_ms).limit(1).scalar_subquery()
+    found = connection.execute(select(action.c.ref, first).where(action.c.ref.in_(refs)))
+    return {ref: accepted_ms for ref, accepted_ms in found if accepted_ms is not None}
 
 
 def moment(unix_ms: int) -> datetime:

@@ -11,7 +11,7 @@ import socket
 import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final
 
 from ..configs.extras import import_extra
@@ -25,8 +25,7 @@ from ..scheduler.server.connection import connect
 from ..scheduler.transport.scripts import Scripts
 from .book import Book
 from .consumer import Consumer
-from .database import Database
-from .opening import open_ledger
+from .opening import database_of, open_ledger
 from .retention import Kept
 
 _log: Final = Logger("bandmaster.ledger")
@@ -64,7 +63,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     )
     stop = threading.Event()
     with (
-        _metrics(settings, engine, database),
+        _metrics(settings, engine),
         ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor,
     ):
         work = executor.submit(consumer.run, stop, lambda: pulse.beat(answered=True))
@@ -90,10 +89,11 @@ def _has_come(ends: frozenset[signal.Signals]) -> bool:
 
 
 @contextmanager
-def _metrics(settings: Settings, engine: Engine, database: Database) -> Generator[None]:
-    """Serve them, if a port is named."""
+def _metrics(settings: Settings, engine: Engine) -> Generator[None]:
+    """Serve them, if a port is named; through connections of their own, so that scrapes take none from the consumer."""
     if settings.metrics.port is None:
         yield
-    else:
-        with import_extra("bandmaster.ledger.metrics.serving", "metrics").served(settings.metrics, engine, database):
-            yield
+        return
+    serving = import_extra("bandmaster.ledger.metrics.serving", "metrics")
+    with closing(database_of(settings)) as database, serving.served(settings.metrics, engine, database):
+        yield

@@ -102,7 +102,14 @@ class Reconciling:
     """
 
     def __init__(
-        self, redis: Living, reading: Transaction, writing: Transaction, *, journal_id: int, at_ms: int
+        self,
+        redis: Living,
+        reading: Transaction,
+        writing: Transaction,
+        *,
+        journal_id: int,
+        at_ms: int,
+        after_page: Callable[[], None],
     ) -> None:
         """Makes no call.
 
@@ -112,11 +119,13 @@ class Reconciling:
             writing: Opens one as the consumer.
             journal_id: Of the journal that is followed.
             at_ms: The server's time.
+            after_page: Called after each page. What it raises ends the work.
         """
         self._redis = redis
         self._reading, self._writing = reading, writing
         self._journal_id = journal_id
         self._at_ms = at_ms
+        self._after_page = after_page
         self._taken_over = self._lost = 0
 
     def run(self) -> Reconciled:
@@ -139,20 +148,27 @@ class Reconciling:
         return Reconciled(self._taken_over, self._lost)
 
     def _take_over(self, some: list[str], dead: frozenset[str]) -> None:
-        try:
-            self._write(some, Records(self._redis.metas(some), dead))
-        except (RowsRefused, KeyError, ValueError) as error:
-            # A record of another release, or a damaged one, keeps nobody else's row from being right.
-            if len(some) == 1:
-                _log.warning("record_refused", execution_id=some[0], error=type(error).__name__)
-                return
-            for part in (some[: len(some) // 2], some[len(some) // 2 :]):
-                self._take_over(part, dead)
+        while some:
+            try:
+                written = self._write(some, Records(self._redis.metas(some), dead))
+            except (RowsRefused, KeyError, ValueError) as error:
+                # A record of another release, or a damaged one, keeps nobody else's row from being right.
+                written = len(some) // 2
+                if not written:
+                    _log.warning("record_refused", execution_id=some[0], error=type(error).__name__)
+                    return
+                self._take_over(some[:written], dead)
+            some = some[written:]
 
-    def _write(self, some: list[str], records: Records) -> None:
+    def _write(self, some: list[str], records: Records) -> int:
+        """Take over some rows, or as many of the first of them as one transaction can take; how many."""
         with self._reading() as connection:
             records = replace(records, had=self._told_of(connection, set(some) - records.metas.keys()))
-            payloads = self._redis.fetching.of_living(_changed(known_by_id(connection, some), records, self._at_ms))
+            differing = list(_changed(known_by_id(connection, some), records, self._at_ms))
+        payloads, fetched = self._redis.fetching.of_living(differing)
+        if fetched < len(differing):
+            some = some[: some.index(differing[fetched].execution_id)]
+            records = replace(records, metas={one: records.metas[one] for one in some if one in records.metas})
         with self._writing() as connection:
             # Read again: somebody may have been forgotten meanwhile.
             rows = known_by_id(connection, some)
@@ -164,10 +180,12 @@ class Reconciling:
             if compared := [*changed, *holders]:
                 connection.execute(_ENDED, [_other_holds(row, self._at_ms) for row in compared])
             write_holds(connection, [_hold(row) for row in compared if row.place is Place.ACTIVE])
-            write_payloads(connection, [each for each in payloads if each.execution_id in names])
+            write_payloads(connection, [each for one, each in payloads.items() if one in names])
         lost = sum(row.lost_ms is not None for row in changed)
         self._lost += lost
         self._taken_over += len(changed) - lost
+        self._after_page()
+        return len(some)
 
     def _told_of(self, connection: Connection, execution_ids: set[str]) -> frozenset[str]:
         of = transitions.c

@@ -109,7 +109,7 @@ executions: Final = Table(
 payloads: Final = Table(
     "payloads",
     metadata,
-    Column("execution_id", Text, primary_key=True),
+    Column("execution_id", _BY_BYTES, primary_key=True),
     Column("event", LargeBinary),
     Column("message", LargeBinary),
     Column("timeout_ms", BigInteger, nullable=False),
@@ -121,7 +121,7 @@ payloads: Final = Table(
 results: Final = Table(
     "results",
     metadata,
-    Column("execution_id", Text, primary_key=True),
+    Column("execution_id", _BY_BYTES, primary_key=True),
     Column("result", LargeBinary, nullable=False),
     comment="What an execution left: exit code, duration and the end of its output, or the exception, as JSON.",
 )
@@ -132,7 +132,7 @@ transitions: Final = Table(
     Column("journal_id", Integer, ForeignKey("journals.journal_id"), primary_key=True),
     Column("entry_ms", BigInteger, primary_key=True),
     Column("entry_number", BigInteger, primary_key=True),
-    Column("execution_id", Text, nullable=False),
+    Column("execution_id", _BY_BYTES, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
     Column("verb", Text, nullable=False),
     Column("state", Text),
@@ -178,7 +178,7 @@ changes: Final = Table(
 holds: Final = Table(
     "holds",
     metadata,
-    Column("execution_id", Text, primary_key=True),
+    Column("execution_id", _BY_BYTES, primary_key=True),
     Column("attempt", Integer, primary_key=True),
     Column("since_ms", BigInteger, primary_key=True),
     Column("gate", Text, primary_key=True),
@@ -220,7 +220,7 @@ action: Final = Table(
     "action",
     metadata,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
-    Column("ref", Text, nullable=False, unique=True),
+    Column("ref", _BY_BYTES, nullable=False, unique=True),
     comment="The actions whose executions were heard of.",
 )
 

@@ -3,7 +3,7 @@
 import contextlib
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from ledger_reading import Reading
@@ -36,6 +36,20 @@ def test_one_that_comes_back_to_an_open_database_stays_open(database: Database) 
     with database.reading() as connection:
         driver = connection.connection.driver_connection
     assert is_open(driver)
+
+
+def test_a_process_whose_connections_are_all_in_use_says_so(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = cast("Any", database)._engine.pool
+    monkeypatch.setattr(pool, "_timeout", 0.01)
+    with contextlib.ExitStack() as taken:
+        for _ in range(pool.size() + pool._max_overflow):
+            taken.enter_context(database.reading())
+        with pytest.raises(LedgerUnavailable, match="all connections of this process are in use"), database.reading():
+            pass
+    with database.reading():
+        pass
 
 
 def test_a_transaction_that_reads_sees_one_moment(database: Database, reading: Reading) -> None:

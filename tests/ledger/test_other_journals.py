@@ -1,11 +1,14 @@
 """The consumer notices what a plain XREAD would pass over: dropped entries, an emptied server, older data."""
 
+import threading
 from datetime import UTC, datetime
 
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
 
+from bandmaster.ledger import reconciling
+from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.executions import Execution, Place
@@ -79,6 +82,37 @@ def test_a_queue_that_is_older_than_its_ledger_is_taken_over(
     assert states(reading) == {"a": "RUNNING", "b": "PENDING", "c": "PENDING"}
     assert figures(reading) == (2, 1)
     assert reading.one("SELECT count(*) FROM holds WHERE until_ms IS NULL") == 1
+
+
+def test_a_long_comparison_shows_that_it_lives_and_ends_when_it_is_told_to(
+    queue: ExecutionQueueService,
+    redis_client: redis.Redis,
+    consumer: Consumer,
+    database: Database,
+    reading: Reading,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A probe ends a process that does not show it, which then would begin again and again."""
+    monkeypatch.setattr(reconciling, "_A_TRIP", 2)
+    redis_client.flushdb()
+    send(queue, *"abcdefg")
+    redis_client.xtrim(JOURNAL, maxlen=0, approximate=False)
+    stop, seen = threading.Event(), list[int]()
+
+    def beat() -> None:
+        seen.append(reading.one("SELECT count(*) FROM executions"))
+        if seen[-1] >= 4:
+            stop.set()
+
+    consumer.run(stop, beat)
+    assert {2, 4} <= set(seen)
+    assert reading.one("SELECT count(*) FROM executions") == 4
+    assert reading.one("SELECT is_unsure FROM consumer") == 1
+    the_next = Consumer(queue, Book(database, queue="exec_queue", holder="the next"))
+    assert the_next.begin()
+    catch_up(the_next)
+    assert states(reading) == dict.fromkeys("abcdefg", "PENDING")
+    assert reading.one("SELECT is_unsure FROM consumer") == 0
 
 
 def test_what_an_emptied_server_has_lost_is_marked_and_counts_no_more(

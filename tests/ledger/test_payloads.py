@@ -9,6 +9,7 @@ from bandmaster.ledger import fetching
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
+from bandmaster.ledger.reconciling import Living
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.engine.settlements import Retry
 from bandmaster.scheduler.events import ExecutionRequestedEvent
@@ -127,6 +128,27 @@ def test_what_lived_before_the_ledger_was_begun_has_its_payload_too(
     catch_up(consumer)
     assert json.loads(bytes(reading.one("SELECT event FROM payloads")))["command"] == ["earlier"]
     assert reading.one("SELECT score FROM executions") == queue.scripts.client.zscore("exec_queue:pending", "a")
+
+
+def test_large_payloads_of_what_lived_before_are_taken_over_in_parts(
+    queue: ExecutionQueueService, database: Database, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much there is of them, no more is in memory than a transaction can take and what a trip brings."""
+    monkeypatch.setattr(fetching, "_A_TRIP", 2)
+    monkeypatch.setattr(fetching, "_BYTES_A_PAGE", 3000)
+    for number in range(7):
+        send(queue, f"large-{number}", "x" * 2000)
+    queue.scripts.client.delete("exec_queue:journal")
+    book = Book(database, queue="exec_queue", holder="this test")
+    assert Consumer(queue, book).begin()
+    pages: list[int] = []
+    done = book.reconcile(
+        Living(queue, fetching.Fetching(queue, keep_payloads=True, keep_messages=False)),
+        queue.views.server_time_ms(),
+        lambda: pages.append(reading.one("SELECT count(*) FROM payloads")),
+    )
+    assert pages == [2, 4, 6, 7]
+    assert done.taken_over == reading.one("SELECT count(*) FROM executions") == 7
 
 
 def test_scores_follow_an_execution_through_its_moves(
