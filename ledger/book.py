@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from sqlalchemy import Connection, case, select, update
+from sqlalchemy import Connection, case, func, select, text, update
 
 from ..scheduler.engine.journal import JournalEntry
 from ..scheduler.engine.journal_following import START, Page, Position
@@ -25,6 +25,7 @@ from .statements import insert_or
 from .unread_changes import write_unread
 from .writing import count_written, known, write
 
+_SHORTEST_BOUND_MS: Final = 1_000
 _FIRST: Final = {
     "consumer_id": 1,
     "epoch": 0,
@@ -65,13 +66,16 @@ class Book:
             AnotherQueue: If the ledger is that of another queue.
         """
         with self._database.writing() as connection:
+            self._bound_idleness(connection)
             first = insert_or(connection, consumer).values(**_FIRST, queue=self._queue)
             connection.execute(first.on_conflict_do_nothing())
             check_queue(connection, self._queue)
             is_own = consumer.c.holder == self._holder
             # Who takes it again after a failure has written nothing yet: on a full disk this is all that ever fits.
             renewed_ms = case((is_own, consumer.c.renewed_ms), else_=now_ms())
-            taken = update(consumer).where((consumer.c.renewed_ms < now_ms() - self._ttl_ms) | is_own)
+            # A lease from the future is of a clock that was set back since: nobody renews it.
+            is_over = func.abs(now_ms() - consumer.c.renewed_ms) > self._ttl_ms
+            taken = update(consumer).where(is_over | is_own)
             taken = taken.values(epoch=consumer.c.epoch + 1, holder=self._holder, renewed_ms=renewed_ms)
             if connection.execute(taken).rowcount == 0:
                 return False
@@ -194,10 +198,19 @@ class Book:
             LedgerUnavailable: If the database does not answer. All is written, or nothing.
         """
         with self._database.writing() as connection:
+            self._bound_idleness(connection)
             renewed = update(consumer).where(consumer.c.epoch == self._epoch).values(renewed_ms=now_ms())
             if connection.execute(renewed).rowcount != 1:
                 raise NotConsumer
             yield connection
+
+    def _bound_idleness(self, connection: Connection) -> None:
+        """Have PostgreSQL roll this transaction back if its process freezes within: whoever takes over waits for its
+        locks. SQLite cannot do that: there, they are free when the process goes on or ends.
+        """
+        if not self._database.is_sqlite:
+            bound_ms = max(_SHORTEST_BOUND_MS, self._ttl_ms)
+            connection.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = {bound_ms}"))
 
     def _move(self, connection: Connection, position: Position, *, is_unsure: bool | None) -> None:
         moved = update(consumer).values(

@@ -15,7 +15,8 @@ from .schema.tables import consumer, executions, gaps, journals, transitions
 from .schema.upgrading import check, revision_of
 
 WRITTEN_WITHIN_MS: Final = 30_000
-"""A consumer that lives commits each second, if only its lease: one that has not for so long is dead, or hangs."""
+"""A consumer that lives commits each second, if only its lease: one that has not for so long is dead, or hangs. So
+is one that did in the future, by a clock that was set back since."""
 _NOBODY: Final = ""
 
 
@@ -42,7 +43,7 @@ class Standing:
     @property
     def is_written(self) -> bool:
         """Whether somebody writes the history."""
-        return self.renewed_ms_ago is not None and self.renewed_ms_ago <= WRITTEN_WITHIN_MS
+        return self.renewed_ms_ago is not None and abs(self.renewed_ms_ago) <= WRITTEN_WITHIN_MS
 
 
 def check_queue(connection: Connection, queue: str) -> bool:
@@ -66,7 +67,7 @@ def check_queue(connection: Connection, queue: str) -> bool:
 
 def is_written(connection: Connection) -> bool:
     """Whether somebody writes the history; without, it only tells of what was before."""
-    renewed = select(consumer.c.renewed_ms >= now_ms() - WRITTEN_WITHIN_MS)
+    renewed = select(func.abs(now_ms() - consumer.c.renewed_ms) <= WRITTEN_WITHIN_MS)
     return bool(connection.execute(renewed).scalar_one_or_none())
 
 

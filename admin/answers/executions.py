@@ -32,8 +32,8 @@ class ExecutionAnswer(Answer):
     cancel_requested: bool = False
     eta_seconds: float | None = None
     """An estimate of when it may begin: as many of its action as were accepted before it, at the rate at which its
-    action's executions began in the last ten minutes. None: it does not wait, it is paused, no worker asks
-    for its lane, or none began."""
+    action's executions began since the first of the last ten minutes. None: it does not wait, it is paused, no worker
+    asks for its lane, or fewer than two began."""
     waits_for: list[str] = Field(default=[])
     """Why it waits: sentences for people."""
     accepted_at: str | None = None

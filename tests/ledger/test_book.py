@@ -13,6 +13,7 @@ from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import AnotherQueue, LedgerRefused, LedgerUnavailable, NotConsumer
 from bandmaster.ledger.fetching import Fetched
+from bandmaster.ledger.standing import is_written, standing
 from bandmaster.scheduler.engine.journal_following import Page
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
@@ -44,6 +45,33 @@ def test_another_process_consumes_only_when_the_lease_has_run_out(database: Data
     impatient.renew()
     impatient.resign()
     assert second.take()
+
+
+def test_a_lease_from_the_future_is_over(database: Database, reading: Reading) -> None:
+    """The machine's clock was wrong when it was taken, and is right now: nobody renews it."""
+    first, second = book_of(database, holder="first"), book_of(database, holder="second")
+    assert first.take()
+    reading.change("UPDATE consumer SET renewed_ms = renewed_ms + 3600000")
+    assert not standing(database, "exec_queue").is_written
+    with database.reading() as connection:
+        assert not is_written(connection)
+    assert second.take()
+    assert standing(database, "exec_queue").is_written
+
+
+def test_a_process_that_freezes_in_a_transaction_holds_up_its_successor_no_longer_than_its_lease(
+    database: Database,
+) -> None:
+    if database.is_sqlite:
+        pytest.skip("SQLite does not end the transactions of others")
+    first = book_of(database, holder="first", ttl_ms=1_000)
+    second = book_of(database, holder="second", ttl_ms=1_000)
+    assert first.take()
+    with pytest.raises(LedgerUnavailable), first.writing():
+        # As if the first stood still here.
+        assert wait_until(second.take, what="the next one to take over")
+    with pytest.raises(NotConsumer):
+        first.renew()
 
 
 def test_a_consumer_that_slept_past_its_lease_writes_nothing(
