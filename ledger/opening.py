@@ -3,10 +3,17 @@
 In the flow: the ledger's process and the command line call it at their start.
 """
 
+import time
+from typing import Final
+
+from ..configs.logger import Logger
 from ..configs.settings import Settings
 from .database import Database
-from .errors import SchemaMismatch
+from .errors import LedgerUnavailable, SchemaMismatch
 from .schema.upgrading import check, newest, upgrade
+
+_log: Final = Logger("bandmaster.ledger")
+_LOOK_SECONDS: Final = 1.0
 
 
 def database_of(settings: Settings) -> Database:
@@ -48,3 +55,24 @@ def open_ledger(settings: Settings) -> Database:
         with database.reading() as connection:
             check(connection)
     return database
+
+
+def opened_within(settings: Settings, wait_seconds: float) -> Database:
+    """Return the same, once the database answers: it may be slower to start than this process.
+
+    Args:
+        settings: All of them.
+        wait_seconds: How long to wait for it.
+
+    Raises:
+        LedgerUnavailable: If it does not answer in time; else as `open_ledger`.
+    """
+    until = time.monotonic() + wait_seconds
+    while True:
+        try:
+            return open_ledger(settings)
+        except LedgerUnavailable as error:
+            if time.monotonic() >= until:
+                raise
+            _log.warning("database_awaited", error=str(error), wait_seconds=wait_seconds)
+            time.sleep(_LOOK_SECONDS)

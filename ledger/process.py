@@ -25,7 +25,7 @@ from ..scheduler.server.connection import connect
 from ..scheduler.transport.scripts import Scripts
 from .book import Book
 from .consumer import Consumer
-from .opening import database_of, open_ledger
+from .opening import database_of, opened_within
 from .retention import Kept
 
 _log: Final = Logger("bandmaster.ledger")
@@ -48,7 +48,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         OSError: If the folder of the health file cannot be written, or the port for metrics is taken.
     """
     with ended_by(ends):
-        database = open_ledger(settings)
+        database = opened_within(settings, settings.redis.connect_wait_seconds)
         client = connect(settings, name="bandmaster-ledger")
     pulse = HealthFile(settings.paths.pulse_dir)
     engine = Engine(Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds))

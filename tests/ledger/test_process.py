@@ -141,6 +141,34 @@ def test_stopped_for_a_while_it_goes_on(
     assert process.wait(timeout=30) == 0
 
 
+def test_it_waits_for_a_database_that_is_slower_to_start(
+    queue: ExecutionQueueService,
+    environment: dict[str, str],
+    start: Start,
+    command: Callable[..., Any],
+    database_url: str,
+    tmp_path: Path,
+) -> None:
+    """After a reboot, say; a short wait ends with what is wrong."""
+    if database_url.startswith("sqlite"):
+        pytest.skip("a file needs no start")
+    command("upgrade")
+    before, folder = database_url.split("host=")
+    link = tmp_path / "server"
+    environment["BANDMASTER_LEDGER__URL"] = f"{before}host={link}"
+    environment["BANDMASTER_REDIS__CONNECT_WAIT_SECONDS"] = "0"
+    assert start().wait(timeout=60) == 1
+    assert "the ledger's database does not answer" in (tmp_path / "log").read_text()
+    environment["BANDMASTER_REDIS__CONNECT_WAIT_SECONDS"] = "300"
+    send(queue, 0, 1)
+    waits = start()
+    wait_until(lambda: "database_awaited" in (tmp_path / "log").read_text(), what="it waits")
+    link.symlink_to(folder)
+    wait_until(lambda: _caught_up(command), what="the first entry", timeout_seconds=60)
+    waits.send_signal(signal.SIGTERM)
+    assert waits.wait(timeout=30) == 0
+
+
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_end_while_it_waits_for_redis_it_ends(
     environment: dict[str, str], command: Callable[..., Any], tmp_path: Path, ending: signal.Signals
