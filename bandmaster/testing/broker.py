@@ -30,6 +30,7 @@ from bandmaster.middleware.intake.message_options import has_made_up_id, read_me
 from bandmaster.middleware.intake.misspelt_options import check_options
 from bandmaster.middleware.intake.retry_detection import is_own
 from bandmaster.middleware.off_loop import off_loop
+from bandmaster.middleware.worker.skipped import emit_skipped
 from bandmaster.middleware.worker.telling import tell_sender
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.model.errors import DuplicateExecution, QueueRejected
@@ -207,6 +208,7 @@ class BandedStubBroker(StubBroker):
         error = ExecutionFailed(execution_id=execution_id_of(sent), reason=rejection.code)
         with suppress(QueueRejected):
             tell_sender(self, sent, error, execution_id_of(sent))
+        emit_skipped(self, sent, error)
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 100) -> Consumer:
         """A consumer of a queue: of its lane (gated messages) and its list (ungated ones)."""

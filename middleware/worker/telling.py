@@ -2,9 +2,10 @@
 
 In the flow: an admission says that an outbox of this process's lanes holds ends. A separate thread collects them, a few
 at a time, since a results backend may be slow. For each end it stores an exception, so that `get_result` raises, sends
-`on_failure`, logs a warning, and takes the end out of the outbox, in this order. If the process dies in between, or a
-step fails, a worker of the lane repeats all of them later, with the same exception and the same callback id. Ends of an
-actor that is not known here are left to other workers, and after an hour become dead letters that nobody is told of.
+`on_failure`, lets middleware know, logs a warning, and takes the end out of the outbox, in this order. If the process
+dies in between, or a step fails, a worker of the lane repeats all of them later, with the same exception and the same
+callback id; a process that lives does not let its middleware know twice. Ends of an actor that is not known here are
+left to other workers, and after an hour become dead letters that nobody is told of.
 """
 
 import threading
@@ -12,7 +13,7 @@ import time
 import uuid
 from typing import Any, Final, cast
 
-from dramatiq import Broker, Message, MessageProxy
+from dramatiq import Broker, Message
 from dramatiq.errors import ActorNotFound, DecodeError
 from dramatiq.middleware import Callbacks, SkipMessage
 from dramatiq.results import Results
@@ -26,6 +27,7 @@ from ..grants.cancellation import ExecutionCancelled
 from ..intake.envelope import as_sent, decoded
 from ..intake.gated_actors import GatedActors
 from ..round_thread import JOIN_SECONDS, done
+from .skipped import emit_skipped, failed_proxy
 
 log = Logger(__name__)
 NAME: Final = "bandmaster-telling"
@@ -38,6 +40,8 @@ LEFT_SECONDS: Final = 3_600.0
 """How long ends of an actor that is not known here are left to other workers; then they become dead letters."""
 MOST_UNKNOWN: Final = 1_000
 """The most unknown actors of which the process remembers since when; with one more, it forgets all and starts again."""
+MOST_EMITTED: Final = 1_000
+"""The most ends, known to middleware and still in an outbox, that the process remembers; with one more, likewise."""
 
 
 class Telling:
@@ -49,6 +53,7 @@ class Telling:
         self._taken_ms = TAKEN_LEASES * lease_ttl_ms
         self._left_seconds = LEFT_SECONDS
         self._unknown_since: dict[str, float] = {}
+        self._emitted: set[tuple[str, int]] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
@@ -97,7 +102,9 @@ class Telling:
             self._outbox.tell(end, dead=True)
             return
         message.options["execution_id"] = end.execution_id  # the decoded message is a copy with options of its own
-        tell_sender(broker, message, exception_of(end), f"{end.execution_id} {end.ended_at_ms}")
+        error = exception_of(end)
+        tell_sender(broker, message, error, f"{end.execution_id} {end.ended_at_ms}")
+        self._let_know(broker, message, error, end)
         log.warning(
             "ended_without_result",
             execution_id=end.execution_id,
@@ -107,6 +114,17 @@ class Telling:
         )
         gated = self._gated.get(message.actor_name)
         self._outbox.tell(end, dead=gated is not None and gated.keep_unrun)
+        self._emitted.discard((end.execution_id, end.ended_at_ms))
+
+    def _let_know(self, broker: Broker, message: "Message[Any]", error: BaseException, end: UntoldEnd) -> None:
+        # If Redis is away when the end is to be taken out, it is told again; but counters must not count it twice.
+        known = (end.execution_id, end.ended_at_ms)
+        if known in self._emitted:
+            return
+        if len(self._emitted) >= MOST_EMITTED:
+            self._emitted.clear()
+        self._emitted.add(known)
+        emit_skipped(broker, message, error)
 
     def _leave(self, end: UntoldEnd, error: ActorNotFound) -> None:
         # Another worker of the lane may know the actor, and collects the end next; but perhaps no worker does any more.
@@ -142,9 +160,7 @@ def tell_sender(broker: Broker, message: "Message[Any]", error: BaseException, e
         error: The exception that it ended with.
         end: The name of the end, so that a repetition sends the callback under the same id.
     """
-    failed = MessageProxy(message)
-    failed.fail()
-    failed.stuff_exception(error)
+    failed = failed_proxy(message, error)
     for each in broker.middleware:
         if isinstance(each, Results):
             each.after_nack(broker, failed)

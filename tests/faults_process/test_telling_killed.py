@@ -1,7 +1,7 @@
 """SIGKILL of a worker between each two steps of telling an end that no body was there to end with; another tells it.
 
-Whatever the step: who waits for the result is told, the callback runs once, since it is gated and has the same id, and
-nothing is left in the outbox.
+Whatever the step: who waits for the result is told, the callback runs once, since it is gated and has the same id,
+middleware is let know, and nothing is left in the outbox.
 """
 
 import sys
@@ -31,10 +31,16 @@ def stores(command: Command) -> bool:
     return command[0].upper() == b"LPUSH" and b"ExecutionCancelled" in command[2]
 
 
+def notes_the_skip(command: Command) -> bool:
+    """A middleware is let know."""
+    return command[0].upper() == b"RPUSH" and command[1] == b"skipped"
+
+
 STEPS: dict[str, Matches] = {
     "collect": script("collect", LANE.encode()),
     "store": stores,
     "call back": script("park", b"failed"),
+    "let know": notes_the_skip,
     "tell": script("tell", NAME.encode()),
 }
 
@@ -81,5 +87,6 @@ def test_a_worker_killed_while_it_tells_leaves_the_end_to_another(
     assert caught.value.orig_exc_type == "ExecutionCancelled"
     wait_until(lambda: queue.views.lane_size(CALLBACKS) == 0, what="the callback is over")
     assert redis_client.lrange("called", 0, -1) == [f"{NAME} ExecutionCancelled".encode()]
+    assert set(redis_client.lrange("skipped", 0, -1)) == {NAME.encode()}
     assert queue.outbox.collect(LANE, 1, taken_ms=0) == []
     assert queue.views.message(NAME) is None

@@ -8,7 +8,7 @@ import dramatiq
 import pytest
 from dramatiq import Message, Worker
 from dramatiq.errors import QueueJoinTimeout, QueueNotFound, Retry
-from dramatiq.middleware import AsyncIO, CurrentMessage
+from dramatiq.middleware import AsyncIO, CurrentMessage, Middleware
 from dramatiq.results import ResultFailure, Results
 from dramatiq.results.backends import StubBackend
 
@@ -207,6 +207,12 @@ def test_who_waits_for_a_follow_up_that_is_refused_is_told(broker: BandedStubBro
     backend, told = StubBackend(), list[str]()
     broker.add_middleware(Results(backend=backend))
 
+    class Rows(Middleware):
+        def after_skip_message(self, broker: Any, message: Any) -> None:
+            told.append(f"{message.actor_name} is skipped")
+
+    broker.add_middleware(Rows())
+
     @dramatiq.actor
     def one() -> str:
         return ""
@@ -227,7 +233,7 @@ def test_who_waits_for_a_follow_up_that_is_refused_is_told(broker: BandedStubBro
             ResultFailure, match=r"ExecutionFailed: execution .* was given up without a result: invalid"
         ):
             pipe.get_result(block=True)
-    assert told == ["ExecutionFailed"]
+    assert told == ["two is skipped", "ExecutionFailed"]
 
 
 def test_asyncio_actors_run(broker: BandedStubBroker) -> None:

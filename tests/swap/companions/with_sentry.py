@@ -1,4 +1,7 @@
-"""Sentry: its integration adds its middleware from `Broker.__init__`, and reports what bodies raise."""
+"""Sentry: its integration adds its middleware from `Broker.__init__`, and reports what bodies raise.
+
+Of a message that was cancelled before it ran it is let know, as of one that is skipped; it has nothing to report.
+"""
 
 import sys
 from typing import Any
@@ -56,7 +59,10 @@ def main(url: str) -> None:
     ]
     with running(broker):
         sent = [actor.send() for actor in actors]
+        cancelled = actors[0].send_with_options(delay=3_600_000).message_id
+        broker.queue.cancel(cancelled)
         wait_until(lambda: len(reported) == 4, what="each attempt is reported")
+        wait_until(lambda: broker.queue.views.untold("default") == 0, what="the cancelled one's end is told")
         broker.join("default", timeout=JOIN_MS)
     assert sorted(reported) == sorted(2 * [("LookupError", message.message_id) for message in sent]), reported
 
