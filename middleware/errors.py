@@ -46,8 +46,9 @@ class ExecutionExpired(BandmasterError):
 class ExecutionFailed(BandmasterError):
     """The execution was given up without a result: it was refused, or each process that ran it died."""
 
-    def __init__(self, *, execution_id: str, reason: str) -> None:
-        super().__init__(f"execution {shown(execution_id)} was given up without a result: {reason}")
+    def __init__(self, *, execution_id: str, reason: str, refusal: str = "") -> None:
+        why = f"{reason} ({refusal})" if refusal else reason
+        super().__init__(f"execution {shown(execution_id)} was given up without a result: {why}")
         self.execution_id = execution_id
         self.reason = reason
 

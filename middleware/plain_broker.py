@@ -75,7 +75,7 @@ class Hints(Middleware):
         )
         self._heartbeat = LeaseRenewal(engine.transitions, held, lease_ttl_ms, self._round)
         self._upkeep = Repairs(engine)
-        self._telling = Telling(engine.outbox, bands.gated, lease_ttl_ms)
+        self._telling = Telling(engine, bands.gated, lease_ttl_ms)
         self._worker: Worker | None = None
         self._stopping = False
 

@@ -205,7 +205,8 @@ class BandedStubBroker(StubBroker):
 
     def _tell_sender(self, sent: "Message[Any]", rejection: QueueRejected) -> None:
         enter(None)
-        error = ExecutionFailed(execution_id=execution_id_of(sent), reason=rejection.code)
+        refusal = f"{type(rejection).__name__}: {rejection}"
+        error = ExecutionFailed(execution_id=execution_id_of(sent), reason=rejection.code, refusal=refusal)
         with suppress(QueueRejected):
             tell_sender(self, sent, error, execution_id_of(sent))
         emit_skipped(self, sent, error)

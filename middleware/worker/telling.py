@@ -19,7 +19,9 @@ from dramatiq.middleware import Callbacks, SkipMessage
 from dramatiq.results import Results
 
 from ...configs.logger import Logger
-from ...scheduler.engine.outbox import Outbox, UntoldEnd
+from ...scheduler.engine.engine import Engine
+from ...scheduler.engine.outbox import UntoldEnd
+from ...scheduler.engine.record import read_raised
 from ...scheduler.model.errors import DuplicateExecution, InvalidRequest
 from ...scheduler.model.states import State
 from ..errors import ExecutionExpired, ExecutionFailed
@@ -47,8 +49,8 @@ MOST_EMITTED: Final = 1_000
 class Telling:
     """Tells ends until none are left, in a thread that then ends. Safe to share between threads."""
 
-    def __init__(self, outbox: Outbox, gated: GatedActors, lease_ttl_ms: int) -> None:
-        self._outbox = outbox
+    def __init__(self, engine: Engine, gated: GatedActors, lease_ttl_ms: int) -> None:
+        self._outbox, self._views = engine.outbox, engine.views
         self._gated = gated
         self._taken_ms = TAKEN_LEASES * lease_ttl_ms
         self._left_seconds = LEFT_SECONDS
@@ -102,7 +104,7 @@ class Telling:
             self._outbox.tell(end, dead=True)
             return
         message.options["execution_id"] = end.execution_id  # the decoded message is a copy with options of its own
-        error = exception_of(end)
+        error = self._exception_of(end)
         tell_sender(broker, message, error, f"{end.execution_id} {end.ended_at_ms}")
         self._let_know(broker, message, error, end)
         log.warning(
@@ -111,10 +113,27 @@ class Telling:
             actor=message.actor_name,
             state=end.state.value,
             reason=end.reason,
+            error=str(error),
         )
         gated = self._gated.get(message.actor_name)
         self._outbox.tell(end, dead=gated is not None and gated.keep_unrun)
         self._emitted.discard((end.execution_id, end.ended_at_ms))
+
+    def _exception_of(self, end: UntoldEnd) -> BaseException:
+        """Return the exception that is stored for `get_result`."""
+        if end.state is State.EXPIRED and end.reason == MAX_AGE:
+            return SkipMessage("Message age limit exceeded")  # the text of Dramatiq's own middleware
+        if end.state is State.EXPIRED:
+            return ExecutionExpired(execution_id=end.execution_id)
+        if end.state is State.CANCELLED:
+            # The same class as the exception that is raised in a body.
+            return ExecutionCancelled(
+                f"execution {end.execution_id} was cancelled before it had a result: {end.reason}"
+            )
+        refused = read_raised(self._views, end.execution_id)  # the dead letter has it: too many bytes, say
+        return ExecutionFailed(
+            execution_id=end.execution_id, reason=end.reason, refusal="" if refused is None else refused.exception
+        )
 
     def _let_know(self, broker: Broker, message: "Message[Any]", error: BaseException, end: UntoldEnd) -> None:
         # If Redis is away when the end is to be taken out, it is told again; but counters must not count it twice.
@@ -137,18 +156,6 @@ class Telling:
         if now - self._unknown_since[actor] >= self._left_seconds:
             log.error("end_untold", execution_id=end.execution_id, error=actor)
             self._outbox.tell(end, dead=True)
-
-
-def exception_of(end: UntoldEnd) -> BaseException:
-    """Return the exception that is stored for `get_result`."""
-    if end.state is State.EXPIRED and end.reason == MAX_AGE:
-        return SkipMessage("Message age limit exceeded")  # the text of Dramatiq's own middleware
-    if end.state is State.EXPIRED:
-        return ExecutionExpired(execution_id=end.execution_id)
-    if end.state is State.CANCELLED:
-        # The same class as the exception that is raised in a body.
-        return ExecutionCancelled(f"execution {end.execution_id} was cancelled before it had a result: {end.reason}")
-    return ExecutionFailed(execution_id=end.execution_id, reason=end.reason)
 
 
 def tell_sender(broker: Broker, message: "Message[Any]", error: BaseException, end: str) -> None:

@@ -73,7 +73,7 @@ class LaneProcess(Middleware):
         )
         self.holding = Holding(held, gated, self._exchange, enqueue)
         self._upkeep = Repairs(engine)
-        self._telling = Telling(engine.outbox, gated, lease_ttl_ms)
+        self._telling = Telling(engine, gated, lease_ttl_ms)
         self._heartbeat = LeaseRenewal(engine.transitions, held, lease_ttl_ms, self._round)
         self._pump = self.pump_for(self.lanes)
         self._pumping = RoundThread("bandmaster-pump", self._pump_once)

@@ -230,7 +230,8 @@ def test_who_waits_for_a_follow_up_that_is_refused_is_told(broker: BandedStubBro
     with working(broker):
         broker.join("default", fail_fast=False)
         with pytest.raises(
-            ResultFailure, match=r"ExecutionFailed: execution .* was given up without a result: invalid"
+            ResultFailure,
+            match=r"ExecutionFailed: execution .* was given up without a result: invalid \(InvalidRequest: gates: ",
         ):
             pipe.get_result(block=True)
     assert told == ["two is skipped", "ExecutionFailed"]
