@@ -8,6 +8,7 @@ import dramatiq
 import pytest
 import redis
 from dramatiq import Actor
+from dramatiq.brokers.redis import RedisBroker
 from dramatiq.results import ResultFailure, Results
 from dramatiq.results.backends import RedisBackend
 from working import running
@@ -61,6 +62,24 @@ def test_what_was_parked_runs_once_in_its_order_and_join_returns(
         now.join("default", timeout=JOIN_MS)
     assert ran == [3, 0, 1, 2, 4, 5, 6]
     assert queue.views.active() == []
+
+
+def test_once_nothing_is_parked_any_more_a_plain_broker_takes_over(
+    make_broker: MakeBroker, queue: ExecutionQueueService, redis_url: str
+) -> None:
+    ran: list[int] = []
+    work_of(make_broker(), ran.append, band="NORMAL").send_with_options(args=(0,), delay=200)
+    now = make_broker()
+    after = work_of(now, ran.append)
+    with running(now):
+        wait_until(lambda: ran == [0] and not queue.views.lane_size("default"), what="what was parked has run")
+    after.send(1)
+    after.send_with_options(args=(2,), delay=200)
+    plain: Any = RedisBroker(client=client_of(redis_url))
+    work_of(plain, ran.append)
+    with running(plain):
+        wait_until(lambda: sorted(ran) == [0, 1, 2], what="the plain broker runs the rest")
+    plain.close()
 
 
 def test_a_retry_of_what_was_parked_runs_once(make_broker: MakeBroker) -> None:
