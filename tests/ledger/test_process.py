@@ -15,7 +15,8 @@ import pytest
 from ledger_reading import Reading
 
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.standing import WRITTEN_WITHIN_MS
+from bandmaster.ledger.standing import WRITTEN_WITHIN_MS, Standing, standing
+from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -84,9 +85,8 @@ def send(queue: ExecutionQueueService, first: int, count: int) -> None:
 
 
 def test_killed_again_and_again_it_writes_each_entry_once(
-    queue: ExecutionQueueService, start: Start, command: Callable[..., Any]
+    queue: ExecutionQueueService, database: Database, start: Start, command: Callable[..., Any]
 ) -> None:
-    command("upgrade")
     for round_number in range(5):
         process = start()
         send(queue, 40 * round_number, 40)
@@ -96,46 +96,49 @@ def test_killed_again_and_again_it_writes_each_entry_once(
         process.wait()
     start()
     start()
-    told = wait_until(lambda: _caught_up(command), what="the end of the journal", timeout_seconds=60)
+    wait_until(lambda: _caught_up(queue, database), what="the end of the journal", timeout_seconds=60)
+    told = command()
+    assert told["entries_behind"] == 0
     entries = list(queue.journal.entries())
     assert told["transitions"] == sum(bool(entry.execution_id) for entry in entries)
     assert (told["executions"], told["lost_executions"], told["missed_entries"]) == (200, 0, 0)
 
 
-def _caught_up(command: Callable[..., Any]) -> Any:
-    told = command()
-    return told if told["entries_behind"] == 0 and told["transitions"] else None
+def _stands(database: Database) -> Standing:
+    """What `bandmaster ledger` shows, asked again and again without a process each time."""
+    return standing(database, "exec_queue")
+
+
+def _caught_up(queue: ExecutionQueueService, database: Database) -> bool:
+    position, end = _stands(database).position, Follower(queue.scripts).end()
+    return position is not None and 0 < end.count == position.count
 
 
 def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
-    queue: ExecutionQueueService, start: Start, command: Callable[..., Any]
+    queue: ExecutionQueueService, database: Database, start: Start
 ) -> None:
-    command("upgrade")
     process = start()
     send(queue, 0, 1)
-    wait_until(lambda: _caught_up(command), what="the first entry")
-    first = command()["consumer"]
+    wait_until(lambda: _caught_up(queue, database), what="the first entry")
+    first = _stands(database).holder
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) == 0
     start()
     send(queue, 1, 1)
-    wait_until(lambda: command()["transitions"] == 2, what="the second entry")
-    assert command()["consumer"] != first
+    wait_until(lambda: _stands(database).transitions == 2, what="the second entry")
+    assert _stands(database).holder != first
 
 
-def test_stopped_for_a_while_it_goes_on(
-    queue: ExecutionQueueService, start: Start, command: Callable[..., Any]
-) -> None:
-    command("upgrade")
+def test_stopped_for_a_while_it_goes_on(queue: ExecutionQueueService, database: Database, start: Start) -> None:
     process = start()
     send(queue, 0, 1)
-    wait_until(lambda: command()["transitions"] == 1, what="the first entry")
+    wait_until(lambda: _stands(database).transitions == 1, what="the first entry")
     process.send_signal(signal.SIGSTOP)
     # Longer than it waits for a signal at a time.
     time.sleep(1.5)
     process.send_signal(signal.SIGCONT)
     send(queue, 1, 1)
-    wait_until(lambda: command()["transitions"] == 2, what="the second entry")
+    wait_until(lambda: _stands(database).transitions == 2, what="the second entry")
     assert process.poll() is None
     process.terminate()
     assert process.wait(timeout=30) == 0
@@ -145,14 +148,13 @@ def test_it_waits_for_a_database_that_is_slower_to_start(
     queue: ExecutionQueueService,
     environment: dict[str, str],
     start: Start,
-    command: Callable[..., Any],
+    database: Database,
     database_url: str,
     tmp_path: Path,
 ) -> None:
     """After a reboot, say; a short wait ends with what is wrong."""
     if database_url.startswith("sqlite"):
         pytest.skip("a file needs no start")
-    command("upgrade")
     before, folder = database_url.split("host=")
     link = tmp_path / "server"
     environment["BANDMASTER_LEDGER__URL"] = f"{before}host={link}"
@@ -164,16 +166,15 @@ def test_it_waits_for_a_database_that_is_slower_to_start(
     waits = start()
     wait_until(lambda: "database_awaited" in (tmp_path / "log").read_text(), what="it waits")
     link.symlink_to(folder)
-    wait_until(lambda: _caught_up(command), what="the first entry", timeout_seconds=60)
+    wait_until(lambda: _caught_up(queue, database), what="the first entry", timeout_seconds=60)
     waits.send_signal(signal.SIGTERM)
     assert waits.wait(timeout=30) == 0
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_end_while_it_waits_for_redis_it_ends(
-    environment: dict[str, str], command: Callable[..., Any], tmp_path: Path, ending: signal.Signals
+    environment: dict[str, str], database: Database, tmp_path: Path, ending: signal.Signals
 ) -> None:
-    command("upgrade")
     nobody = environment | {
         "BANDMASTER_REDIS__URL": f"unix://{tmp_path}/nobody",
         "BANDMASTER_REDIS__CONNECT_WAIT_SECONDS": "60",
@@ -218,11 +219,10 @@ def test_only_sqlites_tables_are_made_by_the_process_itself(
 
 
 def test_a_process_of_another_queue_ends_and_says_why(
-    start: Start, environment: dict[str, str], command: Callable[..., Any]
+    start: Start, environment: dict[str, str], database: Database
 ) -> None:
-    command("upgrade")
     start()
-    wait_until(lambda: command()["consumer"], what="the first consumer")
+    wait_until(lambda: _stands(database).holder, what="the first consumer")
     other = environment | {"BANDMASTER_REDIS__PREFIX": "another"}
     done = subprocess.run(
         [sys.executable, "-m", "bandmaster.ledger"], env=other, capture_output=True, text=True, check=False, timeout=60
@@ -249,7 +249,7 @@ def test_a_wrong_url_is_told_in_one_line(environment: dict[str, str]) -> None:
 
 
 def test_a_lost_redis_is_rebuilt_by_a_command(
-    queue: ExecutionQueueService, start: Start, attempt: Attempt, command: Callable[..., Any]
+    queue: ExecutionQueueService, database_url: str, start: Start, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
     assert "has no tables yet" in attempt("rebuild").stderr
     command("upgrade")
@@ -258,7 +258,8 @@ def test_a_lost_redis_is_rebuilt_by_a_command(
     send(queue, 0, 3)
     queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
     process = start()
-    wait_until(lambda: _caught_up(command), what="the entries")
+    with closing(Database(database_url)) as database:
+        wait_until(lambda: _caught_up(queue, database), what="the entries")
     process.kill()
     order = queue.views.pending()
     refused = attempt("rebuild")
@@ -279,11 +280,12 @@ def test_a_lost_redis_is_rebuilt_by_a_command(
     assert queue.views.pending() == order
 
 
-def test_a_user_is_forgotten_by_the_command(queue: ExecutionQueueService, start: Start, attempt: Attempt) -> None:
-    assert attempt("upgrade").returncode == 0
+def test_a_user_is_forgotten_by_the_command(
+    queue: ExecutionQueueService, database: Database, start: Start, attempt: Attempt
+) -> None:
     queue.enqueue({"execution_id": "a", "command": ["true"], "metadata": {"user_id": "ann"}})
     start()
-    wait_until(lambda: attempt().returncode == 0 and json.loads(attempt().stdout)["ledger"]["executions"] == 1)
+    wait_until(lambda: _stands(database).executions == 1, what="the entry")
     known = json.loads(attempt("forget", "--user", "ann", "--dry-run").stdout)["known"]
     assert known == {"executions": 1, "living": 1, "tokens": 0}
     asks = attempt("forget", "--user", "ann")
@@ -302,19 +304,18 @@ def test_a_user_is_forgotten_by_the_command(queue: ExecutionQueueService, start:
 
 
 def test_a_history_that_nobody_writes_fails_the_command_that_looks(
-    start: Start, command: Callable[..., Any], environment: dict[str, str]
+    start: Start, command: Callable[..., Any], database: Database
 ) -> None:
-    command("upgrade")
     assert not command()["written"], "none ever began"
     process = start()
-    wait_until(lambda: command()["written"], what="the consumer")
+    wait_until(lambda: _stands(database).is_written, what="the consumer")
+    assert command()["written"]
     process.kill()
     process.wait()
-    with closing(Database(environment["BANDMASTER_LEDGER__URL"])) as database:
-        Reading(database).change(f"UPDATE consumer SET renewed_ms = renewed_ms - {WRITTEN_WITHIN_MS}")
+    Reading(database).change(f"UPDATE consumer SET renewed_ms = renewed_ms - {WRITTEN_WITHIN_MS}")
     assert not command()["written"]
     process = start()
-    wait_until(lambda: command()["written"], what="the next consumer")
+    wait_until(lambda: _stands(database).is_written, what="the next consumer")
     process.terminate()
     assert process.wait(30) == 0
     told = command()
