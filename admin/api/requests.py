@@ -7,6 +7,7 @@ from fastapi import UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...scheduler.events.fields import (
+    DEFAULT_ACTION,
     TIMEOUT_MAX_SECONDS,
     Action,
     Command,
@@ -58,7 +59,7 @@ class Submission(Sent):
     """None: a new one."""
     priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
     """CRITICAL, HIGH, NORMAL, LOW or BACKGROUND; the token says how urgent it may be."""
-    action: Action = "pod"
+    action: Action = DEFAULT_ACTION
     """The action that it counts as."""
     gates: Gates = ()
     """Further gates to pass; the token says which may be named."""

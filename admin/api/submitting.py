@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ...k8s.runnable import check_runnable
 from ...scheduler.events import ExecutionRequestedEvent
+from ...scheduler.events.fields import DEFAULT_ACTION
 from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, UnknownExecution, shown
 from ...scheduler.model.identifiers import new_execution_id
 from ...scheduler.model.priority import Priority
@@ -113,11 +114,14 @@ def check_band(caller: Caller, band: Priority) -> None:
 
 
 def check_gates(caller: Caller, gates: Sequence[str], *, action: str) -> None:
-    """Refuse gates that the executions of an action may not name for this caller.
+    """Refuse an action, or gates beside it, that this caller's executions may not have.
 
     Raises:
         Refused: If there is one.
     """
+    # An action is a gate, too: who may name no gate action:NAME would take its slots by the name alone.
+    if action != DEFAULT_ACTION and caller.token.foreign_gates([f"action:{action}"], action=action):
+        raise forbidden(f"this token may not send the action {action}: none of its gates is action:{action}")
     if foreign := caller.token.foreign_gates(gates, action=action):
         raise forbidden(f"this token may not name the gate {foreign[0]}")
 

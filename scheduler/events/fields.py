@@ -27,6 +27,7 @@ from ..model.quantity import quantity_value
 
 GATES_MAX: Final = 8
 LABELS_MAX: Final = 32
+DEFAULT_ACTION: Final = "pod"
 OUTPUT_TAIL_MAX_CHARS: Final = 65_536
 REASON_MAX_CHARS: Final = 1_024
 TIMEOUT_MAX_SECONDS: Final = 7 * 86_400

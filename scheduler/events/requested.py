@@ -16,6 +16,7 @@ from ..model.priority import Priority
 from ..model.quantity import quantity_value
 from .event import EVENT_MAX_BYTES, Event, Part, check_size
 from .fields import (
+    DEFAULT_ACTION,
     TIMEOUT_MAX_SECONDS,
     Action,
     Command,
@@ -80,7 +81,7 @@ class ExecutionRequestedEvent(Event, frozen=True):
     memory_limit: Quantity | None = None
     priority: Priorities = Priority.NORMAL
     """The band; JSON has its name."""
-    action: Action = "pod"
+    action: Action = DEFAULT_ACTION
     """The action that the execution counts as, with its limit, pause switch and statistics."""
     gates: Gates = ()
     """Further gates it has to pass, besides those of its action and user."""

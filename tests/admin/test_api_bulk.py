@@ -147,6 +147,7 @@ def test_what_runs_again_is_held_to_what_the_token_may_submit(api: Api) -> None:
     bounds: dict[str, dict[str, object]] = {
         "urgent": {"priority": "CRITICAL"},
         "gated": {"gates": ["tenant:1"]},
+        "foreign": {"action": "report"},
         "plain": {},
     }
     for name, more in bounds.items():
@@ -154,14 +155,14 @@ def test_what_runs_again_is_held_to_what_the_token_may_submit(api: Api) -> None:
         assert api.queue.try_schedule() is not None
         api.queue.transitions.settle(Release(name, 1, State.FAILED, reason="crashed", dead=True))
     with api.client(api.token("ann", "submit", gates=("licence:*",))) as client:
-        for name in ("urgent", "gated"):
+        for name in ("urgent", "gated", "foreign"):
             answer = client.post(f"{V1}/executions/{name}/retry")
             assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
         plan = client.post(PLAN, json={"action": "retry"}).json()
         done = client.post(BULK, json={"ticket": plan["ticket"]}).json()
         assert (done["changed"], done["skipped"]) == (1, 0)
-        assert sorted(each["execution_id"] for each in done["failed"]) == ["gated", "urgent"]
-    assert sorted(api.queue.views.dead()) == ["gated", "urgent"]
+        assert sorted(each["execution_id"] for each in done["failed"]) == ["foreign", "gated", "urgent"]
+    assert sorted(api.queue.views.dead()) == ["foreign", "gated", "urgent"]
     with api.client(api.token("op", "operate")) as client:
         assert client.post(f"{V1}/executions/urgent/retry").status_code == 201
 

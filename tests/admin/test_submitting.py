@@ -117,6 +117,31 @@ def test_the_gates_of_other_users_and_actions_are_not_filled_without_a_word_of_t
         assert client.post(HERE, json=body).status_code == 201
 
 
+@pytest.mark.parametrize(
+    ("scope", "gates", "status"),
+    [
+        ("submit", ("tenant:ci",), 403),
+        ("submit", (), 403),
+        ("submit", ("tenant:ci", "action:report"), 201),
+        ("submit", ("action:re*",), 201),
+        ("submit", None, 201),
+        ("admin", ("tenant:ci",), 201),
+    ],
+)
+def test_an_action_is_chosen_only_as_far_as_the_token_may_name_its_gate(
+    api: Api, scope: str, gates: tuple[str, ...] | None, status: int
+) -> None:
+    with api.client(api.token("ann", scope, gates=gates)) as client:
+        answer = client.post(HERE, json=ECHO | {"action": "report"})
+        file = {"script": ("job.sh", b"true")}
+        uploaded = client.post(f"{HERE}upload", files=file, data={"submission": '{"action": "report"}'})
+        assert client.post(HERE, json=ECHO).status_code == 201, "the default action is everybody's"
+    assert (answer.status_code, uploaded.status_code) == (status, status), answer.text
+    if status == 403:
+        assert (answer.json()["code"], "action:report" in answer.json()["detail"]) == ("forbidden", True)
+    assert api.queue.action_statistics("report").queue_length == (0 if status == 403 else 2)
+
+
 def test_the_queues_own_refusals_are_told(api: Api) -> None:
     api.queue.controls.change_setting("max_executions_per_user", 1)
     with api.client(api.token("ann", "submit")) as client:
