@@ -9,8 +9,8 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from ...scheduler.engine.controls import SETTING_MAX, check_pausable
-from ...scheduler.events.fields import as_pattern, check_text, described
-from ...scheduler.model.errors import shown
+from ...scheduler.events.fields import ExecutionId, as_pattern, check_text, described
+from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import (
     GATE_KEY_MAX_CHARS,
     LANE,
@@ -50,6 +50,20 @@ def _whole(given: object) -> object:
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
+WORDS: Final = frozenset({"bulk", "dead", "living", "queue", "upload"})
+"""What stands in paths where an execution's id does: what had such an id could not be asked for."""
+
+
+def _no_word(execution_id: str) -> str:
+    if execution_id in WORDS:
+        raise InvalidRequest(
+            "execution_id", f"{shown(execution_id)} is a word of the API's own paths", allowed="any other id"
+        )
+    return execution_id
+
+
+NewExecutionId = Annotated[ExecutionId, AfterValidator(_no_word), described(**{"not": {"enum": sorted(WORDS)}})]
+"""The id that a caller chooses."""
 Text = Annotated[str, AfterValidator(check_text), described(pattern=r"^[^\x00]*$")]
 """Any text that every database can hold."""
 Lane = Annotated[

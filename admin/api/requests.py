@@ -11,7 +11,6 @@ from ...scheduler.events.fields import (
     TIMEOUT_MAX_SECONDS,
     Action,
     Command,
-    ExecutionId,
     FileName,
     Gates,
     Image,
@@ -27,7 +26,7 @@ from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ..auth.scopes import Scope
 from .moments import DueTime, Moment
-from .names import Band, BandName, GatePatterns, Reason, SettingValue, Text, Whole
+from .names import Band, BandName, GatePatterns, NewExecutionId, Reason, SettingValue, Text, Whole
 
 
 class Sent(BaseModel):
@@ -55,7 +54,7 @@ class Submission(Sent):
     """The text of a program; this or `command`."""
     command: Command | None = Field(default=None, repr=False)
     """A program and its arguments; this or `script`."""
-    execution_id: ExecutionId | None = None
+    execution_id: NewExecutionId | None = None
     """None: a new one."""
     priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
     """CRITICAL, HIGH, NORMAL, LOW or BACKGROUND; the token says how urgent it may be."""

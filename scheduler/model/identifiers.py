@@ -13,7 +13,8 @@ import uuid_utils
 
 from .errors import InvalidRequest, shown
 
-EXECUTION_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+EXECUTION_ID: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._:-]{1,128}")
+"""Not of dots only: in a path, `.` and `..` are no names, and a client resolves them before it sends."""
 _PATTERNS: Final = frozenset("*{}")
 """Characters that no gate's key may have: `tenant:*` is a kind, `tenant:{tenant}` a template."""
 LANE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9._-]{0,127}")
@@ -42,7 +43,9 @@ def check_execution_id(value: object) -> str:
     if isinstance(value, str) and EXECUTION_ID.fullmatch(value):
         return value
     raise InvalidRequest(
-        "execution_id", f"{shown(value)} is not an execution id", allowed="1 to 128 characters of A-Z a-z 0-9 . _ : -"
+        "execution_id",
+        f"{shown(value)} is not an execution id",
+        allowed="1 to 128 characters of A-Z a-z 0-9 . _ : -, not only dots",
     )
 
 

@@ -1,5 +1,6 @@
 """Submitting, cancelling and moving: what is allowed to whom, once each, and nothing of what is refused is kept."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +12,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from bandmaster.admin.api.idempotency import Claim, Claims
+from bandmaster.admin.api.names import WORDS
 from bandmaster.admin.api.requests import Submission
+from bandmaster.admin.describing import described
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -115,6 +118,25 @@ def test_the_gates_of_other_users_and_actions_are_not_filled_without_a_word_of_t
     assert answer.status_code == status, answer.text
     with api.client(api.token("ann", "submit", gates=("*",))) as client:
         assert client.post(HERE, json=body).status_code == 201
+
+
+def test_an_id_that_could_not_be_asked_for_is_refused(api: Api) -> None:
+    under = [f"{V1}/executions/", f"{V1}/admin/executions/"]
+    paths = [path.removeprefix(each) for path in described()["paths"] for each in under if path.startswith(each)]
+    words = {path.split("/")[0] for path in paths if path and not path.startswith("{")}
+    assert words == WORDS
+    with api.client(api.token("ann", "submit")) as client:
+        for execution_id in (*words, ".", "..", "..."):
+            file = {"script": ("job.sh", b"true")}
+            given = {"submission": json.dumps({"execution_id": execution_id})}
+            for answer in (
+                client.post(HERE, json=ECHO | {"execution_id": execution_id}),
+                client.post(f"{HERE}upload", files=file, data=given),
+            ):
+                assert (answer.status_code, answer.json()["field"]) == (422, "execution_id"), execution_id
+                assert repr(execution_id) in answer.json()["detail"]
+        assert client.post(HERE, json=ECHO | {"execution_id": "queue-1"}).status_code == 201
+    assert api.queue.get_queue_status()["queue_depth"] == 1
 
 
 @pytest.mark.parametrize(
