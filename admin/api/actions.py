@@ -65,7 +65,7 @@ def drop_action(services: ServicesOf, caller: OperateCaller, ref: Action) -> Non
     """Its limit and its pause stay."""
     dropped = services.queue.controls.drop_action(ref, by=caller.by)
     if dropped is Dropped.IN_USE:
-        raise Refused(409, "in_use", "an execution of it waits or runs")
+        raise Refused(409, "in_use", "an execution of it waits, is scheduled or runs")
     if dropped is Dropped.UNKNOWN:
         raise not_found(f"nothing was counted of the action {ref}")
 

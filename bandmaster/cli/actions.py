@@ -74,7 +74,7 @@ def _drop(controls: Controls, names: list[str], *, as_json: bool) -> Exit:
     codes = {action: controls.drop_action(action) for action in dict.fromkeys(names)}
     for action, code in codes.items():
         if code is Dropped.IN_USE:
-            note(f"{action} is used: one of it waits or runs; nothing was changed")
+            note(f"{action} is used: one of it waits, is scheduled or runs; nothing was changed")
         elif code is Dropped.UNKNOWN:
             note(f"nothing was counted of {action}")
         elif not as_json:

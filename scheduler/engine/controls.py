@@ -27,7 +27,7 @@ class Dropped(StrEnum):
 
     DROPPED = "DROPPED"
     IN_USE = "IN_USE"
-    """An execution of the action waits or holds a slot: nothing was changed."""
+    """An execution of the action waits, is scheduled or holds a slot: nothing was changed."""
     UNKNOWN = "UNKNOWN"
     """The action has no statistics."""
 

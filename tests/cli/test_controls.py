@@ -264,7 +264,7 @@ def test_an_action_that_nobody_uses_is_dropped(driver: Driver, paused: None) -> 
     refused = driver.run("actions", "--drop", "typo")
     assert (refused.code, refused.err) == (
         1,
-        "bandmaster: typo is used: one of it waits or runs; nothing was changed\n",
+        "bandmaster: typo is used: one of it waits, is scheduled or runs; nothing was changed\n",
     )
     driver.json("cancel", execution_id)
     assert {"typo"} <= {each["action"] for each in driver.json("actions", "-n", "1000")["actions"]}

@@ -137,7 +137,7 @@ class ControlRules(ModelBase):
     def drop_action(self, action: str) -> None:
         code = self.engine.tell("drop_action", action, BY)
         of_it = [e for e in self.oracle.executions.values() if e.action == action]
-        if any(e.state is State.PENDING or e.holds for e in of_it):
+        if any(e.state in (State.PENDING, State.SCHEDULED) or e.holds for e in of_it):
             assert code == b"IN_USE"
             return
         counted = self.counted(action)

@@ -139,10 +139,37 @@ class TestActions:
         assert queue.action_statistics("pod").total_enqueued == 1
 
     def test_what_comes_later_is_counted_anew_and_can_be_dropped_again(self, queue: ExecutionQueueService) -> None:
+        for name in ("y", "z"):
+            queue.enqueue(event(name, action="old"))
+            queue.cancel(name)
+            statistics = queue.action_statistics("old")
+            assert (statistics.total_enqueued, statistics.total_completed) == (1, 1)
+            assert queue.controls.drop_action("old") is Dropped.DROPPED
+
+    def test_one_that_is_scheduled_is_used(self, queue: ExecutionQueueService) -> None:
         soon = datetime.now(UTC) + timedelta(hours=1)
+        queue.enqueue(event("other", scheduled_at=soon))
         queue.enqueue(event("later", action="old", scheduled_at=soon))
-        assert queue.controls.drop_action("old") is Dropped.DROPPED, "nobody knows of what is not yet due"
+        assert queue.controls.drop_action("old") is Dropped.IN_USE
+        assert queue.action_statistics("old").total_enqueued == 1
         queue.cancel("later")
-        statistics = queue.action_statistics("old")
-        assert (statistics.total_enqueued, statistics.total_completed) == (0, 1)
+        assert queue.controls.drop_action("old") is Dropped.DROPPED
+
+    def test_of_more_that_are_scheduled_than_are_looked_at_the_counters_tell(
+        self, queue: ExecutionQueueService, redis_client: redis.Redis
+    ) -> None:
+        later = datetime.now(UTC) + timedelta(hours=1)
+        redis_client.zadd("exec_queue:scheduled", {f"lost-{number}": 1e15 + number for number in range(10_000)})
+        queue.enqueue(event("later", action="old", scheduled_at=later))
+        redis_client.zadd("exec_queue:scheduled", {"later": 2e15})
+        assert queue.controls.drop_action("old") is Dropped.IN_USE
+        queue.cancel("later")
+        assert queue.controls.drop_action("old") is Dropped.DROPPED
+
+    def test_a_damaged_one_that_is_scheduled_keeps_no_action(
+        self, queue: ExecutionQueueService, redis_client: redis.Redis
+    ) -> None:
+        queue.enqueue(event("broken", action="old", scheduled_at=datetime.now(UTC) + timedelta(hours=1)))
+        redis_client.delete("exec_queue:meta:broken")
+        redis_client.set("exec_queue:meta:broken", "no hash")
         assert queue.controls.drop_action("old") is Dropped.DROPPED
