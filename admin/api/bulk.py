@@ -108,7 +108,7 @@ def _check(caller: Caller, bulk: BulkSent) -> None:
         raise InvalidRequest("priority", "it belongs to the action move, which needs it")
     if bulk.priority is not None:
         band = bulk.priority
-        if band < caller.token.max_band and not caller.token.may(Scope.OPERATE):
+        if band < caller.token.max_band and not caller.token.may(Scope.ADMIN):
             raise forbidden(f"this token may ask for {caller.token.max_band.name} at most, not {band.name}")
     if bulk.user is not None and not caller.sees(bulk.user):
         raise forbidden("without the scope operate, only one's own executions are changed")

@@ -1,8 +1,9 @@
 """Changes executions: cancels, moves and retries them, and drops dead letters.
 
 In the flow: the same transitions as those of the command line, under the caller's name. A caller without the scope
-operate changes its own only, and asks for no more urgent priority than its token allows. If the process dies within a
-request, either the transition was made or it was not; a retry may leave both the letter and its new execution.
+operate changes its own only; none but an admin moves to a more urgent priority than its token allows. If the process
+dies within a request, either the transition was made or it was not; a retry may leave both the letter and its new
+execution.
 """
 
 from typing import Annotated, Final
@@ -36,7 +37,7 @@ def move(services: ServicesOf, caller: ReadCaller, execution_id: ExecutionId, ne
     """One that waits; it keeps the time at which it was accepted, and so its place among those of the new one."""
     band = new.priority
     record = _changeable(services, caller, execution_id)
-    if not caller.token.may(Scope.OPERATE):
+    if not caller.token.may(Scope.ADMIN):
         check_band(caller, band)
     code, state = services.queue.transitions.reprioritise(record.execution_id, band, by=caller.by)
     if code is Code.UNKNOWN or state is None:

@@ -74,11 +74,29 @@ def test_many_are_moved(api: Api) -> None:
     for number in range(3):
         send(api, f"r-{number}", action="resize")
         send(api, f"o-{number}")
-    with api.client(api.token("op", "operate")) as client:
+    with api.client(api.token("op", "operate", max_band="HIGH")) as client:
         plan = client.post(PLAN, json={"action": "move", "of_action": "resize", "priority": "HIGH"}).json()
         api.queue.try_schedule()
         assert client.post(BULK, json={"ticket": plan["ticket"]}).json() == {"changed": 2, "skipped": 1, "failed": []}
     assert api.queue.get_pending_by_priority()["HIGH"] == 2
+
+
+def test_nobody_but_an_admin_moves_beyond_what_the_token_may_ask_for(api: Api) -> None:
+    send(api, "a")
+    text = api.token("op", "submit", "operate", max_band="HIGH")
+    with api.client(text) as client:
+        assert client.put(f"{V1}/executions/a/priority", json={"priority": "CRITICAL"}).status_code == 403
+        assert client.post(PLAN, json={"action": "move", "priority": "CRITICAL"}).status_code == 403
+        assert client.put(f"{V1}/executions/a/priority", json={"priority": "HIGH"}).status_code == 200
+        plan = client.post(PLAN, json={"action": "move", "priority": "HIGH"}).json()
+        with api.database.writing() as connection:
+            connection.exec_driver_sql(f"UPDATE tokens SET max_band = {int(Priority.LOW)}")
+        api.services.keeper.forget(text.split("_")[1])
+        assert client.post(BULK, json={"ticket": plan["ticket"]}).status_code == 403, "it allows less by now"
+    with api.client(api.token("root", "admin", max_band="LOW")) as client:
+        assert client.put(f"{V1}/executions/a/priority", json={"priority": "CRITICAL"}).status_code == 200
+        plan = client.post(PLAN, json={"action": "move", "priority": "CRITICAL"}).json()
+        assert client.post(BULK, json={"ticket": plan["ticket"]}).json()["changed"] == 1
 
 
 def test_dead_letters_are_retried_and_dropped(api: Api) -> None:

@@ -185,6 +185,15 @@ def test_who_lacks_a_scope_does_not_see_its_buttons(look: Look, installation: In
         page.close()
 
 
+def test_moving_offers_what_the_token_may_ask_for(look: Look, installation: Installation) -> None:
+    waits = installation.submit("true", scheduled_at="2099-01-01T00:00:00Z")
+    for scope, offered in (("operate", 3), ("admin", 5)):
+        page = look.signed_in(installation.token("oper", scope), f"executions/{waits}")
+        page.get_by_role("button", name="Priority…").click()
+        expect(page.get_by_role("dialog").locator("option")).to_have_count(offered)
+        page.close()
+
+
 def test_an_operator_does_not_see_what_others_run(look: Look, installation: Installation) -> None:
     anns = installation.submit("echo", "secret-of-ann", user_id="ann")
     page = look.signed_in(installation.token("oper", "operate"), f"executions/{anns}")

@@ -41,7 +41,7 @@ export function Bulk({ action, wanted, caller, onClose }) {
   const ofPriority = action === "move" && html`
     <label>To priority <select value=${priority} onChange=${(event) => setPriority(event.target.value)}>
       <option value="">choose…</option>
-      ${(caller.may("operate") ? BANDS : BANDS.slice(BANDS.indexOf(caller.maxBand))).map((each) => html`<option value=${each}>${band(each)}</option>`)}
+      ${(caller.may("admin") ? BANDS : BANDS.slice(BANDS.indexOf(caller.maxBand))).map((each) => html`<option value=${each}>${band(each)}</option>`)}
     </select></label>`;
   if (!plan || !plan.count) {
     return html`<${Dialog} title=${title} onClose=${onClose}>

@@ -40,7 +40,7 @@ function Cancel({ path, reload, onClose }) {
 }
 
 function Move({ execution, caller, path, reload, onClose }) {
-  const allowed = caller.may("operate") ? BANDS : BANDS.slice(BANDS.indexOf(caller.maxBand));
+  const allowed = caller.may("admin") ? BANDS : BANDS.slice(BANDS.indexOf(caller.maxBand));
   const [to, setTo] = useState(execution.priority);
   const act = () => attempt("Moved", async () => {
     await send("PUT", `${path}/priority`, { priority: to });
