@@ -30,6 +30,8 @@ _ANSWER_HEADERS: Final = {
 }
 _OVER_TLS: Final = ("Strict-Transport-Security", "max-age=31536000")
 """Not of a loopback name: all servers of this machine share that, and few have TLS."""
+_ONCE: Final = ("Authorization", "Idempotency-Key")
+"""Of two, a proxy may have looked at another one than the routes do."""
 CONTROL_BODY_BYTES: Final = 65_536
 """How long a body may be that submits nothing."""
 ANSWERED_WITH: Final = "answered_with"
@@ -105,6 +107,9 @@ class Border:
         origin = headers.get("origin")
         if origin is not None and _place_of(origin) != headers.get("host", "").lower():
             raise Refused(403, "origin_not_allowed", f"a page of {shown(origin)} may not call this API")
+        for name in _ONCE:
+            if len(headers.getlist(name)) > 1:
+                raise Refused(400, "refused", f"the header {name} is there more than once")
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > most_bytes:
             raise self._too_large(most_bytes)

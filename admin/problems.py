@@ -132,6 +132,10 @@ def _why(wrong: Any, request: Request) -> str:
     if wrong["type"] == "extra_forbidden":
         known = _fields_of(request) if len(wrong["loc"]) == _OF_BODY else set[str]()
         return "there is no such field" + (f"; allowed: {allowed_of(str(wrong['loc'][-1]), known)}" if known else "")
+    if wrong["loc"] == ("body",) and isinstance(wrong["input"], bytes):
+        # The framework reads a body of another type not at all.
+        given = request.headers.get("content-type")
+        return f"Content-Type is {'missing' if given is None else shown(given)}; allowed: application/json"
     return str(wrong["msg"]).removeprefix("Value error, ")
 
 

@@ -31,7 +31,7 @@ _PROBLEM: Final[dict[str, Any]] = {
     },
 }
 _REFUSALS: Final = {
-    400: ("BadRequest", "The request is no HTTP request as it should be."),
+    400: ("BadRequest", "The request, or the JSON of its body, is not as it should be."),
     401: ("Unauthorized", "No token, or none that is valid."),
     403: ("Forbidden", "The token does not allow it."),
     404: ("NotFound", "There is no such thing, or the caller may not know of it."),

@@ -29,8 +29,9 @@ from .changing import check_again
 from .queue_routes import QueueRouter
 from .requests import BulkAction, BulkSent, Ticket
 from .requiring import ReadCaller, ServicesOf
+from .strict_bodies import StrictRoute
 
-router: Final = QueueRouter()
+router: Final = QueueRouter(route_class=StrictRoute)
 MOST: Final = 10_000
 """How many executions one ticket is for."""
 SHOWN: Final = 20

@@ -27,9 +27,10 @@ from .finding import find
 from .queue_routes import QueueRouter
 from .requests import Cancellation, NewPriority
 from .requiring import ReadCaller, ServicesOf
+from .strict_bodies import StrictRoute
 from .submitting import check_band, check_gates
 
-router: Final = QueueRouter()
+router: Final = QueueRouter(route_class=StrictRoute)
 
 
 @router.put("/{execution_id}/priority", summary="Move an execution to another priority")

@@ -22,8 +22,9 @@ from .names import Lane, Limited, Pausable
 from .queue_routes import QueueRouter
 from .requests import NewLimit, NewSetting
 from .requiring import AdminCaller, OperateCaller, ReadCaller, ServicesOf
+from .strict_bodies import StrictRoute
 
-router: Final = QueueRouter()
+router: Final = QueueRouter(route_class=StrictRoute)
 _NONE: Final = "none"
 _ETAG: Final = re.compile(r'"(none|[0-9]{1,18}(?:\.[0-9]{1,6})?)"')
 _ANY: Final = "*"

@@ -1,7 +1,7 @@
 """Times as the API takes and gives them: RFC 3339 in UTC."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator
@@ -39,5 +39,12 @@ def _in_range(moment: datetime) -> datetime:
     return moment
 
 
+def _to_come(moment: datetime) -> datetime:
+    if moment <= datetime.now(UTC):
+        raise ValueError("a time that is not over yet")
+    return moment
+
+
 Moment = Annotated[AwareDatetime, BeforeValidator(_as_text), AfterValidator(_in_range)]
+FutureMoment = Annotated[Moment, AfterValidator(_to_come)]
 DueTime = Annotated[UtcTime, BeforeValidator(_as_text)]

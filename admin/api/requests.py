@@ -25,7 +25,7 @@ from ...scheduler.model.limits import LIMIT_MAX
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ..auth.scopes import Scope
-from .moments import DueTime, Moment
+from .moments import DueTime, FutureMoment
 from .names import Band, BandName, GatePatterns, NewExecutionId, Reason, SettingValue, Text, Whole
 
 
@@ -133,7 +133,7 @@ class TokenSent(Sent):
     scopes: list[Scope] = Field(min_length=1)
     max_band: BandName = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
     gates: GatePatterns | None = None
-    expires_at: Moment | None = None
+    expires_at: FutureMoment | None = None
 
 
 class Login(Sent):

@@ -21,8 +21,9 @@ from .requests import Login
 from .requiring import ReadCaller, ServicesOf
 from .shapes import whoami_answer
 from .signing_in import by_code, by_token
+from .strict_bodies import StrictRoute
 
-router: Final = APIRouter()
+router: Final = APIRouter(route_class=StrictRoute)
 
 
 @router.post("/session", status_code=201, summary="Sign a browser in")

@@ -5,7 +5,6 @@ A caller submits as the owner of its token, and asks for no more urgent priority
 the process dies within a request, the execution was accepted or it was not; sent again under its key, it is one.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
@@ -30,6 +29,7 @@ from .idempotency import Claim, Claims, IdempotencyKey
 from .queue_routes import QueueRouter
 from .requests import Submission, Upload
 from .requiring import ServicesOf, SubmitCaller
+from .strict_bodies import StrictRoute, read_json
 
 _ROUTE: Final = "submit"
 _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
@@ -39,7 +39,7 @@ Key = Annotated[
     IdempotencyKey | None,
     Header(description="The same request sent again is carried out once; kept for a day."),
 ]
-router: Final = QueueRouter()
+router: Final = QueueRouter(route_class=StrictRoute)
 
 
 @router.post("/", status_code=201, summary="Submit an execution", responses=_ANSWERS)
@@ -68,7 +68,7 @@ def _read(sent: Upload) -> Submission:
     except UnicodeDecodeError as error:
         raise InvalidRequest("script", f"its byte {error.start} is no UTF-8", allowed="a text in UTF-8") from None
     try:
-        others = json.loads(sent.submission)
+        others = read_json(sent.submission)
     except ValueError:
         others = None
     if not isinstance(others, dict) or not others.keys().isdisjoint(("script", "command")):

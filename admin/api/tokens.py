@@ -14,8 +14,9 @@ from .names import TokenId
 from .requests import TokenSent
 from .requiring import AdminCaller, ServicesOf
 from .shapes import token_answer
+from .strict_bodies import StrictRoute
 
-router: Final = APIRouter()
+router: Final = APIRouter(route_class=StrictRoute)
 
 
 @router.get("/tokens", summary="List tokens")

@@ -29,7 +29,8 @@ UNSAID: Final = {
     **dict.fromkeys(("cpu_request", "cpu_limit", "memory_request", "memory_limit"), "a Kubernetes quantity in bounds"),
     "runtime": "one that runs scripts",
     "scheduled_at": "the years 2000 to 2099",
-    **dict.fromkeys(("from", "to", "expires_at"), "the years 1970 to 9999"),
+    **dict.fromkeys(("from", "to"), "the years 1970 to 9999"),
+    "expires_at": "a time that is not over yet, up to the year 9999",
     "setting": "with a lane: one that each lane has",
 }
 """The first part of the name of a refused field, with the rule that its schema leaves unsaid."""

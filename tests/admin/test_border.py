@@ -72,6 +72,9 @@ def test_a_body_without_json_is_refused(api: Api) -> None:
         ):
             answer = client.post(SUBMIT, content=body, headers={"Content-Type": kind})
             assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), kind
+            assert answer.json()["detail"] == f"body: Content-Type is '{kind}'; allowed: application/json"
+        answer = client.post(SUBMIT, content=b'{"command":["true"]}')
+        assert answer.json()["detail"] == "body: Content-Type is missing; allowed: application/json"
         for body in (b"", b"{", b"\xff\xfe", b"[1]", b"null", b"1" * 5000, b"[" * 100_000):
             answer = client.post(SUBMIT, content=body, headers={"Content-Type": "application/json"})
             assert answer.status_code in (400, 422), body[:20]

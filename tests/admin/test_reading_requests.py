@@ -1,9 +1,12 @@
-"""How the API reads what callers send: methods, times, numbers and names."""
+"""How the API reads what callers send: methods, headers, bodies, times, numbers and names."""
 
 import httpx
 import pytest
 from calling import V1, Api
 
+from bandmaster.admin.describing import described
+
+HERE = f"{V1}/executions/"
 JSON = {"Content-Type": "application/json"}
 
 
@@ -63,3 +66,35 @@ def test_a_name_that_cannot_be_one_is_refused_under_the_name_of_its_field(api: A
             assert "Value error" not in answer.text
         answer = client.post(f"{V1}/executions/", json={"command": ["true"], "metadata": {"profile": ""}})
         assert wrong(answer) == (422, "invalid", "metadata.profile")
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Idempotency-Key"])
+def test_a_header_of_which_only_one_counts_is_refused_twice(api: Api, name: str) -> None:
+    headers = [("Authorization", f"Bearer {api.token('ann', 'submit')}"), ("Idempotency-Key", "k")]
+    with api.client(None) as client:
+        for more in ([(name, "another")], [each for each in headers if each[0] == name]):
+            answer = client.post(HERE, json={"command": ["true"]}, headers=[*headers, *more])
+            assert (answer.status_code, answer.json()["code"]) == (400, "refused"), answer.text
+            assert name in answer.json()["detail"]
+    assert api.queue.get_queue_status()["queue_depth"] == 0
+
+
+def test_an_object_that_names_a_field_twice_is_refused_wherever_a_body_is_taken(api: Api) -> None:
+    twice = b'{"a": {"\\u0078": 1, "x": 1}}'
+    bodies = [
+        (method.upper(), path.replace("{", "").replace("}", ""))
+        for path, methods in described()["paths"].items()
+        for method, operation in methods.items()
+        if "application/json" in operation.get("requestBody", {}).get("content", {})
+    ]
+    assert len(bodies) > 10
+    with api.client(api.token("root", "admin"), **JSON, **{"If-Match": "*"}) as client:
+        for method, path in bodies:
+            answer = client.request(method, path, content=twice)
+            assert (answer.status_code, answer.json()["code"]) == (400, "refused"), path
+            assert "'x' twice" in answer.json()["detail"]
+    with api.client(api.token("ann", "submit")) as client:
+        file = {"script": ("job.sh", b"true")}
+        answer = client.post(f"{HERE}upload", files=file, data={"submission": '{"action": "a", "action": "b"}'})
+        assert (answer.status_code, answer.json()["code"]) == (400, "refused"), answer.text
+    assert api.queue.get_queue_status()["queue_depth"] == 0

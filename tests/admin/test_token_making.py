@@ -35,6 +35,7 @@ def test_tokens_are_made_and_revoked_over_the_api(api: Api) -> None:
         assert client.delete(f"{V1}/tokens/none").status_code == 404
         refused: list[dict[str, Any]] = [{"scopes": ["all"]}, {"scopes": []}, {"owner": ""}, {"max_band": "x"}]
         refused += [{"expires_at": each} for each in ("9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00", "2099-01-01")]
+        refused += [{"expires_at": "2020-01-01T00:00:00Z"}]
         for wrong in (*refused, {"gates": [""]}):
             assert client.post(f"{V1}/tokens", json=asked | wrong).status_code == 422, wrong
         assert client.get(f"{V1}/tokens").status_code == 200
