@@ -15,8 +15,6 @@ from .queue import ExecutionQueueService
 JOURNAL_TAIL: Final = 5_000
 """How many of the latest transitions are searched for ended executions."""
 
-EVERYTHING: Final = 1_000_000
-
 
 def find_id(queue: ExecutionQueueService, typed: str) -> str:
     """Return the id of the execution that the operator meant.
@@ -44,11 +42,10 @@ def meant(typed: str, known: Iterable[str]) -> str:
 
 def known_ids(queue: ExecutionQueueService) -> Iterable[str]:
     """Yield the ids that can be found by their beginnings."""
-    yield from queue.overview.active()
-    yield from queue.overview.pending(EVERYTHING)
-    views = queue.views
-    yield from views.scheduled(EVERYTHING)
-    yield from views.dead(EVERYTHING)
+    yield from queue.ids.active()
+    yield from queue.ids.waiting()
+    yield from queue.ids.scheduled()
+    yield from queue.views.dead(0)
     for entry in queue.journal.entries(newest_first=True, limit=JOURNAL_TAIL):
         # A refused request is no execution: nothing of it was kept. An operator's change is none either.
         if entry.verb != Verb.REJECT and entry.execution_id:

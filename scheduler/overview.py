@@ -4,11 +4,9 @@ In the flow: the command line shows them to an operator; nothing here changes an
 in a few round trips, not in one moment: figures of a busy queue may be some milliseconds apart.
 """
 
-import heapq
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final
 
 from .engine.controls import Controls
@@ -217,19 +215,9 @@ class Overview(Reader):
         return any(found)
 
     @repeated
-    def pending(self, limit: int) -> list[str]:
-        """Ids that wait in any lane, in the order of their scores."""
-        pipeline = self._client.pipeline(transaction=False)
-        for lane in self._names():
-            pipeline.zrange(self._keys.pending(lane), 0, limit - 1, withscores=True)
-        waiting = heapq.merge(*([(score, raw.decode()) for raw, score in page] for page in pipeline.execute()))
-        return [execution_id for _, execution_id in islice(waiting, limit)]
-
-    @repeated
-    def active(self) -> list[str]:
-        """Ids that hold a slot in any lane, in no order."""
-        found = self._read([("SMEMBERS", self._keys.active(lane)) for lane in self._names()])
-        return [raw.decode() for members in found for raw in members]
+    def lane_names(self) -> list[str]:
+        """Every lane that a worker has asked for or that has been in use, sorted."""
+        return self._names()
 
     def _names(self) -> list[str]:
         return _names_in(self._client.hkeys(self._keys.named("rounds")))

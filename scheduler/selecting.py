@@ -1,17 +1,18 @@
 """Selects executions by state, user and action, group by group.
 
-In the flow: `list`, `cancel`, `priority` and `dead` of the command line use this, and the API's changes of many. It
-reads page by page, so that showing the head of a long queue does not read all of it. Ended executions are found in the
+In the flow: `list`, `cancel`, `priority` and `dead` of the command line use this, and the API's list of what lives and
+its changes of many. It reads page by page, as far as somebody asks, so that showing the head of a long queue does not
+read all of it; of dead letters, whose number is bounded, the ids are read at once. Ended executions are found in the
 journal, as far back as it reaches; all others in the sets that the scripts maintain.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
 from .engine.record import Record, read_records
-from .finding import EVERYTHING
 from .model.priority import Priority
 from .model.states import HOLDING, TERMINAL, State
 from .queue import ExecutionQueueService
@@ -64,21 +65,21 @@ def selected(queue: ExecutionQueueService, group: str, wanted: Wanted) -> Iterat
 
 
 def _running(queue: ExecutionQueueService) -> Iterator[Record]:
-    records = read_records(queue.views, queue.overview.active()).values()
+    records = read_records(queue.views, queue.ids.active()).values()
     yield from sorted(records, key=lambda record: record.granted_ms or 0)
 
 
 def _waiting(queue: ExecutionQueueService) -> Iterator[Record]:
-    for position, record in enumerate(_paged(queue, queue.overview.pending(EVERYTHING))):
+    for position, record in enumerate(_paged(queue, queue.ids.waiting())):
         yield replace(record, position=position)
 
 
 def _scheduled(queue: ExecutionQueueService) -> Iterator[Record]:
-    return _paged(queue, queue.views.scheduled(EVERYTHING))
+    return _paged(queue, queue.ids.scheduled())
 
 
 def _dead(queue: ExecutionQueueService) -> Iterator[Record]:
-    return _paged(queue, queue.views.dead(EVERYTHING))
+    return _paged(queue, queue.views.dead(0))
 
 
 def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
@@ -92,9 +93,13 @@ def _ended(queue: ExecutionQueueService) -> Iterator[Record]:
             yield Record.from_meta(entry.execution_id, told | queue.views.meta(entry.execution_id))
 
 
-def _paged(queue: ExecutionQueueService, execution_ids: list[str]) -> Iterator[Record]:
-    for start in range(0, len(execution_ids), PAGE):
-        yield from read_records(queue.views, execution_ids[start : start + PAGE]).values()
+def _paged(queue: ExecutionQueueService, execution_ids: Iterable[str]) -> Iterator[Record]:
+    # One that is moved meanwhile comes a second time.
+    seen: set[str] = set()
+    left = iter(execution_ids)
+    while page := list(islice(left, PAGE)):
+        yield from read_records(queue.views, [each for each in page if each not in seen]).values()
+        seen.update(page)
 
 
 _READERS: Final[dict[str, Callable[[ExecutionQueueService], Iterator[Record]]]] = {

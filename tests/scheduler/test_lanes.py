@@ -181,9 +181,9 @@ def test_the_lanes_that_are_in_use_are_known_whether_or_not_a_worker_came(redis_
     queue.clock.turn(2_000)
     queue.on("reports").enqueue(event("c", priority="HIGH"))
     assert [each.lane for each in queue.overview.lanes()] == ["later", "mail", "reports"]
-    assert queue.overview.pending(10) == ["c", "b"]
+    assert list(queue.ids.waiting()) == ["c", "b"]
     assert start(queue.on("mail"), 1) == 1
-    assert (queue.overview.active(), queue.overview.pending(10)) == (["b"], ["c"])
+    assert (queue.ids.active(), list(queue.ids.waiting())) == (["b"], ["c"])
 
 
 @pytest.mark.parametrize("by_hand", ["raised", "lifted", "all lost"])

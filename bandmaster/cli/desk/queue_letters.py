@@ -13,7 +13,7 @@ from bandmaster.cli.failures import read_failure
 from bandmaster.cli.opening import Opened
 from bandmaster.middleware.operations.dead_letters import Again, accept_again, refused_again
 from bandmaster.scheduler.engine.record import read_records, read_result
-from bandmaster.scheduler.finding import EVERYTHING, meant
+from bandmaster.scheduler.finding import meant
 from bandmaster.scheduler.model.errors import NotRunnable, QueueRejected
 from bandmaster.scheduler.model.identifiers import check_execution_id
 from bandmaster.scheduler.model.operators import user_at_host
@@ -39,7 +39,7 @@ class QueueLetters:
 
     def ids(self) -> list[str]:
         """The ids of all, those too whose record is gone."""
-        return self._queue.views.dead(EVERYTHING)
+        return self._queue.views.dead(0)
 
     def find(self, typed: str) -> str:
         """The id that was meant, by itself or by its beginning."""
