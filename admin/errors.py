@@ -40,6 +40,11 @@ def not_configured(detail: str) -> Refused:
     return Refused(404, "not_configured", detail)
 
 
+def busy(detail: str) -> Refused:
+    """So much is under way that nothing more is begun."""
+    return Refused(503, "busy", detail)
+
+
 def rate_limited(detail: str, again_seconds: int, headers: dict[str, str]) -> Refused:
     """It comes too often."""
     return Refused(429, "rate_limited", detail, headers={"Retry-After": str(again_seconds), **headers})

@@ -1,7 +1,7 @@
-"""``Places``: how many may follow something at one process, in all and with one token.
+"""``Places``: how many may do something that lasts at one process, in all and with one token.
 
-In the flow: each kind of stream has its own places, and a stream takes one for as long as it lasts. They are counted in
-this process alone, so nothing has to be cleared away if it dies.
+In the flow: each kind of stream has its own places, and so have changes of many; each takes one for as long as it
+lasts. They are counted in this process alone, so nothing has to be cleared away if it dies.
 """
 
 import threading
@@ -16,12 +16,19 @@ _AGAIN_SECONDS: Final = 5
 
 
 class Places:
-    """The places of one kind of stream. Safe to share between threads."""
+    """The places of one kind. Safe to share between threads."""
 
-    def __init__(self, most: int, most_of_token: int) -> None:
-        """Args: `most`, how many there are; `most_of_token`, how many of them one token may take."""
+    def __init__(self, most: int, most_of_token: int, *, of: str = "follow", code: str = "too_many_followers") -> None:
+        """Args:
+        most: How many there are.
+        most_of_token: How many of them one token may take.
+        of: What is done there.
+        code: Of the refusal of one more.
+        """
         self._most = most
         self._most_of_token = most_of_token
+        self._of = of
+        self._code = code
         self._lock = threading.Lock()
         self._of_token = Counter[str]()
 
@@ -44,9 +51,9 @@ class Places:
         """
         with self._lock:
             if max(self._of_token.total(), kept) >= self._most:
-                raise _too_many(f"{self._most} follow at this process already")
+                raise self._too_many(f"{self._most} at a time may {self._of} at this process")
             if self._of_token[token_id] >= self._most_of_token:
-                raise _too_many(f"{self._most_of_token} follow with this token already")
+                raise self._too_many(f"{self._most_of_token} at a time may {self._of} with one token")
             self._of_token[token_id] += 1
         try:
             yield
@@ -56,6 +63,5 @@ class Places:
                 if not self._of_token[token_id]:
                     del self._of_token[token_id]
 
-
-def _too_many(detail: str) -> Refused:
-    return Refused(429, "too_many_followers", detail, headers={"Retry-After": str(_AGAIN_SECONDS)})
+    def _too_many(self, detail: str) -> Refused:
+        return Refused(429, self._code, detail, headers={"Retry-After": str(_AGAIN_SECONDS)})

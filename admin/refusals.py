@@ -42,10 +42,13 @@ _REFUSALS: Final = {
     421: ("Misdirected", "The API may not be called by this name."),
     422: ("Invalid", "A value is not allowed."),
     428: ("IfMatchNeeded", "The request has to say which value it is about."),
-    429: ("TooMany", "The queue is full, or the user has too many waiting."),
+    429: ("TooMany", "The queue is full, the user has too many waiting, or too much is asked at once."),
     500: ("Failed", "The API failed."),
     502: ("PodsFailed", "What was asked of the pods failed."),
-    503: ("Unavailable", "Redis, the ledger's database, the cluster or the OpenID provider does not answer."),
+    503: (
+        "Unavailable",
+        "Redis, the ledger's database, the cluster or the OpenID provider does not answer, or too much is under way.",
+    ),
 }
 
 REFERENCES: Final[dict[int | str, dict[str, Any]]] = {

@@ -17,11 +17,15 @@ from .events.hub import Hub
 from .lookups import Lookups
 from .oidc.opened import Oidc
 from .output.followers import Followers
+from .places import Places
 from .quotas.quotas import Quotas
 from .rates import Rates
 
 QUEUE_AT_ONCE: Final = 24
 """How many routes ask Redis at once: fewer than there are threads, which are AnyIO's forty."""
+
+BULKS_AT_ONCE: Final = 4
+"""How many of them change many, or count what a change of many would change: each takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,10 @@ class Services:
     """Looks at Redis and at the ledger, one each however many ask: whoever probes needs no token and has no quota."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
+    bulks: Places = field(
+        default_factory=lambda: Places(BULKS_AT_ONCE, 1, of="change many, or count them,", code="too_many_bulks")
+    )
+    """Of changes of many, and of their dry runs."""
     followers: Followers = field(default_factory=Followers)
     """Those who follow what executions print, and the reading of pods."""
     closing: threading.Event = field(default_factory=threading.Event)

@@ -59,6 +59,9 @@ class Wanted:
         )
 
 
+ANY: Final = Wanted(states=None, user_id=None, action=None)
+
+
 def selected(queue: ExecutionQueueService, group: str, wanted: Wanted) -> Iterator[Record]:
     """The executions of a group that pass the filters."""
     return filter(wanted.fits, _READERS[group](queue))

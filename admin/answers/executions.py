@@ -189,7 +189,7 @@ class BulkPlan(Answer):
     """For those that were counted, within the time below, once."""
     count: int
     more: bool
-    """Whether there are more than one ticket can be for."""
+    """Whether there may be more: than one ticket can be for, or behind those that were looked at."""
     execution_ids: list[str]
     """The first of them."""
     expires_seconds: int

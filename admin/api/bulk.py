@@ -3,14 +3,14 @@
 In the flow: the dry run keeps the ids in Redis for some minutes, so that what is changed is what was counted, and never
 what came meanwhile. A ticket is taken once, by the token that got it. Each execution is checked again when its turn
 comes: one that is no longer what was asked for is skipped. If Redis goes away on the way, the rest is told as failed;
-if the process dies, some were changed, and another dry run finds the rest.
+if the process dies, some were changed, and another dry run finds the rest. Either takes seconds, and a turn of those
+that ask Redis for as long; so a token has one at a time, and all of them together have some of the turns only.
 """
 
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from typing import Any, Final
 
 from ...middleware.operations.cancelling import cancel
@@ -19,14 +19,14 @@ from ...scheduler.engine.grants import Code
 from ...scheduler.engine.record import Record, read_records
 from ...scheduler.model.errors import InvalidRequest, NotRunnable, QueueRejected, QueueUnavailable
 from ...scheduler.model.states import State
-from ...scheduler.selecting import Wanted, selected
+from ...scheduler.selecting import ANY, STATES_OF, Wanted, selected
 from ..answers.executions import BulkDone, BulkFailure, BulkPlan
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from ..errors import Refused, forbidden, not_found
 from ..services import Services
 from .changing import check_again
-from .queue_routes import QueueRouter
+from .queue_routes import QueueRouter, in_turn
 from .requests import BulkAction, BulkSent, Ticket
 from .requiring import ReadCaller, ServicesOf
 from .strict_bodies import StrictRoute
@@ -34,6 +34,8 @@ from .strict_bodies import StrictRoute
 router: Final = QueueRouter(route_class=StrictRoute)
 MOST: Final = 10_000
 """How many executions one ticket is for."""
+SEARCHED: Final = 50_000
+"""How many of a group are looked at."""
 SHOWN: Final = 20
 KEPT_SECONDS: Final = 600
 _GROUPS: Final = {
@@ -46,27 +48,41 @@ _GROUPS: Final = {
 
 
 @router.post("/bulk/plan", status_code=201, summary="Count what a change of many would change")
-def plan_bulk(services: ServicesOf, caller: ReadCaller, bulk: BulkSent) -> BulkPlan:
-    """Changes nothing. The ticket is for those that were counted, at most 10,000; `POST bulk` with it changes them."""
+async def plan_bulk(services: ServicesOf, caller: ReadCaller, bulk: BulkSent) -> BulkPlan:
+    """Changes nothing. The ticket is for those that were counted, at most 10,000 of the first 50,000 that wait, are
+    scheduled, run or are dead; `POST bulk` with it changes them. One at a time with a token.
+    """
+    with services.bulks.place(caller.token.token_id):
+        return await in_turn(services, _plan, services, caller, bulk)
+
+
+@router.post("/bulk", summary="Change many executions")
+async def change_bulk(services: ServicesOf, caller: ReadCaller, given: Ticket) -> BulkDone:
+    """Those that a dry run counted. One that has ended meanwhile, or no longer passes the filters, is skipped. One at a
+    time with a token.
+    """
+    with services.bulks.place(caller.token.token_id):
+        return await in_turn(services, _change, services, caller, given)
+
+
+def _plan(services: Services, caller: Caller, bulk: BulkSent) -> BulkPlan:
     _check(caller, bulk)
-    found = [each.execution_id for each in islice(_meant(services, caller, bulk), MOST + 1)]
+    found, more = _meant(services, caller, bulk)
     ticket = secrets.token_urlsafe(24)
-    kept = bulk.model_dump(mode="json") | {"ids": found[:MOST]}
+    kept = bulk.model_dump(mode="json") | {"ids": found}
     client: Any = services.queue.scripts.client
     name = _key(services, caller, ticket)
     services.queue.scripts.repeat(lambda: client.set(name, json.dumps(kept), ex=KEPT_SECONDS))
     return BulkPlan(
         ticket=ticket,
-        count=len(found[:MOST]),
-        more=len(found) > MOST,
+        count=len(found),
+        more=more,
         execution_ids=found[:SHOWN],
         expires_seconds=KEPT_SECONDS,
     )
 
 
-@router.post("/bulk", summary="Change many executions")
-def change_bulk(services: ServicesOf, caller: ReadCaller, given: Ticket) -> BulkDone:
-    """Those that a dry run counted. One that has ended meanwhile, or no longer passes the filters, is skipped."""
+def _change(services: Services, caller: Caller, given: Ticket) -> BulkDone:
     client: Any = services.queue.scripts.client
     name = _key(services, caller, given.ticket)
     # If the answer is lost, so is the ticket, and nothing was changed.
@@ -126,12 +142,22 @@ def _wanted(bulk: BulkSent) -> Wanted:
     )
 
 
-def _meant(services: Services, caller: Caller, bulk: BulkSent) -> Iterator[Record]:
+def _meant(services: Services, caller: Caller, bulk: BulkSent) -> tuple[list[str], bool]:
+    """Those that are meant, and whether there may be more."""
     wanted = _wanted(bulk)
+    # One that begins meanwhile is in two groups.
+    found: dict[str, None] = {}
+    more = False
     for group in _GROUPS[bulk.action]:
-        for record in selected(services.queue, group, wanted):
-            if caller.sees(record.user_id):
-                yield record
+        if wanted.states is not None and not wanted.states & STATES_OF[group]:
+            continue
+        for looked_at, record in enumerate(selected(services.queue, group, ANY)):
+            if looked_at == SEARCHED or len(found) == MOST:
+                more = True
+                break
+            if wanted.fits(record) and caller.sees(record.user_id):
+                found[record.execution_id] = None
+    return list(found), more
 
 
 def _act_of(services: Services, caller: Caller, bulk: BulkSent) -> Callable[[Record], bool]:

@@ -12,7 +12,7 @@ from fastapi import Query
 
 from ...scheduler.engine.record import Record
 from ...scheduler.events.fields import Action, UserId
-from ...scheduler.selecting import Wanted, selected
+from ...scheduler.selecting import ANY, Wanted, selected
 from ..answers.executions import DeadLetters, LivingExecutions
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
@@ -43,7 +43,7 @@ def list_living(
     limit: Limit = PAGE,
 ) -> LivingExecutions:
     """From Redis, whether there is a ledger or not; among the first ten thousand of the group."""
-    every = selected(services.queue, group, Wanted(states=None, user_id=None, action=None))
+    every = selected(services.queue, group, ANY)
     wanted = Wanted(states=None, user_id=user_listed(caller, user), action=action)
     looked_at = _Counted(islice(every, SEARCHED))
     found = list(islice(filter(wanted.fits, looked_at), limit + 1))

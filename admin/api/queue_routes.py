@@ -2,7 +2,7 @@
 
 In the flow: a plain function of a route runs in one of a few threads that all routes share. If Redis hangs, each that
 asks it keeps its thread until the deadline; so only some of the threads may be kept by such, and a request beyond them
-waits here, without one, and is told after a second. What needs no Redis always finds a thread.
+waits here, without one, and is told after a second that so many ask already. What needs no Redis always finds a thread.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Any, Final, ParamSpec, TypeVar
 from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
 
-from ...scheduler.model.errors import QueueUnavailable
-from ..services import Services
+from ..errors import busy
+from ..services import QUEUE_AT_ONCE, Services
 
 TURN_SECONDS: Final = 1.0
 P = ParamSpec("P")
@@ -42,7 +42,7 @@ async def in_turn(its: Services, ask: Callable[P, T], *given: P.args, **named: P
     """Ask Redis in one of the threads that all routes share, when there is a turn.
 
     Raises:
-        QueueUnavailable: If too many wait for it.
+        Refused: If others have all the turns, and none ends in time.
     """
     turns = its.turns
     # With a turn that is free, nothing has to be timed.
@@ -58,4 +58,5 @@ async def _waited_for(turns: asyncio.Semaphore) -> None:
         async with asyncio.timeout(TURN_SECONDS):
             await turns.acquire()
     except TimeoutError:
-        raise QueueUnavailable("too many requests wait for it already") from None
+        detail = f"{QUEUE_AT_ONCE} requests ask Redis already, and none of them ended within {TURN_SECONDS:g} s"
+        raise busy(detail) from None

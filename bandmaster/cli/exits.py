@@ -84,7 +84,9 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
 _OF_PROBLEM: Final[dict[str, Exit]] = {
     "not_found": Exit.NOT_FOUND,
     **dict.fromkeys(("duplicate", "queue_full", "user_limit", "rate_limited", "idempotency_key_reused"), Exit.REJECTED),
-    **dict.fromkeys(("redis_unavailable", "ledger_unavailable", "pods_unavailable", "too_slow"), Exit.UNAVAILABLE),
+    **dict.fromkeys(
+        ("redis_unavailable", "ledger_unavailable", "pods_unavailable", "too_slow", "busy"), Exit.UNAVAILABLE
+    ),
     **dict.fromkeys(("unauthorized", "forbidden", "host_not_allowed", "origin_not_allowed"), Exit.USAGE),
     **dict.fromkeys(("invalid", "ambiguous", "too_large", "method_not_allowed", "refused"), Exit.USAGE),
 }

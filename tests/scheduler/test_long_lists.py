@@ -12,9 +12,8 @@ from bandmaster.scheduler import ids, selecting
 from bandmaster.scheduler.finding import known_ids
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.selecting import Wanted, selected
+from bandmaster.scheduler.selecting import ANY, selected
 
-ANY = Wanted(states=None, user_id=None, action=None)
 MANY = 50_000
 HEAD_BYTES = 500_000
 """More than a page of ids and one of records; all ids would be several times as many."""

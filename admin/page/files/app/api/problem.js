@@ -5,6 +5,7 @@ const ADVICE = {
   forbidden: "Ask an administrator for a token with that scope.",
   csrf_token_needed: "Reload the page.",
   redis_unavailable: "Work goes on once it answers; this page tries again by itself.",
+  busy: "The page tries again by itself.",
   ledger_unavailable: "History is away; what runs and waits now is shown all the same. Is the process `ledger` running?",
   pods_unavailable: "The page tries again by itself; the workers have their own connection.",
   not_found: "It may have been forgotten: records are kept for a time that the settings say.",
@@ -13,6 +14,7 @@ const ADVICE = {
   queue_full: "Nothing was kept. Send it again later, or raise max_queue_size.",
   not_pending: "It has begun or ended meanwhile.",
   ended: "It has ended meanwhile: nothing is left to do.",
+  too_many_bulks: "Wait until the other one is done, then try again.",
   too_many_followers: "Close other pages that follow an output, then try again.",
   unreachable: "The page tries again by itself. Is the process `api` running?",
 };

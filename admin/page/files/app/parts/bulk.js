@@ -47,7 +47,7 @@ export function Bulk({ action, wanted, caller, onClose }) {
     return html`<${Dialog} title=${title} onClose=${onClose}>
       <form onSubmit=${(event) => event.preventDefault()}>
         ${ofPriority}<${Trouble} problem=${problem} />
-        ${plan ? html`<p>None is like this: nothing would be changed.</p>` : priority !== "" && !problem && html`<p class="faint">Counting…</p>`}
+        ${plan ? html`<p>${plan.more ? "None of those that were looked at is like this; there are more behind them." : "None is like this: nothing would be changed."}</p>` : priority !== "" && !problem && html`<p class="faint">Counting…</p>`}
         <footer><button type="button" onClick=${onClose}>Close</button></footer>
       </form>
     <//>`;
@@ -55,7 +55,7 @@ export function Bulk({ action, wanted, caller, onClose }) {
   return html`
     <${Ask} title=${title} button=${button} kind=${action === "drop" || action === "cancel" ? "danger" : ""} act=${act} onClose=${onClose}>
       ${ofPriority}
-      <p>A dry run found <b>${plural(plan.count, "execution")}</b>${plan.more ? ", the most that can be changed at once; there are more" : ""}.
+      <p>A dry run found <b>${plural(plan.count, "execution")}</b>${plan.more ? ", as many as can be changed or looked at at once; there may be more" : ""}.
         Each ${becomes}. What comes meanwhile is not touched.</p>
       <ul class="ids mono">${plan.execution_ids.map((each) => html`<li>${each}</li>`)}
         ${plan.count > plan.execution_ids.length && html`<li>and ${count(plan.count - plan.execution_ids.length)} more</li>`}</ul>
