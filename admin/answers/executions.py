@@ -73,6 +73,8 @@ class DeadLetters(Read):
     """Dead letters, the latest first."""
 
     executions: list[ExecutionAnswer]
+    complete: bool
+    """Whether these are all there are; else there may be more."""
     dead_count: int
     """How many there are in all."""
 

@@ -16,7 +16,6 @@ from ...scheduler.engine.record import Record, read_result
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.events.fields import Action, ExecutionId, UserId
 from ...scheduler.model.identifiers import check_execution_id
-from ...scheduler.model.states import State
 from ..answers.executions import (
     ExecutionPage,
     OneExecution,
@@ -30,9 +29,9 @@ from ..errors import not_found
 from ..services import Services
 from .cursors import cursor_of, read_cursor
 from .finding import check_reads, find, is_of_ledger
-from .living import PAGE, Limit, user_listed
+from .living import PAGE, Limit, Priorities, Statuses, user_listed
 from .moments import Moment, ms_of, shown_at
-from .names import BandInQuery, Lane, Text
+from .names import Lane, Text
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
 from .shapes import execution_answer, row_answer
@@ -50,8 +49,8 @@ history: Final = APIRouter()
 def list_executions(
     services: ServicesOf,
     caller: ReadCaller,
-    status: Annotated[list[State] | None, Query(description="In one of these states.")] = None,
-    priority: Annotated[list[BandInQuery] | None, Query(description="Of one of these priorities.")] = None,
+    status: Statuses = None,
+    priority: Priorities = None,
     user: Annotated[UserId | None, Query(description="Of this user.")] = None,
     action: Action | None = None,
     lane: Lane | None = None,

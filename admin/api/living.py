@@ -12,12 +12,16 @@ from fastapi import Query
 
 from ...scheduler.engine.record import Record
 from ...scheduler.events.fields import Action, UserId
+from ...scheduler.model.priority import Priority
+from ...scheduler.model.states import State
 from ...scheduler.selecting import ANY, Wanted, selected
 from ..answers.executions import DeadLetters, LivingExecutions
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from ..errors import forbidden
+from ..services import Services
 from .moments import shown_at
+from .names import BandInQuery, Lane, Text
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
 from .shapes import execution_answer
@@ -27,6 +31,9 @@ MOST_A_PAGE: Final = 200
 SEARCHED: Final = 10_000
 """How many of a group are looked at."""
 Limit = Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="At most so many.")]
+Statuses = Annotated[list[State] | None, Query(description="In one of these states.")]
+Priorities = Annotated[list[BandInQuery] | None, Query(description="Of one of these priorities.")]
+Gate = Annotated[Text | None, Query(max_length=300, description="Whose sender named this gate.")]
 router: Final = QueueRouter()
 
 
@@ -38,30 +45,44 @@ def list_living(
         Literal["running", "waiting", "scheduled"],
         Query(description="`waiting` is in the order in which they are to start, `running` by when they did."),
     ] = "waiting",
+    status: Statuses = None,
+    priority: Priorities = None,
     user: Annotated[UserId | None, Query(description="Of this user.")] = None,
     action: Action | None = None,
+    lane: Lane | None = None,
+    gate: Gate = None,
     limit: Limit = PAGE,
 ) -> LivingExecutions:
     """From Redis, whether there is a ledger or not; among the first ten thousand of the group."""
-    every = selected(services.queue, group, ANY)
-    wanted = Wanted(states=None, user_id=user_listed(caller, user), action=action)
-    looked_at = _Counted(islice(every, SEARCHED))
-    found = list(islice(filter(wanted.fits, looked_at), limit + 1))
+    wanted = _wanted(user_listed(caller, user), action, status, priority, lane, gate)
+    found, complete = _first(services, group, wanted, limit)
     return LivingExecutions(
-        executions=[execution_answer(each, position=each.position) for each in found[:limit]],
-        complete=len(found) <= limit and looked_at.count < SEARCHED,
+        executions=[execution_answer(each, position=each.position) for each in found],
+        complete=complete,
         source="redis",
         as_of=shown_at(services.queue.views.server_time_ms()),
     )
 
 
 @router.get("/dead", summary="List dead letters")
-def list_dead(services: ServicesOf, caller: ReadCaller, limit: Limit = PAGE) -> DeadLetters:
-    """Executions that used up their tries, the latest first; of all of them, the caller's."""
+def list_dead(
+    services: ServicesOf,
+    caller: ReadCaller,
+    status: Statuses = None,
+    priority: Priorities = None,
+    user: Annotated[UserId | None, Query(description="Of this user.")] = None,
+    action: Action | None = None,
+    lane: Lane | None = None,
+    gate: Gate = None,
+    limit: Limit = PAGE,
+) -> DeadLetters:
+    """Executions that used up their tries, the latest first; among the latest ten thousand."""
     views = services.queue.views
-    letters = selected(services.queue, "dead", Wanted(states=None, user_id=user_listed(caller, None), action=None))
+    wanted = _wanted(user_listed(caller, user), action, status, priority, lane, gate)
+    found, complete = _first(services, "dead", wanted, limit)
     return DeadLetters(
-        executions=[execution_answer(each, dead=True) for each in islice(letters, limit)],
+        executions=[execution_answer(each, dead=True) for each in found],
+        complete=complete,
         dead_count=views.status().dead_count,
         source="redis",
         as_of=shown_at(views.server_time_ms()),
@@ -79,6 +100,25 @@ def user_listed(caller: Caller, asked: str | None) -> str | None:
     if asked not in (None, caller.token.owner):
         raise forbidden("without the scope operate, only one's own executions are listed")
     return caller.token.owner
+
+
+def _wanted(
+    user_id: str | None,
+    action: str | None,
+    status: list[State] | None,
+    priority: list[Priority] | None,
+    lane: str | None,
+    gate: str | None,
+) -> Wanted:
+    states, priorities = frozenset(status or ()) or None, frozenset(priority or ()) or None
+    return Wanted(states, user_id, action, priorities, lane, gate)
+
+
+def _first(services: Services, group: str, wanted: Wanted, limit: int) -> tuple[list[Record], bool]:
+    """The first of a group that pass the filters, and whether these are all there are."""
+    looked_at = _Counted(islice(selected(services.queue, group, ANY), SEARCHED))
+    found = list(islice(filter(wanted.fits, looked_at), limit + 1))
+    return found[:limit], len(found) <= limit and looked_at.count < SEARCHED
 
 
 class _Counted:

@@ -52,7 +52,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     asked = {
         "submit": calls.submit({"command": ECHO}, "key-1"),
         "executions": calls.executions(status=["PENDING"], accepted_from=datetime(2001, 1, 1, tzinfo=UTC), total=True),
-        "living": calls.living("waiting", user="ann", limit=1),
+        "living": calls.living("waiting", user="ann", lane="executions", priority=["NORMAL"], limit=1),
         "show": calls.show("waits"),
         "timeline": calls.timeline("x"),
         "payload": calls.payload("waits"),

@@ -85,10 +85,19 @@ def executions(
 
 
 def living(
-    group: str, *, user: str | None = None, action: str | None = None, limit: int | None = None
+    group: str,
+    *,
+    status: Sequence[str] = (),
+    priority: Sequence[str] = (),
+    user: str | None = None,
+    action: str | None = None,
+    lane: str | None = None,
+    gate: str | None = None,
+    limit: int | None = None,
 ) -> Call[LivingExecutions]:
     """What is `running`, `waiting` (in the order of its turn) or `scheduled`; needs no ledger."""
-    query = given(group=group, user=user, action=action, limit=limit)
+    query = given(status=list(status) or None, priority=list(priority) or None, user=user, action=action, lane=lane)
+    query |= given(group=group, gate=gate, limit=limit)
     return Call("GET", f"{V1}/executions/living", LivingExecutions, query=query)
 
 
@@ -137,9 +146,20 @@ def drop(execution_id: str) -> Call[Nothing]:
     return Call("DELETE", _of(execution_id, "/dead"), Nothing)
 
 
-def dead(limit: int | None = None) -> Call[DeadLetters]:
+def dead(
+    limit: int | None = None,
+    *,
+    status: Sequence[str] = (),
+    priority: Sequence[str] = (),
+    user: str | None = None,
+    action: str | None = None,
+    lane: str | None = None,
+    gate: str | None = None,
+) -> Call[DeadLetters]:
     """Dead letters."""
-    return Call("GET", f"{V1}/executions/dead", DeadLetters, query=given(limit=limit))
+    query = given(status=list(status) or None, priority=list(priority) or None, user=user, action=action, lane=lane)
+    query |= given(gate=gate, limit=limit)
+    return Call("GET", f"{V1}/executions/dead", DeadLetters, query=query)
 
 
 def queue(lane: str | None = None) -> Call[QueueAnswer]:

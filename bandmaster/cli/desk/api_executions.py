@@ -6,6 +6,7 @@ its own, so it is carried out once. If the command dies, what the API has accept
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -27,6 +28,8 @@ from bandmaster.scheduler.selecting import Wanted
 
 A_PAGE: Final = 200
 """The most that the API lists of a group, and on a page of the history."""
+ENDED_SEARCHED: Final = 20_000
+"""How many of the latest that have ended are looked at, at least."""
 _REFUSALS: Final = frozenset({"queue_full", "user_limit", "duplicate"})
 _NOT_SENT: Final = {"version", "event_type", "requested_at", "metadata"}
 _UNTOLD: Final = frozenset({"failure", "pod_waits_for"})
@@ -174,32 +177,40 @@ class ApiExecutions:
 
     def _group(self, group: str, wanted: Wanted) -> tuple[list[Record], bool]:
         """What the API lists of a group and passes the filters, and whether that is all there is."""
-        if group == "dead":
-            answers = self._send(calls.dead(A_PAGE)).executions
-            is_all = len(answers) < A_PAGE
-        else:
-            living = self._send(calls.living(group, user=wanted.user_id, action=wanted.action, limit=A_PAGE))
-            answers, is_all = living.executions, living.complete
-        return [record for record in map(record_of, answers) if wanted.fits(record)], is_all
+        filters: dict[str, Any] = _told(wanted) | {"gate": wanted.gate, "limit": A_PAGE}
+        answer = self._send(calls.dead(**filters) if group == "dead" else calls.living(group, **filters))
+        return [record_of(each) for each in answer.executions], answer.complete
 
     def _ended(self, wanted: Wanted, most: int) -> Listed:
-        states = sorted(TERMINAL if wanted.states is None else wanted.states & TERMINAL)
+        states = TERMINAL if wanted.states is None else wanted.states & TERMINAL
+        filters = _told(replace(wanted, states=states))
         found: list[Record] = []
+        looked_at = 0
         cursor: str | None = None
         while True:
             try:
-                call = calls.executions(
-                    status=states, user=wanted.user_id, action=wanted.action, cursor=cursor, limit=A_PAGE
-                )
-                page = self._send(call)
+                page = self._send(calls.executions(**filters, cursor=cursor, limit=A_PAGE))
             except ApiProblem as problem:
                 if problem.code != "ledger_unavailable":
                     raise
                 raise HistoryUnavailable(f"what has ended cannot be listed: {problem.detail}") from None
-            found += map(record_of, page.executions)
+            # The ledger does not filter by gates.
+            found += filter(wanted.fits, map(record_of, page.executions))
+            looked_at += len(page.executions)
             cursor = page.next
-            if cursor is None or len(found) > most:
-                return Listed(found[:most], len(found) > most)
+            if cursor is None or len(found) > most or looked_at >= ENDED_SEARCHED:
+                return Listed(found[:most], cursor is not None or len(found) > most)
+
+
+def _told(wanted: Wanted) -> dict[str, Any]:
+    """The filters that every list of the API has."""
+    return {
+        "status": sorted(wanted.states or ()),
+        "priority": [each.name for each in sorted(wanted.priorities or ())],
+        "user": wanted.user_id,
+        "action": wanted.action,
+        "lane": wanted.lane,
+    }
 
 
 def _submission(event: ExecutionRequestedEvent) -> dict[str, Any]:
