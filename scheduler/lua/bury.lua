@@ -6,7 +6,7 @@
 --   caller number   the request token; the others as in park
 --   reason result   the refusal's code, and its details as JSON, '' for none
 -- Returns: 1 if it was kept, 0 if the id is known already
--- Uses: call, keys, now, journal, tombstones, keeping, outbox, ending, transitions
+-- Uses: call, keys, now, journal, tombstones, letters, outbox, ending, transitions
 once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms, due_ms, max_age_ms, event, message, lasting, parent, reason, result)
     if state_of(id, parent) then return 0 end
     local m = {lane = lane, band = band, action = action, user = user}

@@ -5,13 +5,11 @@
 -- ARGV: id, by
 --   by   the operator who asks, '' for none
 -- Returns: 1 if it was a dead letter, else 0, as for what lives under the id of one whose time is over
--- Uses: call, keys, journal, changes, keeping, transitions
+-- Uses: call, keys, changes, letters, transitions
 transition('drop', function(id, by)
     asked_by = by
-    if call('ZREM', K.dead, id) == 0 then return 0 end
-    local m = load_end(id)
-    if not m then return call('EXISTS', D.meta(id)) == 0 and 1 or 0 end
-    if not is_kept(id, m.lane) then leave_record(id, m, m.state) end
-    journal('drop', id, m, 'state', m.state, asked())
-    return 1
+    local dead_at = call('ZSCORE', K.dead, id)
+    if not dead_at then return 0 end
+    call('ZREM', K.dead, id)
+    return drop_letter(id, dead_at, asked()) and 1 or 0
 end)

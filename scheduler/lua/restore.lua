@@ -1,18 +1,17 @@
 -- restore: bring executions to the states in which the ledger knows them, if Redis lost its data or came back with older
 -- ones. Atomic for each; a repeated call finds all as it should be. What Redis knows to have ended stays so, as does what it
--- knows of the same or a later attempt, or of a later execution; but what has ended in the ledger ends here, too.
--- What was granted holds its slot again, whatever the limits say: its body, or its pod, may still run.
+-- knows of the same or a later attempt, or of a later execution; but what has ended in the ledger ends here, too. What
+-- was granted holds its slot again, whatever the limits say: it may still run. A dead letter whose time is over only ends.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
 -- ARGV: caller, number, (id, meta, due, dead, event, message, result), …
 --   caller number   the request token
 --   meta            its record as a JSON object of strings: state, lane, band, action, timeout_ms, accepted_at and, if it
 --                   has them, score, attempt, user, gates, lasting, expires_at, pod, pod_uid, reason and ended_at
---   due             SCHEDULED: when it is due; '' otherwise
---   dead            1: it is a dead letter
+--   due dead        SCHEDULED: when it is due; '' otherwise. 1: it is a dead letter
 --   event message result   as in park and exchange; '' for none
 -- Returns: one each: RESTORED | ENDED | NEWER | NO_PAYLOAD | ERROR; NEWER: Redis knows more of it; NO_PAYLOAD: nobody has it
 -- Uses: call, apart, keys, now, settings, time, scores, journal, tombstones, gates, leases, slots, ranking, waiting,
---   keeping, ending, transitions
+--   keeping, letters, ending, transitions
 local ARGUMENTS_EACH = 7
 local HOLDS = {RUNNING = true, POD = true, CANCELLING = true}
 
@@ -40,9 +39,8 @@ local function hold_again(id, m)
     take_slot(id, m.lane)
     hold(id, gates_of(m))
     for _, gate in ipairs(gates_of(m)) do reindex(gate) end
-    local leases, ttl_ms = K.pod_lease, setting('pod_lease_ttl_ms')
-    if m.state == 'RUNNING' then leases, ttl_ms = K.lease, setting('lease_ttl_ms') end
-    call('ZADD', leases, lease_now + ttl_ms, lease_of(id, m))
+    local name = m.state == 'RUNNING' and 'lease' or 'pod_lease'
+    call('ZADD', K[name], lease_now + setting(name .. '_ttl_ms'), lease_of(id, m))
     call('HSET', D.meta(id), 'granted_at', now)
     if m.state == 'CANCELLING' then call('HSET', D.meta(id), 'cancel', 'CANCELLED', 'cancel_reason', m.reason or '') end
 end
@@ -65,6 +63,7 @@ local function restore(id, meta, due, dead, event, message, result)
     local found, lives = load(id) or load_tombstone(id), LIVING[m.state]
     local stays = found and reason_to_stay(found, m)
     if stays then return stays end
+    if dead == '1' and now - m.ended_at >= setting('dead_message_ttl_seconds') * 1000 then dead, result = '0', '' end
     if lives or dead == '1' then
         if event ~= '' then call('SET', D.event(id), event) end
         if message ~= '' then call('SET', D.message(id), message) end
@@ -73,10 +72,11 @@ local function restore(id, meta, due, dead, event, message, result)
     if found then leave(id, found) end
     call('HSET', D.meta(id), unpack(fields))
     if lives then enter(id, m, due) else keep_result(id, result) end
-    if dead == '1' then keep_dead(id) elseif not lives then leave_record(id, m, m.state) end
+    if dead == '1' then keep_dead(id, m.ended_at) elseif not lives then leave_record(id, m, m.state) end
     -- A mere record of an end changes nothing for anybody.
-    if not (lives or dead == '1' or found) then return 'RESTORED' end
+    if not (lives or dead ~= '' or found) then return 'RESTORED' end
     journal('restore', id, m, 'state', m.state, 'reason', m.reason or '', 'dead', dead, 'ended_at', m.ended_at or '')
+    if dead == '1' then drop_excess(K.dead) end
     return 'RESTORED'
 end
 

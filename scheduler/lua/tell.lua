@@ -6,7 +6,7 @@
 --   ended_at   as collected: a later execution with that id has another end
 --   dead       1: keep the execution as a dead letter
 -- Returns: 1 if it was there, else 0
--- Uses: call, keys, journal, keeping, outbox, transitions
+-- Uses: call, keys, journal, keeping, letters, outbox, transitions
 transition('tell', function(id, ended_at, dead)
     local m = load(id)
     if not m or m.ended_at ~= ended_at or call('ZREM', D.outbox(m.lane), id) == 0 then return 0 end
@@ -14,8 +14,8 @@ transition('tell', function(id, ended_at, dead)
     if dead == '1' then
         keep_dead(id)
         drop_excess(K.dead)
-    elseif not is_kept(id, m.lane) then
-        leave_record(id, m, m.state)
+    else
+        leave_unless_kept(id, m)
     end
     journal('tell', id, m, 'state', m.state, 'reason', m.reason, 'dead', dead)
     return 1

@@ -48,6 +48,7 @@ INCLUDES: Final = (
     "due",
     "waiting",
     "keeping",
+    "letters",
     "outbox",
     "ending",
     "losses",

@@ -57,6 +57,8 @@ class ModelBase(RuleBasedStateMachine):
         """Of each action, how many were accepted and had ended when its statistics were dropped."""
         self.max_active: int | None = None
         """What the last step gave in place of a lane's bound."""
+        self._unobserved: list[dict[str, str]] = []
+        """Entries of which only the dropped letters were taken over."""
         self.one_step = True
         """Whether the last step made at most one transition of an execution."""
 
@@ -101,9 +103,18 @@ class ModelBase(RuleBasedStateMachine):
         self.forgotten[execution.action] += 1
         self.ended_and_forgotten[execution.action] += execution.ended
 
+    def observe_letters(self) -> None:
+        """Let the model follow which dead letters the scripts dropped because their time was over."""
+        entries = self.engine.new_journal()
+        for entry in entries:
+            if entry["verb"] == "drop" and entry.get("reason") == "dead_message_ttl":
+                self.oracle.dropped_by_script(entry["id"])
+        self._unobserved += entries
+
     def observe(self) -> list[str]:
         """Let the model follow what the scripts ended on their own; returns all verbs since the last step."""
-        entries = self.engine.new_journal()
+        self.observe_letters()
+        entries, self._unobserved = self._unobserved, []
         for entry in entries:
             if entry["verb"] in ("expire", "lose"):
                 self.oracle.ended_by_script(entry["id"], entry["verb"])

@@ -10,6 +10,7 @@ from model.base import ACTIONS, BY, GATES, KINDS, LANES, PAUSABLE, ModelBase, de
 from model.waiting_oracle import DEFAULT_BOUNDS, DEFAULT_LANE
 
 MAX_DEAD_MESSAGES: Final = 10_000
+KEPT_SECONDS: Final = 604_800
 ROUND_MS: Final = 5_000
 PAGE: Final = 200
 LEADERS: Final = ("one", "two")
@@ -128,6 +129,15 @@ class ControlRules(ModelBase):
         assert answer == [b"OK", b"%d" % in_force]
         self.oracle.settings["max_dead_messages"] = in_force
 
+    @rule(value=st.sampled_from((3_600, 3_600, None)))
+    def keep_them_so_long(self, value: int | None) -> None:
+        # No shorter: the clock of leases, by which an outbox is emptied, does not come that far in a game.
+        given = "" if value is None else value
+        in_force = KEPT_SECONDS if value is None else value
+        answer = self.engine.tell("set", "", "dead_message_ttl_seconds", given, 0, BY, "")
+        assert answer == [b"OK", b"%d" % in_force]
+        self.oracle.settings["dead_message_ttl_seconds"] = in_force
+
     @rule()
     def forgive_one_crash(self) -> None:
         assert self.engine.tell("set", "", "max_crashes", 1, 0, BY, "") == [b"OK", b"1"]
@@ -195,3 +205,4 @@ class ControlRules(ModelBase):
         elif repair == "sweep":
             assert self.observe().count("expire") == sum(answer[0] for answer in answers) or times > 1
             assert not list(self.oracle.expirable()), "something stale was passed over by the sweep"
+            assert answers[-1][1] or not self.oracle.dead_for_too_long(), "a letter was passed over by the sweep"

@@ -58,6 +58,19 @@ class EndsOracle(WaitingOracle):
         execution.dead_at = self.now
         self.drop_dead()
 
+    def dead_for_too_long(self) -> list[Execution]:
+        """Dead letters whose time is over."""
+        before = self.now - self.settings["dead_message_ttl_seconds"] * 1000
+        return [e for e in self.executions.values() if e.dead_at is not None and e.dead_at <= before]
+
+    def dropped_by_script(self, execution_id: str) -> None:
+        """A script says that the time of this dead letter is over."""
+        execution = self.executions[execution_id]
+        assert execution in self.dead_for_too_long(), "dropped before its time"
+        execution.dead_at = None
+        if not execution.is_kept:
+            execution.lose_payload()
+
     def drop_dead(self) -> None:
         """Dead letters beyond their number."""
         self._drop_excess([e for e in self.executions.values() if e.dead_at is not None], of_dead=True)

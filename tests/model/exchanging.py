@@ -50,6 +50,7 @@ class Exchanging(ModelBase):
         assert [(outcome.code.value, outcome.state or "") for outcome in answer.outcomes] == expected
         if wanted.asks:
             self.oracle.note_consumers(wanted.lanes)
+        self.observe_letters()  # before the repairs make more of them
         is_told_when = wanted.asks or not settlements
         if is_told_when:
             self.oracle.repair()

@@ -48,6 +48,7 @@ class WaitingOracle(LeaseClock):
             "max_crashes": 3,
             "max_infrastructure_retries": 5,
             "max_dead_messages": 10_000,
+            "dead_message_ttl_seconds": 604_800,
         }
         self.limits: dict[str, int] = {}
         """By gate or kind."""

@@ -1,6 +1,6 @@
 -- The data kept of an ended execution, so that late duplicates and callers are recognised. In the default lane, whose
 -- ends are asked for, it is meta; in other lanes a tombstone. Dead letters and ends not yet reported keep all data, for
--- a limited time and in a limited number: the oldest go first, a few a call.
+-- a limited time and in a limited number (`letters`, `outbox`).
 local function delete_payload(id)
     call('DEL', D.event(id), D.message(id))
 end
@@ -21,9 +21,9 @@ local function leave_record(id, m, state)
     call('SET', D.ended(id), state .. ' ' .. (m.attempt or 0) .. sending, 'EX', ttl)
 end
 
--- Keeps event, message, meta and result. Returns for how many seconds.
-local function keep_whole(id)
-    local ttl = setting('dead_message_ttl_seconds')
+-- Keeps event, message, meta and result, as if since then. Returns for how many seconds.
+local function keep_whole(id, since)
+    local ttl = setting('dead_message_ttl_seconds') - math.floor((now - since) / 1000)
     for _, key in ipairs({D.event(id), D.message(id), D.meta(id), D.result(id)}) do call('EXPIRE', key, ttl) end
     return ttl
 end
@@ -35,28 +35,8 @@ local function load_end(id, lane)
     return m and m.ended_at and (not lane or m.lane == lane) and m or nil
 end
 
-local function is_kept(id, lane)
-    return call('ZSCORE', K.dead, id) or call('ZSCORE', D.outbox(lane), id)
-end
-
--- Drops the oldest entries beyond the maximum, of the dead letters or of a lane's outbox. Returns how many.
-local function drop_excess(kept, lane)
-    local DROPPED_A_CALL = 10
-    local excess = call('ZCARD', kept) - setting('max_dead_messages')
-    if excess <= 0 then return 0 end
-    local oldest = call('ZPOPMIN', kept, math.min(excess, DROPPED_A_CALL))
-    for i = 1, #oldest, 2 do
-        local id = oldest[i]
-        local m = load_end(id, lane)
-        if m and not is_kept(id, m.lane) then leave_record(id, m, m.state) end
-        if m then journal('drop', id, m, 'state', m.state, 'reason', 'max_dead_messages') end
-    end
-    return #oldest / 2
-end
-
--- The caller drops the excess afterwards, once the execution is in its outbox, too: it may be the oldest itself.
-local function keep_dead(id)
-    local ttl = keep_whole(id)
-    call('ZREMRANGEBYSCORE', K.dead, '-inf', now - ttl * 1000)
-    call('ZADD', K.dead, now, id)
+-- For one that is taken out of the dead letters or its lane's outbox: it may be in the other still.
+local function leave_unless_kept(id, m)
+    if call('ZSCORE', K.dead, id) or call('ZSCORE', D.outbox(m.lane), id) then return end
+    leave_record(id, m, m.state)
 end

@@ -13,7 +13,12 @@ local function unmark_if_empty(lane)
     if overrides[mark_of(lane)] then keep_setting(mark_of(lane)) end
 end
 
-local drop_untold
+-- Removes the entry of an earlier end of this id, whose record is gone, so that it is not taken for the present end.
+local function unpost(id, lane)
+    if overrides[mark_of(lane)] and call('ZREM', D.outbox(lane), id) == 1 then unmark_if_empty(lane) end
+end
+
+local post
 do
     local ABANDONED_MS = 3600 * 1000 -- since a worker last asked for the lane: longer than any restart of its workers
 
@@ -22,28 +27,23 @@ do
         return not asked or math.abs(now - tonumber(asked)) > ABANDONED_MS
     end
 
-    function drop_untold(lane)
+    local function drop_untold(lane)
         if call('ZCARD', D.outbox(lane)) <= setting('max_dead_messages') or not is_abandoned(lane) then return end
         call('HINCRBY', K.rounds, 'dropped:' .. lane, drop_excess(D.outbox(lane), lane))
     end
-end
 
--- Removes the entry of an earlier end of this id, whose record is gone, so that it is not taken for the present end.
-local function unpost(id, lane)
-    if overrides[mark_of(lane)] and call('ZREM', D.outbox(lane), id) == 1 then unmark_if_empty(lane) end
-end
-
--- Only a message has a sender that may wait for its result; the end of an event is in the journal.
-local function post(id, lane)
-    if call('EXISTS', D.message(id)) == 0 or call('EXISTS', D.event(id)) == 1 then return false end
-    local outbox, ttl = D.outbox(lane), keep_whole(id)
-    call('ZREMRANGEBYSCORE', outbox, '-inf', lease_now - ttl * 1000)
-    call('ZADD', outbox, lease_now, id)
-    call('EXPIRE', outbox, ttl) -- as long as its latest entry
-    if not overrides[mark_of(lane)] then keep_setting(mark_of(lane), 1) end
-    drop_untold(lane)
-    unmark_if_empty(lane) -- if the bound allows no entries
-    return true
+    -- Only a message has a sender that may wait for its result; the end of an event is in the journal.
+    function post(id, lane)
+        if call('EXISTS', D.message(id)) == 0 or call('EXISTS', D.event(id)) == 1 then return false end
+        local outbox, ttl = D.outbox(lane), keep_whole(id, now)
+        call('ZREMRANGEBYSCORE', outbox, '-inf', lease_now - ttl * 1000)
+        call('ZADD', outbox, lease_now, id)
+        call('EXPIRE', outbox, ttl) -- as long as its latest entry
+        if not overrides[mark_of(lane)] then keep_setting(mark_of(lane), 1) end
+        drop_untold(lane)
+        unmark_if_empty(lane) -- if the bound allows no entries
+        return true
+    end
 end
 
 -- Returns whether one of these lanes has an end that may be collected now.

@@ -60,11 +60,13 @@ do
         if not noted or noted ~= swept_then then swept_then, swept_at = noted, nil end
     end)
 
-    -- Once a second, so that workers alone expire executions behind closed gates, or in a lane that nobody consumes.
+    -- Once a second, so that workers alone expire executions behind closed gates, or in a lane that nobody consumes, and
+    -- drop dead letters whose time is over.
     function sweep_now_and_then()
         if swept_at and math.abs(now - swept_at) < NOTED_EACH_MS then return end
         swept_at = now
         reindex_deadlines(SWEPT_A_SECOND)
         sweep_due(SWEPT_A_SECOND)
+        drop_expired()
     end
 end
