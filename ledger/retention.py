@@ -140,8 +140,8 @@ class Retention:
         return len(places)
 
     def _delete_left_behind(self, connection: Connection, before_ms: int) -> int:
-        """Delete what is old in a page of payloads and one of results: of dead letters, and of ends that were restored,
-        which were no longer ahead when they came to be old.
+        """Delete what is old in a page of payloads and one of results: of what was still a dead letter when its turn
+        came, and of ends that were restored, which were no longer ahead when they came to be old.
         """
         deleted = 0
         for table in (payloads, results):
