@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL
-from .executions import Execution, Place, cleaned
+from .executions import OF_WHAT_WAS, Execution, Place, cleaned
 from .totals import Totals
 
 OF_SESSIONS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
@@ -91,13 +91,15 @@ class Batch:
                 self._transition(entry)
 
     def _transition(self, entry: JournalEntry) -> None:
-        fields = entry.fields
+        fields, execution = entry.fields, self.executions.get(entry.execution_id)
+        if execution is None and entry.verb in OF_WHAT_WAS:
+            return  # a row of it would be of no execution, and nothing would ever delete it
         self.transitions.append(
             self._key(entry)
             | {
                 "execution_id": entry.execution_id,
                 "verb": entry.verb,
-                "state": fields.get("state"),
+                "state": fields.get("state") or None,
                 "attempt": int(fields.get("attempt") or 0),
                 "reason": fields.get("reason") or None,
                 "details": _details(fields),
@@ -105,7 +107,6 @@ class Batch:
             }
         )
         self.totals.count(entry)
-        execution = self.executions.get(entry.execution_id)
         if execution is None:
             execution = Execution(entry.execution_id)
         before, action, attempt, granted_ms = execution.place, execution.action, execution.attempt, execution.granted_ms

@@ -5,6 +5,7 @@ rows back. Nothing here does I/O. A row that was made from a snapshot may alread
 applying them brings it through the same states again, to the same end.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -16,6 +17,8 @@ from ..scheduler.model.states import HOLDING, TERMINAL, State
 
 BEGINS: Final = frozenset({Verb.PARK, Verb.BURY})
 """Entries with which an execution begins; an earlier one may have had its id."""
+OF_WHAT_WAS: Final = frozenset({Verb.DROP, Verb.FORGET})
+"""Entries that tell nothing of an execution of which nothing else is known."""
 _NO_CHANGE: Final = frozenset({Verb.REJECT, Verb.TELL})
 _WAITS: Final = frozenset({State.PENDING, State.SCHEDULED})
 _BEGIN_TO_WAIT: Final = frozenset({Verb.PARK, Verb.PROMOTE, Verb.RETRY, Verb.HAND_BACK, Verb.REAP})
@@ -115,15 +118,18 @@ class Execution:
             return False
         if entry.verb in BEGINS:
             self._begin_anew(fields, at_ms)
-        if fields.get("band"):
-            self.band = int(fields["band"])
-        self.attempt = int(fields.get("attempt") or self.attempt)
+        # Both know no more than the id if the record was gone; the attempt that they name is none.
         if entry.verb == Verb.FORGET:
             self.lost_ms = at_ms
             return True
         if entry.verb == Verb.DROP:
+            if not self.dead or not is_drop_of(fields, self.ended_ms):
+                return False
             self.dead = False
             return True
+        if fields.get("band"):
+            self.band = int(fields["band"])
+        self.attempt = int(fields.get("attempt") or self.attempt)
         self._enter(fields.get("state", self.state), entry)
         return True
 
@@ -169,6 +175,13 @@ class Execution:
             self.dead = fields.get("dead") == "1"
         else:
             self.ended_ms = None
+
+
+def is_drop_of(fields: Mapping[str, str], ended_ms: int | None) -> bool:
+    """Whether the dead letter that was dropped was this end: an earlier one may have had its id; and an end that was to
+    be told, and was one too many, may be a dead letter still.
+    """
+    return int(float(fields.get("dead_at") or 0)) >= (ended_ms or 0)
 
 
 def cleaned(fields: dict[str, str]) -> dict[str, str]:

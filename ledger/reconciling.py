@@ -62,6 +62,8 @@ class Records:
     """All dead letters."""
     had: frozenset[str] = frozenset()
     """Those of which the journal that is followed told."""
+    dead_since_ms: int = 0
+    """Of a dead letter that ended before, the time is over."""
 
 
 class Living:
@@ -87,6 +89,10 @@ class Living:
     def dead(self) -> frozenset[str]:
         """Dead letters."""
         return frozenset(self._engine.views.dead(limit=0))
+
+    def dead_ttl_ms(self) -> int:
+        """For how long Redis keeps a dead letter."""
+        return int(1000 * (self._engine.views.status().settings["dead_message_ttl_seconds"] or 0))
 
     def metas(self, execution_ids: list[str]) -> dict[str, dict[str, str]]:
         """The records of those that Redis knows, by id."""
@@ -126,7 +132,7 @@ class Reconciling:
         self._journal_id = journal_id
         self._at_ms = at_ms
         self._after_page = after_page
-        self._taken_over = self._lost = 0
+        self._dead_since_ms = self._taken_over = self._lost = 0
 
     def run(self) -> Reconciled:
         """Take over all rows, a page a transaction.
@@ -138,7 +144,7 @@ class Reconciling:
         )
         with self._reading() as connection:
             here = set(connection.execute(living).scalars())
-        dead = self._redis.dead()
+        dead, self._dead_since_ms = self._redis.dead(), self._at_ms - self._redis.dead_ttl_ms()
         ids = sorted(here | dead | self._redis.ids())
         for start in range(0, len(ids), _A_TRIP):
             self._take_over(ids[start : start + _A_TRIP], dead)
@@ -163,7 +169,8 @@ class Reconciling:
     def _write(self, some: list[str], records: Records) -> int:
         """Take over some rows, or as many of the first of them as one transaction can take; how many."""
         with self._reading() as connection:
-            records = replace(records, had=self._told_of(connection, set(some) - records.metas.keys()))
+            had = self._told_of(connection, set(some) - records.metas.keys())
+            records = replace(records, had=had, dead_since_ms=self._dead_since_ms)
             differing = list(_changed(known_by_id(connection, some), records, self._at_ms))
         payloads, fetched = self._redis.fetching.of_living(differing)
         if fetched < len(differing):
@@ -197,9 +204,12 @@ def _changed(rows: dict[str, Execution], records: Records, at_ms: int) -> Iterat
     for execution_id in sorted(rows.keys() | records.metas.keys()):
         row, meta, is_dead = rows.get(execution_id), records.metas.get(execution_id), execution_id in records.dead
         if meta is None:
-            # A dead letter that an emptied server has lost stays one: it can be restored.
+            had = execution_id in records.had
             if row is not None and row.state not in TERMINAL:
-                yield replace(row, lost_ms=at_ms, ended_ms=at_ms if execution_id in records.had else None)
+                yield replace(row, lost_ms=at_ms, ended_ms=at_ms if had else None)
+            # A dead letter that an emptied server has lost stays one: it can be restored.
+            elif row is not None and row.dead and had and (row.ended_ms or 0) < records.dead_since_ms:
+                yield replace(row, dead=False)
             continue
         told = replace(Execution.from_meta(execution_id, meta), dead=is_dead)
         if row is None:

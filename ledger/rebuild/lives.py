@@ -14,7 +14,7 @@ from sqlalchemy import Row
 
 from ...scheduler.engine.journal import Verb
 from ...scheduler.model.states import TERMINAL
-from ..executions import BEGINS
+from ..executions import BEGINS, is_drop_of
 
 _OF_OTHERS: Final = frozenset({Verb.REJECT, Verb.TELL, Verb.FORGET})
 """Entries that tell nothing of the execution that they name."""
@@ -42,7 +42,7 @@ class Life:
     def add(self, entry: Row[Any]) -> None:
         """Take over an entry, a row of `transitions`."""
         if entry.verb == Verb.DROP:
-            self.is_dead = False
+            self.is_dead = self.is_dead and not is_drop_of(json.loads(entry.details or "{}"), self.ended_ms)
         elif entry.state in TERMINAL:
             self._end(entry)
         elif entry.attempt >= self.attempt:
