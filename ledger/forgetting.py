@@ -25,7 +25,7 @@ from .asked import are_asked_by, is_asked_by
 from .database import Database, now_ms
 from .errors import JournalUnread, UserHasWork
 from .schema.tables import changes, executions, holds, payloads, results, tokens, transitions
-from .standing import check_queue, standing
+from .standing import check_queue, read_up_to
 
 PAGE: Final = 500
 LOOK_SECONDS: Final = 0.1
@@ -141,6 +141,7 @@ def forget(
     struck = erasing.strike(is_of_user, until)
     with database.reading() as connection:
         left = known_of(connection, user_id).executions
+    _empty_log(database)
     return Forgotten(pseudonym, changed, erased, struck, revoked, left)
 
 
@@ -153,7 +154,9 @@ def catch_up(queue: Engine, database: Database, *, wait_seconds: float = WAIT_SE
     end = Follower(queue.scripts).end()
     read, since = -1, time.monotonic()
     while True:
-        position = standing(database, queue.scripts.keys.prefix).position
+        with database.reading() as connection:
+            check_queue(connection, queue.scripts.keys.prefix)
+            position = read_up_to(connection)
         is_followed = position is not None and position.incarnation == end.incarnation
         count = position.count if position is not None and is_followed else 0
         if is_followed and count >= end.count:
@@ -218,6 +221,13 @@ def _change_rest(database: Database, user_id: str, pseudonym: str) -> None:
             # Without the token and the address, which would tell who it was.
             is_by_user = are_asked_by(column, user_id)
             connection.execute(update(column.table).where(is_by_user).values({column: pseudonym}))
+
+
+def _empty_log(database: Database) -> None:
+    """Have SQLite take over what its log still has of the old pages, and empty it."""
+    if database.is_sqlite:
+        with database.reading() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _overwrite(connection: Connection) -> None:

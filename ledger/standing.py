@@ -71,6 +71,14 @@ def is_written(connection: Connection) -> bool:
     return bool(connection.execute(renewed).scalar_one_or_none())
 
 
+def read_up_to(connection: Connection) -> Position | None:
+    """Return how far the journal was read; None: nothing was."""
+    found = connection.execute(
+        select(journals.c.incarnation, consumer.c.entry_id, consumer.c.entry_count).join_from(consumer, journals)
+    ).one_or_none()
+    return Position(*found) if found else None
+
+
 def standing(database: Database, queue: str) -> Standing:
     """Read how a ledger stands.
 
@@ -86,17 +94,13 @@ def standing(database: Database, queue: str) -> Standing:
     with database.reading() as connection:
         check(connection)
         check_queue(connection, queue)
-        row = connection.execute(
-            select(consumer, journals.c.incarnation, now_ms().label("now_ms")).join_from(
-                consumer, journals, isouter=True
-            )
-        ).one_or_none()
+        row = connection.execute(select(consumer, now_ms().label("now_ms"))).one_or_none()
         lost = select(func.count()).where(executions.c.lost_ms.is_not(None))
         return Standing(
             revision=revision_of(connection) or "",
             holder=row.holder if row and row.holder != _NOBODY else None,
             renewed_ms_ago=row.now_ms - row.renewed_ms if row and row.renewed_ms else None,
-            position=Position(row.incarnation, row.entry_id, row.entry_count) if row and row.incarnation else None,
+            position=read_up_to(connection),
             executions=connection.execute(select(func.count()).select_from(executions)).scalar_one(),
             transitions=connection.execute(select(func.count()).select_from(transitions)).scalar_one(),
             lost=connection.execute(lost).scalar_one(),
