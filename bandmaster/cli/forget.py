@@ -36,10 +36,12 @@ def forget_user(
     """
     check_user_id(user)
     forgetting = import_extra("bandmaster.ledger.forgetting", "ledger")
+    standing = import_extra("bandmaster.ledger.standing", "ledger")
     with opened() as bandmaster:
         database = import_extra("bandmaster.ledger.opening", "ledger").existing(bandmaster.settings)
         with database.reading() as connection:
             import_extra("bandmaster.ledger.schema.upgrading", "ledger").check(connection)
+            standing.check_queue(connection, bandmaster.settings.redis.prefix)
             known = forgetting.known_of(connection, user)
         if dry_run:
             if as_json:

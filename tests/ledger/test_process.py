@@ -229,10 +229,11 @@ def test_a_process_of_another_queue_ends_and_says_why(
     )
     assert done.returncode == 1
     assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in done.stderr
-    looks = [sys.executable, "-m", "bandmaster", "ledger", "--json"]
-    seen = subprocess.run(looks, env=other, capture_output=True, text=True, check=False, timeout=60)
-    assert (seen.returncode, seen.stdout) == (2, ""), "how another queue's ledger stands says nothing of this one"
-    assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in seen.stderr
+    for asks in (["--json"], ["forget", "--user", "ann", "--dry-run"]):
+        looks = [sys.executable, "-m", "bandmaster", "ledger", *asks]
+        seen = subprocess.run(looks, env=other, capture_output=True, text=True, check=False, timeout=60)
+        assert (seen.returncode, seen.stdout) == (2, ""), "how another queue's ledger stands says nothing of this one"
+        assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in seen.stderr
 
 
 def test_a_wrong_url_is_told_in_one_line(environment: dict[str, str]) -> None:
