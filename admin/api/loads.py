@@ -1,6 +1,7 @@
 """Gates and lanes: what holds executions back, and who works.
 
 In the flow: figures of Redis as they are now. A gate that is named after a user is shown to that user and to operators.
+A token that may name only some gates is shown these, and those of actions and lanes.
 """
 
 from typing import Final
@@ -15,6 +16,8 @@ from .requiring import ReadCaller, ServicesOf
 
 _OF_USER: Final = "user:"
 _ALL_USERS: Final = "user:*"
+_SHARED: Final = ("action:", "lane:")
+"""What everybody waits behind, and sees."""
 router: Final = QueueRouter()
 lanes: Final = QueueRouter()
 
@@ -69,5 +72,7 @@ def list_lanes(services: ServicesOf, caller: ReadCaller) -> Lanes:
 
 
 def sees_gate(caller: Caller, gate: str) -> bool:
-    """Whether a gate is shown to this caller."""
-    return not gate.startswith(_OF_USER) or gate == _ALL_USERS or caller.sees(gate.removeprefix(_OF_USER))
+    """Whether a gate is shown to this caller: the name of another's may tell who that is."""
+    if gate.startswith(_OF_USER):
+        return gate == _ALL_USERS or caller.sees(gate.removeprefix(_OF_USER))
+    return gate.endswith("*") or gate.startswith(_SHARED) or caller.may_name(gate)

@@ -103,6 +103,25 @@ def test_users_and_lanes_are_for_operators_and_gates_hide_other_users(api: Api) 
         assert [each["gate"] for each in client.get(f"{V1}/gates").json()["gates"]] == ["user:ann"]
 
 
+def test_a_token_that_may_name_some_gates_sees_those_of_no_other_customer(api: Api) -> None:
+    for gate in ("tenant:ci", "tenant:secretcorp", "tenant:*", "action:resize"):
+        api.queue.controls.set_limit(gate, 1)
+        if not gate.endswith("*"):
+            api.queue.controls.pause(gate)
+    api.queue.controls.pause("*")
+
+    def seen(client: httpx.Client) -> set[str]:
+        gates = client.get(f"{V1}/gates").json()["gates"]
+        return {each["gate"] for each in gates} | {*client.get(f"{V1}/pauses").json()["paused"]}
+
+    everything = {"tenant:ci", "tenant:secretcorp", "tenant:*", "action:resize", "*"}
+    with api.client(api.token("ci", "submit", gates=("tenant:ci",))) as client:
+        assert seen(client) == everything - {"tenant:secretcorp"}
+    for token in (api.token("ann", "submit"), api.token("op", "submit", "operate", gates=("tenant:ci",))):
+        with api.client(token) as client:
+            assert seen(client) == everything
+
+
 def test_what_no_database_can_hold_is_refused_under_its_name(api: Api) -> None:
     with api.client(api.token("root", "admin")) as client:
         for token_id in ("%00", "a%00b", "%F0%9F%98%80", "x" * 300):
