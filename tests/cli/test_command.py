@@ -1,6 +1,8 @@
 """The command line as such: help, versions, terminals, and what is typed and shown."""
 
 import re
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -36,6 +38,17 @@ def test_every_command_has_help_with_examples(idle: Driver) -> None:
         answer = idle.run(name, "--help")
         assert answer.code == 0
         assert name == "demo" or "\n  Examples:\n    bandmaster " in answer.out or "| bandmaster" in answer.out, name
+
+
+def test_a_command_loads_nothing_of_the_api_before_it_is_asked() -> None:
+    """Each start of the command would pay for it."""
+    asked = (
+        "import sys, bandmaster.cli.actions; print(*(each for each in sys.modules if each.startswith('bandmaster')))"
+    )
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    loaded = told.stdout.split()
+    assert "bandmaster.cli.desk.queue_executions" in loaded
+    assert not [each for each in loaded if each.startswith(("bandmaster.admin.answers", "bandmaster.cli.desk.api_"))]
 
 
 def test_the_version_is_that_of_the_package(idle: Driver) -> None:

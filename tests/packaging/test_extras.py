@@ -46,7 +46,12 @@ NEEDING: Final = {
     "ledger": ("bandmaster.ledger.", "bandmaster.admin."),
     "api": ("bandmaster.admin.",),
     "metrics": ("bandmaster.ledger.metrics.",),
-    "client": ("bandmaster.admin.client.", "bandmaster.client", "bandmaster.admin.oidc."),
+    "client": (
+        "bandmaster.admin.client.",
+        "bandmaster.client",
+        "bandmaster.cli.desk.api_desk",
+        "bandmaster.admin.oidc.",
+    ),
     "oidc": ("bandmaster.admin.oidc.",),
     "otel": ("bandmaster.telemetry",),
     "tests": ("bandmaster.testing.fixtures",),

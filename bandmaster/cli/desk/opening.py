@@ -9,11 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from bandmaster.cli.address import address_of
-from bandmaster.cli.desk.api_controls import ApiControls
-from bandmaster.cli.desk.api_executions import ApiExecutions
-from bandmaster.cli.desk.api_figures import ApiFigures
-from bandmaster.cli.desk.api_letters import ApiLetters
-from bandmaster.cli.desk.api_output import ApiOutput
 from bandmaster.cli.desk.port import Desk
 from bandmaster.cli.desk.queue_controls import QueueControls
 from bandmaster.cli.desk.queue_executions import QueueExecutions
@@ -46,13 +41,6 @@ def at_desk() -> Generator[Desk]:
                 QueueOutput(bandmaster),
             )
         return
-    module: Any = import_extra("bandmaster.client", "client")
-    with module.Client(address.url, address.token, timeout_seconds=address.timeout_seconds) as client:
-        executions = ApiExecutions(client)
-        yield Desk(
-            executions,
-            ApiFigures(client, address.url),
-            ApiControls(client),
-            ApiLetters(client, executions),
-            ApiOutput(client),
-        )
+    module: Any = import_extra("bandmaster.cli.desk.api_desk", "client")
+    with module.at_api(address) as desk:
+        yield desk
