@@ -4,9 +4,12 @@ Each worker takes the pods that it does not find for lost, and begins their exec
 folder under the same `redis.prefix` would run again what runs elsewhere. In the flow: at its boot, before it takes
 anything, a worker claims the place in Redis, and renews the claim as long as it lives. A worker with another place
 waits until no other claims, and ends with an error if one still does. If all workers die, the claim expires. A worker
-that was stopped for so long that others have claimed another place meanwhile says so in each round.
+that slept until others had claimed another place tells itself to end, as a process manager would: what it runs is
+theirs to decide by now.
 """
 
+import os
+import signal
 import socket
 import time
 from typing import Final
@@ -46,6 +49,7 @@ class PodsPlace:
         self._prefix = scripts.keys.prefix
         self._place = pods.place()
         self._told = f"{pods.describe()}, on {socket.gethostname()}"
+        self._is_ending = False
         self._rounds = RoundThread(NAME, self._renew, pause_seconds=RENEWED_SECONDS)
 
     def take(self) -> None:
@@ -63,12 +67,16 @@ class PodsPlace:
             if not has_said:
                 has_said = True
                 log.warning("pods_elsewhere", own=self._told, other=other, waiting_seconds=_PATIENCE_SECONDS)
+            # Nothing tells when a claim is over. No signal ends a worker of Dramatiq that boots: the patience bounds it.
             time.sleep(_LOOK_SECONDS)
         self._rounds.start()
 
     def _renew(self) -> None:
-        if (other := self._claim()) is not None:
-            log.error("pods_elsewhere", own=self._told, other=other, advice="end the workers of one of the two")
+        if self._is_ending or (other := self._claim()) is None:
+            return
+        log.error("pods_elsewhere", own=self._told, other=other, advice="this worker ends; end the others of its kind")
+        self._is_ending = True  # a second signal would cut off what runs
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _claim(self) -> str | None:
         """Claim the place, or renew the claim. None: it is ours; else where the pods of others are."""

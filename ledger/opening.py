@@ -75,4 +75,5 @@ def opened_within(settings: Settings, wait_seconds: float) -> Database:
             if time.monotonic() >= until:
                 raise
             _log.warning("database_awaited", error=str(error), wait_seconds=wait_seconds)
+            # Nothing tells when a database is back. The caller lets signals end the process meanwhile.
             time.sleep(_LOOK_SECONDS)

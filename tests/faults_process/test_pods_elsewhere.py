@@ -43,9 +43,12 @@ def test_a_worker_takes_over_when_nobody_lives_who_keeps_to_another_folder(
     assert 0 < installation.client.pttl(installation.queue.scripts.keys.lock("pods")) <= CLAIMED_MS
 
 
-def test_a_worker_that_slept_while_another_folder_was_taken_says_so(installation: Installation, tmp_path: Path) -> None:
+def test_a_worker_that_slept_while_another_folder_was_taken_ends(installation: Installation, tmp_path: Path) -> None:
     slept = installation.members.worker()
     slept.stop()
     installation.members.worker(environment={"BANDMASTER_PATHS__VAR_DIR": str(tmp_path / "elsewhere")})
     slept.go_on()
-    slept.wait_until_it_says("pods_elsewhere")
+    wait_until(lambda: slept.process.poll() is not None, timeout_seconds=60, what="the end of the one that slept")
+    said = slept.tail(200)
+    assert said.count("pods_elsewhere") == 1, said
+    assert "Killing worker process" not in said, "it ends as it does for a process manager"
