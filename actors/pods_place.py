@@ -67,7 +67,7 @@ class PodsPlace:
             if not has_said:
                 has_said = True
                 log.warning("pods_elsewhere", own=self._told, other=other, waiting_seconds=_PATIENCE_SECONDS)
-            # Nothing tells when a claim is over. No signal ends a worker of Dramatiq that boots: the patience bounds it.
+            # Nothing tells when a claim is over. No signal ends a worker that boots: the patience bounds it.
             time.sleep(_LOOK_SECONDS)
         self._rounds.start()
 
