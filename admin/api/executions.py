@@ -6,7 +6,7 @@ everybody else; there, a caller without the scope `operate` sees only its own.
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from ...ledger.queries.filters import Wanted
 from ...ledger.queries.listing import Place, count_executions, executions_page
@@ -14,7 +14,7 @@ from ...ledger.queries.looking import event_of, steps_of, written_until_ms
 from ...ledger.standing import is_written
 from ...scheduler.engine.record import Record, read_result
 from ...scheduler.events import ExecutionRequestedEvent
-from ...scheduler.events.fields import Action, ExecutionId, UserId
+from ...scheduler.events.fields import ExecutionId
 from ...scheduler.model.identifiers import check_execution_id
 from ..answers.executions import (
     ExecutionPage,
@@ -29,7 +29,7 @@ from ..errors import not_found
 from ..services import Services
 from .cursors import cursor_of, read_cursor
 from .finding import check_reads, find, is_of_ledger
-from .living import PAGE, Limit, Priorities, Statuses, user_listed
+from .living import PAGE, Filters, Limit
 from .moments import Moment, ms_of, shown_at
 from .names import Lane, Text
 from .queue_routes import QueueRouter
@@ -49,11 +49,7 @@ history: Final = APIRouter()
 def list_executions(
     services: ServicesOf,
     caller: ReadCaller,
-    status: Statuses = None,
-    priority: Priorities = None,
-    user: Annotated[UserId | None, Query(description="Of this user.")] = None,
-    action: Action | None = None,
-    lane: Lane | None = None,
+    filters: Annotated[Filters, Depends()],
     accepted_from: Annotated[Moment | None, Query(alias="from", description="Accepted then or later.")] = None,
     accepted_to: Annotated[Moment | None, Query(alias="to", description="Accepted before.")] = None,
     text: Annotated[
@@ -65,11 +61,11 @@ def list_executions(
 ) -> ExecutionPage:
     """The latest accepted first."""
     wanted = Wanted(
-        states=tuple(status or ()),
-        bands=tuple(map(int, priority or ())),
-        user_id=user_listed(caller, user),
-        action=action,
-        lane=lane,
+        states=tuple(filters.status or ()),
+        bands=tuple(map(int, filters.priority or ())),
+        user_id=filters.user_listed(caller),
+        action=filters.action,
+        lane=filters.lane,
         from_ms=ms_of(accepted_from),
         to_ms=ms_of(accepted_to),
         text=text,

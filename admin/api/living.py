@@ -5,14 +5,14 @@ of a long queue its head is searched, and the answer says whether that was all o
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Final, Literal
 
-from fastapi import Query
+from fastapi import Depends, Query
 
 from ...scheduler.engine.record import Record
 from ...scheduler.events.fields import Action, UserId
-from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ...scheduler.selecting import ANY, Wanted, selected
 from ..answers.executions import DeadLetters, LivingExecutions
@@ -37,25 +37,43 @@ Gate = Annotated[Text | None, Query(max_length=300, description="Whose sender na
 router: Final = QueueRouter()
 
 
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What every list of executions is filtered by."""
+
+    status: Statuses = None
+    priority: Priorities = None
+    user: Annotated[UserId | None, Query(description="Of this user.")] = None
+    action: Action | None = None
+    lane: Lane | None = None
+
+    def user_listed(self, caller: Caller) -> str | None:
+        """Return whose executions are listed; without `operate`, only the caller's.
+
+        Raises:
+            Refused: If another user's are asked for.
+        """
+        if caller.token.may(Scope.OPERATE):
+            return self.user
+        if self.user not in (None, caller.token.owner):
+            raise forbidden("without the scope operate, only one's own executions are listed")
+        return caller.token.owner
+
+
 @router.get("/living", summary="List what runs, waits or is scheduled")
 def list_living(
     services: ServicesOf,
     caller: ReadCaller,
+    filters: Annotated[Filters, Depends()],
     group: Annotated[
         Literal["running", "waiting", "scheduled"],
         Query(description="`waiting` is in the order in which they are to start, `running` by when they did."),
     ] = "waiting",
-    status: Statuses = None,
-    priority: Priorities = None,
-    user: Annotated[UserId | None, Query(description="Of this user.")] = None,
-    action: Action | None = None,
-    lane: Lane | None = None,
     gate: Gate = None,
     limit: Limit = PAGE,
 ) -> LivingExecutions:
     """From Redis, whether there is a ledger or not; among the first ten thousand of the group."""
-    wanted = _wanted(user_listed(caller, user), action, status, priority, lane, gate)
-    found, complete = _first(services, group, wanted, limit)
+    found, complete = _first(services, group, _wanted(caller, filters, gate), limit)
     return LivingExecutions(
         executions=[execution_answer(each, position=each.position) for each in found],
         complete=complete,
@@ -68,18 +86,13 @@ def list_living(
 def list_dead(
     services: ServicesOf,
     caller: ReadCaller,
-    status: Statuses = None,
-    priority: Priorities = None,
-    user: Annotated[UserId | None, Query(description="Of this user.")] = None,
-    action: Action | None = None,
-    lane: Lane | None = None,
+    filters: Annotated[Filters, Depends()],
     gate: Gate = None,
     limit: Limit = PAGE,
 ) -> DeadLetters:
     """Executions that used up their tries, the latest first; among the latest ten thousand."""
     views = services.queue.views
-    wanted = _wanted(user_listed(caller, user), action, status, priority, lane, gate)
-    found, complete = _first(services, "dead", wanted, limit)
+    found, complete = _first(services, "dead", _wanted(caller, filters, gate), limit)
     return DeadLetters(
         executions=[execution_answer(each, dead=True) for each in found],
         complete=complete,
@@ -89,29 +102,9 @@ def list_dead(
     )
 
 
-def user_listed(caller: Caller, asked: str | None) -> str | None:
-    """Return whose executions are listed; without `operate`, only the caller's.
-
-    Raises:
-        Refused: If another user's are asked for.
-    """
-    if caller.token.may(Scope.OPERATE):
-        return asked
-    if asked not in (None, caller.token.owner):
-        raise forbidden("without the scope operate, only one's own executions are listed")
-    return caller.token.owner
-
-
-def _wanted(
-    user_id: str | None,
-    action: str | None,
-    status: list[State] | None,
-    priority: list[Priority] | None,
-    lane: str | None,
-    gate: str | None,
-) -> Wanted:
-    states, priorities = frozenset(status or ()) or None, frozenset(priority or ()) or None
-    return Wanted(states, user_id, action, priorities, lane, gate)
+def _wanted(caller: Caller, filters: Filters, gate: str | None) -> Wanted:
+    states, priorities = frozenset(filters.status or ()) or None, frozenset(filters.priority or ()) or None
+    return Wanted(states, filters.user_listed(caller), filters.action, priorities, filters.lane, gate)
 
 
 def _first(services: Services, group: str, wanted: Wanted, limit: int) -> tuple[list[Record], bool]:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from bandmaster.admin.client.call import Call
+from bandmaster.admin.client.calls.executions import Filters
 from bandmaster.admin.client.errors import problem_of
 from bandmaster.admin.client.streams import Stream
 from bandmaster.admin.client.wire import request_of
@@ -44,8 +45,11 @@ GIVEN: Final[dict[str, Any]] = {
 
 
 def given_to(function: Callable[..., Any]) -> dict[str, Any]:
-    """Something for each of its parameters."""
-    return {name: GIVEN.get(name, "x") for name in inspect.signature(function).parameters}
+    """Something for each of its parameters; of `**filters`, for each filter."""
+    names = list(inspect.signature(function).parameters)
+    if "filters" in names:
+        names[-1:] = Filters.__annotations__
+    return {name: GIVEN.get(name, "x") for name in names}
 
 
 def made() -> Iterator[tuple[str, Call[Any] | Stream[Any]]]:

@@ -275,7 +275,10 @@ def test_signing_in_with_a_provider_needs_an_extra_of_its_own(installed: Install
 
 
 def test_postgresql_needs_an_extra_of_its_own(installed: Installed) -> None:
-    postgres = {"BANDMASTER_LEDGER__URL": "postgresql://nobody@127.0.0.1:1/nothing"}
+    postgres = {
+        "BANDMASTER_LEDGER__URL": "postgresql://nobody@127.0.0.1:1/nothing",
+        "BANDMASTER_REDIS__CONNECT_WAIT_SECONDS": "0",
+    }
     without = installed("ledger").run("-m", "bandmaster.ledger", **postgres)
     assert without.code == 1
     assert "pip install 'bandmaster[postgres]'" in without.err

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from urllib.parse import quote
 
 from pydantic_core import to_jsonable_python
@@ -63,41 +63,36 @@ def upload(script: bytes, submission: Mapping[str, Any], key: str, file_name: st
     )
 
 
+class Filters(TypedDict, total=False):
+    """What every list of executions is filtered by."""
+
+    status: Sequence[str]
+    priority: Sequence[str]
+    user: str | None
+    action: str | None
+    lane: str | None
+
+
 def executions(
     *,
-    status: Sequence[str] = (),
-    priority: Sequence[str] = (),
-    user: str | None = None,
-    action: str | None = None,
-    lane: str | None = None,
     accepted_from: datetime | None = None,
     accepted_to: datetime | None = None,
     text: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
     total: bool | None = None,
+    **filters: Unpack[Filters],
 ) -> Call[ExecutionPage]:
     """A page of executions."""
-    query = given(status=list(status) or None, priority=list(priority) or None, user=user, action=action, lane=lane)
-    query |= given(text=text, cursor=cursor, limit=limit, total=total)
-    query |= between(accepted_from, accepted_to)
-    return Call("GET", f"{V1}/executions/", ExecutionPage, query=query)
+    query = given(**filters, text=text, cursor=cursor, limit=limit, total=total)
+    return Call("GET", f"{V1}/executions/", ExecutionPage, query=query | between(accepted_from, accepted_to))
 
 
 def living(
-    group: str,
-    *,
-    status: Sequence[str] = (),
-    priority: Sequence[str] = (),
-    user: str | None = None,
-    action: str | None = None,
-    lane: str | None = None,
-    gate: str | None = None,
-    limit: int | None = None,
+    group: str, *, gate: str | None = None, limit: int | None = None, **filters: Unpack[Filters]
 ) -> Call[LivingExecutions]:
     """What is `running`, `waiting` (in the order of its turn) or `scheduled`; needs no ledger."""
-    query = given(status=list(status) or None, priority=list(priority) or None, user=user, action=action, lane=lane)
-    query |= given(group=group, gate=gate, limit=limit)
+    query = given(**filters, group=group, gate=gate, limit=limit)
     return Call("GET", f"{V1}/executions/living", LivingExecutions, query=query)
 
 
@@ -146,20 +141,9 @@ def drop(execution_id: str) -> Call[Nothing]:
     return Call("DELETE", _of(execution_id, "/dead"), Nothing)
 
 
-def dead(
-    limit: int | None = None,
-    *,
-    status: Sequence[str] = (),
-    priority: Sequence[str] = (),
-    user: str | None = None,
-    action: str | None = None,
-    lane: str | None = None,
-    gate: str | None = None,
-) -> Call[DeadLetters]:
+def dead(limit: int | None = None, *, gate: str | None = None, **filters: Unpack[Filters]) -> Call[DeadLetters]:
     """Dead letters."""
-    query = given(status=list(status) or None, priority=list(priority) or None, user=user, action=action, lane=lane)
-    query |= given(gate=gate, limit=limit)
-    return Call("GET", f"{V1}/executions/dead", DeadLetters, query=query)
+    return Call("GET", f"{V1}/executions/dead", DeadLetters, query=given(**filters, gate=gate, limit=limit))
 
 
 def queue(lane: str | None = None) -> Call[QueueAnswer]:

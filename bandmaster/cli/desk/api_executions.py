@@ -11,6 +11,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from bandmaster.admin.client import calls
+from bandmaster.admin.client.calls.executions import Filters
 from bandmaster.admin.client.errors import ApiProblem
 from bandmaster.cli.desk.answers import ms_of, record_of, timeline_of
 from bandmaster.cli.desk.told import HistoryUnavailable, Listed, Moved, Refusal, Shown
@@ -177,8 +178,13 @@ class ApiExecutions:
 
     def _group(self, group: str, wanted: Wanted) -> tuple[list[Record], bool]:
         """What the API lists of a group and passes the filters, and whether that is all there is."""
-        filters: dict[str, Any] = _told(wanted) | {"gate": wanted.gate, "limit": A_PAGE}
-        answer = self._send(calls.dead(**filters) if group == "dead" else calls.living(group, **filters))
+        filters, gate = _told(wanted), wanted.gate
+        call = (
+            calls.dead(A_PAGE, gate=gate, **filters)
+            if group == "dead"
+            else calls.living(group, gate=gate, limit=A_PAGE, **filters)
+        )
+        answer = self._send(call)
         return [record_of(each) for each in answer.executions], answer.complete
 
     def _ended(self, wanted: Wanted, most: int) -> Listed:
@@ -202,8 +208,7 @@ class ApiExecutions:
                 return Listed(found[:most], cursor is not None or len(found) > most)
 
 
-def _told(wanted: Wanted) -> dict[str, Any]:
-    """The filters that every list of the API has."""
+def _told(wanted: Wanted) -> Filters:
     return {
         "status": sorted(wanted.states or ()),
         "priority": [each.name for each in sorted(wanted.priorities or ())],
