@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..scheduler.engine.journal import JournalEntry, Verb
-from ..scheduler.model.states import TERMINAL
+from ..scheduler.model.states import TERMINAL, State
 from .executions import OF_WHAT_WAS, Execution, Place, cleaned
 from .totals import Totals
 
@@ -115,6 +115,8 @@ class Batch:
         self.executions[entry.execution_id] = execution
         self.changed.add(entry.execution_id)
         self._figure(entry, execution, before, action)
+        if entry.verb == Verb.RELEASE and execution.state == State.COMPLETED and execution.accepted_ms is not None:
+            self.totals.observe_turnaround(execution.lane, entry.at_ms - execution.accepted_ms)
         begins_to_hold = entry.verb in _GRANTS and execution.place is Place.ACTIVE
         if before is Place.ACTIVE and (begins_to_hold or execution.place is not Place.ACTIVE):
             self._end_hold(entry, attempt, granted_ms)

@@ -18,30 +18,37 @@ from typing import Final
 from sqlalchemy import Connection
 
 from ..scheduler.engine.journal import JournalEntry, Verb
+from ..scheduler.metrics.buckets import BOUNDARIES_MS, BUCKETS
 from ..scheduler.model.priority import Priority
-from ..scheduler.model.states import TERMINAL
+from ..scheduler.model.states import TERMINAL, State
 from .schema.tables import totals
 from .statements import put
 
-BOUNDARIES_MS: Final = (
-    *(5, 10, 25, 50, 100, 250, 500),
-    *(1_000, 2_500, 5_000, 10_000, 30_000, 60_000),
-    *(300_000, 600_000, 1_800_000, 3_600_000),
-)
-"""The upper ends of the buckets of histograms; one more has all that is longer."""
-LONGER: Final = "inf"
 SUM: Final = "sum"
-_BUCKETS: Final = (*map(str, BOUNDARIES_MS), LONGER)
 _ENDS: Final = frozenset({Verb.RELEASE, Verb.REAP, Verb.LOSE, Verb.EXPIRE, Verb.CANCEL, Verb.REMOVE})
-REASONS: Final = frozenset(
-    {
-        *("lease_lost", "event_lost", "removed", "stale", "max_age", "timeout", "cancelled", "infrastructure"),
-        *("Completed", "Error", "StartError", "OOMKilled", "DeadlineExceeded", "Deleted", "Evicted", "Preempted"),
-        *("NodeLost", "ImagePull", "Unschedulable", "CreateContainerConfigError", "PodRejected"),
-    }
+REASONS_OF_SCRIPTS: Final = {
+    "skipped": State.COMPLETED,
+    "lease_lost": State.FAILED,
+    "event_lost": State.FAILED,
+    "event_unreadable": State.FAILED,
+    "removed": State.CANCELLED,
+    "cancelled": State.CANCELLED,
+    "stale": State.EXPIRED,
+    "max_age": State.EXPIRED,
+    "timeout": State.TIMEOUT,
+}
+"""Reasons of an end, each with the state that it comes with as a rule."""
+REASONS_OF_PODS: Final = {"Completed": State.COMPLETED, "DeadlineExceeded": State.TIMEOUT} | dict.fromkeys(
+    (
+        *("Error", "StartError", "OOMKilled", "Deleted", "Evicted", "Preempted", "NodeLost", "ImagePull"),
+        *("Unschedulable", "CreateContainerConfigError", "PodRejected", "PodAbsent", "infrastructure"),
+    ),
+    State.FAILED,
 )
-"""The reasons of an end that have a label of their own: the scripts', then those of pods."""
-_OTHER: Final = "other"
+"""Likewise, of executions that run as pods."""
+OTHER: Final = "other"
+"""All other reasons: a label must not have any number of values, and programs may say anything."""
+REASONS: Final = REASONS_OF_SCRIPTS.keys() | REASONS_OF_PODS.keys()
 
 Key = tuple[str, str, str]
 """Metric, labels, bucket."""
@@ -63,8 +70,16 @@ class Totals:
                 self._add("granted", lane=lane)
                 band = Priority(int(fields["band"])).name
                 self._observe("wait", int(float(fields.get("waited_ms") or 0)), lane=lane, priority=band)
+            case Verb.PROMOTE:
+                self._add("promoted", lane=lane)
+                if fields.get("due"):
+                    self._observe("late", entry.at_ms - int(float(fields["due"])), lane=lane)
+            case Verb.HAND_OVER:
+                self._add("handed_over", lane=lane)
+            case Verb.HAND_BACK:
+                self._add("handed_back", lane=lane)
             case Verb.RETRY:
-                self._add("retried", lane=lane)
+                self._add("retried", lane=lane, reason=_class_of(fields.get("reason", "")))
             case Verb.REJECT:
                 self._add("rejected", int(fields.get("count") or 1), reason=fields.get("reason", ""))
             case _:
@@ -80,9 +95,13 @@ class Totals:
         """Count an attempt that held its slot for so long; one of a row that is ahead of the entry, as 0."""
         self._observe("run", run_ms, lane=lane)
 
+    def observe_turnaround(self, lane: str, turnaround_ms: int) -> None:
+        """Count an execution that completed so long after it was accepted."""
+        self._observe("turnaround", turnaround_ms, lane=lane)
+
     def _observe(self, metric: str, value_ms: int, **labels: str) -> None:
         value_ms = max(0, value_ms)
-        self._add(metric, 1, bucket=_BUCKETS[bisect_left(BOUNDARIES_MS, value_ms)], **labels)
+        self._add(metric, 1, bucket=BUCKETS[bisect_left(BOUNDARIES_MS, value_ms)], **labels)
         self._add(metric, value_ms, bucket=SUM, **labels)
 
     def _add(self, metric: str, number: int = 1, *, bucket: str = "", **labels: str) -> None:
@@ -99,5 +118,4 @@ def write_totals(connection: Connection, collected: Totals) -> None:
 
 
 def _class_of(reason: str) -> str:
-    """One of a few reasons, since a label must not have any number of values; programs may say anything."""
-    return reason if not reason or reason in REASONS else _OTHER
+    return reason if not reason or reason in REASONS else OTHER

@@ -1,1 +1,1 @@
-"""Metrics for Prometheus: read from Redis and from the ledger's totals, made into families, served over HTTP."""
+"""Metrics for Prometheus: the ledger's totals, made into families and served together with what Redis tells."""

@@ -21,12 +21,13 @@ from ...configs.logger import Logger
 from ...configs.metrics import MetricsSettings
 from ...scheduler.engine.engine import Engine
 from ...scheduler.engine.journal_following import Follower
+from ...scheduler.metrics.queue_families import of_queue
+from ...scheduler.metrics.queue_figures import QueueReading
 from ...scheduler.model.errors import QueueUnavailable
 from ..database import Database
 from ..errors import LedgerRefused, LedgerUnavailable
-from .families import of_ledger, of_queue
 from .ledger_figures import LedgerFigures, read_ledger
-from .queue_figures import QueueReading
+from .totals_families import of_ledger
 
 _log: Final = Logger("bandmaster.ledger")
 
@@ -48,16 +49,17 @@ class FiguresCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Read all there is to read at this moment."""
-        ledger = self._ledger()
+        ledger, lanes, redis_up = self._ledger(), list[str](), 0
         try:
-            yield from of_queue(self._queue.read())
+            queue = self._queue.read()
+            lanes = [lane.lane for lane in queue.lanes]
+            yield from of_queue(queue)
             yield from self._lag(ledger)
             redis_up = 1
         except QueueUnavailable as error:
             _log.warning("scrape_without_redis", error=str(error))
-            redis_up = 0
         if ledger is not None:
-            yield from of_ledger(ledger)
+            yield from of_ledger(ledger, lanes)
         yield GaugeMetricFamily("bandmaster_redis_up", "1 if Redis answered this scrape, else 0", redis_up)
         yield GaugeMetricFamily("bandmaster_ledger_up", "1 if SQL answered it, else 0", int(ledger is not None))
 

@@ -2,6 +2,7 @@
 
 import redis
 from ledger_reading import Reading, catch_up
+from random_operators import Operators
 from scraped import Series, scrape, value
 
 from bandmaster.ledger.consumer import Consumer
@@ -11,8 +12,10 @@ from bandmaster.scheduler.engine.engine import Engine
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.keys import Keys
+from bandmaster.scheduler.model.priority import BAND_WIDTH_MS, Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transport.scripts import Scripts
+from bandmaster.scheduler.workers import Workers, WorkerSigned
 
 EVENTS_METRICS = {
     *("queue_depth", "queue_active", "queue_enqueue_total", "queue_schedule_total"),
@@ -71,6 +74,107 @@ def test_the_gauges_are_those_of_redis(queue: ExecutionQueueService, consumer: C
     now_ms = queue.views.server_time_ms()
     accepted_ms = min(entry.at_ms for entry in queue.journal.entries() if entry.execution_id == "b")
     assert 0 <= oldest <= (now_ms - accepted_ms) / 1000
+
+
+def test_the_ages_of_what_waits_are_counted_over_all_bands(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database
+) -> None:
+    """Each age lies between two boundaries that are far away; the band's part of a score does not matter."""
+    send(queue, "new", "minutes", "hours")
+    queue.update_priority("minutes", Priority.BACKGROUND)
+    now_ms, pending = queue.views.server_time_ms(), "exec_queue:pending"
+    places = {"new": (2, 20_000), "minutes": (4, 120_000), "hours": (2, 7_200_000)}
+    for name, (band, age_ms) in places.items():
+        queue.scripts.client.zadd(pending, {name: band * BAND_WIDTH_MS + now_ms - age_ms})
+    series = scrape(FiguresCollector(queue, database, gates=0))
+    bounds = ("10.0", "30.0", "60.0", "300.0", "3600.0", "+Inf")
+    name = "bandmaster_waiting_age_seconds_bucket"
+    assert [value(series, name, lane="executions", le=bound) for bound in bounds] == [0, 1, 1, 2, 2, 3]
+    oldest = value(series, "bandmaster_oldest_wait_seconds", lane="executions")
+    assert oldest is not None
+    assert oldest >= 7_200
+
+
+def test_pauses_and_bounds_have_series(queue: ExecutionQueueService, consumer: Consumer, database: Database) -> None:
+    queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
+    queue.controls.pause("lane:mails")
+    queue.controls.pause("tenant:acme")
+    queue.controls.pause("zone:z")
+    queue.controls.set_limit("action:resize", 1)
+    queue.controls.change_setting("max_concurrent_executions", 3, lane="mails")
+    series = scrape(FiguresCollector(queue, database, gates=2))
+    paused = {dict(labels)["gate"]: number for (name, labels), number in series.items() if name == "bandmaster_paused"}
+    assert paused == {
+        "*": 0,
+        "lane:executions": 0,
+        "lane:mails": 1,
+        "action:resize": 0,
+        "tenant:acme": 1,
+        "zone:z": 1,
+    }
+    assert value(series, "bandmaster_limit") is None, "none is no number"
+    assert value(series, "bandmaster_lane_limit", lane="executions") == 10
+    assert value(series, "bandmaster_lane_limit", lane="mails") == 3
+    assert value(series, "bandmaster_lane_waiting_limit", lane="executions") == 10_000
+    assert value(series, "bandmaster_lane_waiting_limit", lane="mails") is None
+    queue.controls.change_setting("max_concurrent", 50)
+    queue.controls.pause("*")
+    series = scrape(FiguresCollector(queue, database, gates=0))
+    assert (value(series, "bandmaster_limit"), value(series, "bandmaster_paused", gate="*")) == (50, 1)
+    assert value(series, "bandmaster_paused", gate="zone:z") is None, "no more gates than metrics.gates"
+
+
+def test_workers_with_their_threads_and_pods_are_counted(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database
+) -> None:
+    send(queue, "a", "b")
+    workers = Workers(queue.scripts)
+    for number, stopping in ((1, False), (2, True)):
+        workers.sign(
+            WorkerSigned(
+                worker_id=f"w-{number}",
+                host="here",
+                pid=number,
+                release="1",
+                since_ms=number,
+                threads=8,
+                busy=number,
+                lanes=() if stopping else ("executions",),
+                running=(),
+                stopping=stopping,
+            )
+        )
+    assert queue.try_schedule()
+    queue.transitions.hand_over("a", 1, "pod-of-a", "uid")
+    catch_up(consumer)
+    series = scrape(FiguresCollector(queue, database, gates=20))
+    names = ("workers", "workers_stopping", "threads", "threads_busy", "pods")
+    assert [value(series, f"bandmaster_{name}") for name in names] == [2, 1, 16, 3, 1]
+    assert value(series, "bandmaster_lane_threads", lane="executions") == 8
+    assert value(series, "bandmaster_handed_over_total", lane="executions") == 1
+
+
+def test_series_are_there_before_they_count_anything(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database
+) -> None:
+    """Prometheus sees no increase in a series that begins with what it counts."""
+    queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
+    collector = FiguresCollector(queue, database, gates=20)
+    before = scrape(collector)
+    assert value(before, "bandmaster_accepted_total", lane="mails") == 0, (
+        "Redis knows the lane, the ledger does not yet"
+    )
+    assert value(before, "bandmaster_run_seconds_count", lane="mails") == 0
+    operators = Operators(queue, 7)
+    for _ in range(150):
+        operators.act()
+    catch_up(consumer)
+    after = scrape(collector)
+    counted = {one for one in after if one[0].endswith("_total") and after[one]}
+    assert {"bandmaster_ended_total", "bandmaster_retried_total", "bandmaster_rejected_total"} <= names_of(
+        dict.fromkeys(counted, 0.0)
+    )
+    assert {one for one in counted if one not in before} == set()
 
 
 def test_the_number_of_gates_is_bounded(queue: ExecutionQueueService, consumer: Consumer, database: Database) -> None:

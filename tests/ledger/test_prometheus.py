@@ -17,8 +17,8 @@ from urllib.request import urlopen
 import pytest
 from metrics_process import Start
 
-from bandmaster.ledger.totals import BOUNDARIES_MS
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.metrics.buckets import BOUNDARIES_MS
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 

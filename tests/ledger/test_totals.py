@@ -2,10 +2,12 @@
 
 import json
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from ledger_reading import Reading, catch_up
+from random_operators import Operators
 
 from bandmaster.k8s.phases import Reason
 from bandmaster.ledger import book as book_module
@@ -133,3 +135,64 @@ def test_what_goes_from_the_history_stays_counted(
 
 def test_each_reason_of_a_pods_end_has_a_label() -> None:
     assert {reason.value for reason in Reason} <= REASONS
+
+
+def test_what_was_due_long_ago_is_late_by_that(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading
+) -> None:
+    """No consumer asked for a while: 90 s lie between two boundaries that are far away."""
+    queue.enqueue(
+        ExecutionRequestedEvent(
+            execution_id="a", command=("true",), scheduled_at=datetime.now(UTC) + timedelta(seconds=600)
+        )
+    )
+    client, due_ms = queue.scripts.client, queue.views.server_time_ms() - 90_000
+    client.hset("exec_queue:meta:a", "due", due_ms)
+    client.zadd("exec_queue:scheduled", {"a": due_ms})
+    assert queue.maintenance.promote() == 1
+    catch_up(consumer)
+    (promoted,) = [entry for entry in queue.journal.entries() if entry.verb == "promote"]
+    assert promoted.fields["due"] == str(due_ms)
+    assert total(reading, "promoted", **LANE) == total(reading, "late", **LANE) == 1
+    assert reading.one("SELECT bucket FROM totals WHERE metric = 'late' AND value = 1") == "300000"
+    assert reading.one("SELECT value FROM totals WHERE metric = 'late' AND bucket = 'sum'") == promoted.at_ms - due_ms
+
+
+def test_the_turnaround_is_from_acceptance_to_completion(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading
+) -> None:
+    """Over all attempts; what failed has none."""
+    send(queue, "a", "b")
+    assert queue.try_schedule()
+    assert queue.try_schedule()
+    queue.release("b", state=State.FAILED)
+    queue.retry("a", 1)
+    assert queue.try_schedule()
+    queue.release("a")
+    catch_up(consumer)
+    at_ms = {(entry.verb, entry.execution_id): entry.at_ms for entry in queue.journal.entries()}
+    assert total(reading, "turnaround", **LANE) == 1
+    took_ms = at_ms["release", "a"] - at_ms["park", "a"]
+    assert reading.one("SELECT value FROM totals WHERE metric = 'turnaround' AND bucket = 'sum'") == took_ms
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_totals_are_the_entries_of_a_random_history(
+    seed: int, queue: ExecutionQueueService, consumer: Consumer, reading: Reading
+) -> None:
+    operators = Operators(queue, seed)
+    for _ in range(200):
+        operators.act()
+    catch_up(consumer)
+    entries = list(queue.journal.entries())
+    told = Counter(entry.verb for entry in entries)
+    assert min(told["hand_over"], told["retry"], told["admit"]) > 0
+    rows = reading.rows("SELECT metric, bucket, value FROM totals WHERE bucket <> 'sum'")
+    sums = Counter[str]()
+    for row in rows:
+        sums[row["metric"]] += row["value"]
+    names = {"accepted": "park", "promoted": "promote", "granted": "admit", "retried": "retry", "reaped": "reap"}
+    names |= {"handed_over": "hand_over", "handed_back": "hand_back", "wait": "admit"}
+    assert {name: sums[name] for name in names} == {name: told[verb] for name, verb in names.items()}
+    completed = [entry for entry in entries if entry.verb == "release" and entry.fields["state"] == "COMPLETED"]
+    assert sums["turnaround"] == len(completed)

@@ -45,7 +45,7 @@ NEEDING: Final = {
     "k8s": ("bandmaster.k8s.cluster.",),
     "ledger": ("bandmaster.ledger.", "bandmaster.admin."),
     "api": ("bandmaster.admin.",),
-    "metrics": ("bandmaster.ledger.metrics.",),
+    "metrics": ("bandmaster.ledger.metrics.", "bandmaster.scheduler.metrics."),
     "client": (
         "bandmaster.admin.client.",
         "bandmaster.client",
@@ -149,7 +149,7 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
         ("local", {"api", "client", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
         ("oidc", {"cli", "local", "k8s", "metrics", "otel", "tests"}),
         ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "tests"}),
-        ("metrics", {"api", "cli", "client", "local", "k8s", "oidc", "otel", "tests"}),
+        ("metrics", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "tests"}),
         ("all", {"tests"}),
     ],
 )

@@ -14,7 +14,7 @@ do
         if m and m.state == 'SCHEDULED' then
             m.score = exact(m.band * BAND_WIDTH_MS + next_time(tonumber(due)))
             enter_pending(id, m)
-            journal('promote', id, m, 'state', 'PENDING', 'score', m.score)
+            journal('promote', id, m, 'state', 'PENDING', 'score', m.score, 'due', m.due or '')
         elseif not m then
             delete_payload(id)
         end

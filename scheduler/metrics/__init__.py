@@ -1,0 +1,1 @@
+"""Metrics for Prometheus: read from Redis, made into families, served over HTTP; the ledger adds its totals."""

@@ -1,0 +1,100 @@
+"""Makes Prometheus's families of metrics out of what Redis says: their names, labels and units are in docs/metrics.md.
+
+In the flow: a scrape reads the figures (`queue_figures.py`) and is answered with these. Nothing here does I/O.
+"""
+
+from collections.abc import Iterator
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from ..keys import DEFAULT_LANE
+from .buckets import BOUNDS
+from .queue_figures import QueueFigures
+
+
+def of_queue(figures: QueueFigures) -> Iterator[Metric]:
+    """The gauges that Redis tells."""
+    events = figures.lanes[0]
+    yield GaugeMetricFamily("queue_depth", f"Executions that wait on lane {DEFAULT_LANE}", events.queue_depth)
+    yield GaugeMetricFamily("queue_active", f"Executions of lane {DEFAULT_LANE} with a slot", events.active_count)
+    yield from _of_lanes(figures)
+    yield from _of_bounds(figures)
+    yield from _of_gates(figures)
+    yield from _of_workers(figures)
+    yield GaugeMetricFamily("bandmaster_pods", "Executions that a pod runs", figures.with_pods)
+    yield GaugeMetricFamily("bandmaster_dead_letters", "Dead letters that are kept", events.dead_count)
+    yield GaugeMetricFamily("bandmaster_journal_entries", "Entries in the journal", figures.journal_entries)
+    yield GaugeMetricFamily("bandmaster_leader", "1 if a scheduler process leads, else 0", int(figures.leads))
+
+
+def _of_lanes(figures: QueueFigures) -> Iterator[Metric]:
+    waiting = _gauge("waiting", "Executions that wait", "lane", "priority")
+    scheduled = _gauge("scheduled", "Executions that are not yet due", "lane")
+    active = _gauge("active", "Executions with a slot", "lane")
+    untold = _gauge("untold", "Ends that are not reported to their senders yet", "lane")
+    oldest = _gauge("oldest_wait_seconds", "For how long the one that waits longest has waited", "lane")
+    # Without a sum, which only reading all that wait would tell.
+    ages = Metric("bandmaster_waiting_age_seconds", "For how long those that wait have waited", "gaugehistogram")
+    for lane in figures.lanes:
+        name = lane.lane
+        for priority, number in lane.pending_by_priority.items():
+            waiting.add_metric((name, priority), number)
+        scheduled.add_metric((name,), lane.scheduled_count)
+        active.add_metric((name,), lane.active_count)
+        untold.add_metric((name,), figures.untold[name])
+        oldest.add_metric((name,), figures.ages[name].oldest_ms / 1000)
+        for bound, number in zip(BOUNDS, figures.ages[name].up_to, strict=True):
+            ages.add_sample("bandmaster_waiting_age_seconds_bucket", {"lane": name, "le": bound}, number)
+    yield from (waiting, scheduled, active, untold, oldest, ages)
+
+
+def _of_bounds(figures: QueueFigures) -> Iterator[Metric]:
+    """Bounds that are not set have no series: none is no number."""
+    over_all = _gauge("limit", "How many may hold a slot in all lanes together")
+    active = _gauge("lane_limit", "How many may hold a slot in the lane", "lane")
+    waiting = _gauge("lane_waiting_limit", "How many may wait in the lane", "lane")
+    most = figures.lanes[0].settings["max_concurrent"]
+    if most is not None:
+        over_all.add_metric((), most)
+    for lane in figures.lanes:
+        for family, bound in ((active, "max_concurrent_executions"), (waiting, "max_queue_size")):
+            value = lane.settings[bound]
+            if value is not None:
+                family.add_metric((lane.lane,), value)
+    yield from (over_all, active, waiting)
+
+
+def _of_gates(figures: QueueFigures) -> Iterator[Metric]:
+    held = _gauge("gate_held", "Executions that hold the gate", "gate")
+    limit = _gauge("gate_limit", "The gate's limit", "gate")
+    behind = _gauge("gate_waiting", "Executions that found the gate closed", "gate")
+    for gate in figures.gates:
+        held.add_metric((gate.gate,), gate.held or 0)
+        behind.add_metric((gate.gate,), gate.waiting)
+        if gate.limit is not None:
+            limit.add_metric((gate.gate,), gate.limit)
+    paused = _gauge("paused", "1 if it is paused, else 0", "gate")
+    for name, is_paused in figures.paused.items():
+        paused.add_metric((name,), int(is_paused))
+    yield from (held, limit, behind, paused)
+
+
+def _of_workers(figures: QueueFigures) -> Iterator[Metric]:
+    workers = figures.workers
+    yield _single("workers", "Worker processes that live", len(workers))
+    yield _single("workers_stopping", "Of these, how many take nothing more", sum(one.stopping for one in workers))
+    yield _single("threads", "Threads of the workers", sum(one.threads for one in workers))
+    yield _single("threads_busy", "Threads that work on something", sum(one.busy for one in workers))
+    by_lane = _gauge("lane_threads", "Threads of the workers that take from the lane", "lane")
+    for lane in figures.lanes:
+        by_lane.add_metric((lane.lane,), sum(one.threads for one in workers if lane.lane in one.lanes))
+    yield by_lane
+
+
+def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"bandmaster_{name}", text, labels=labels)
+
+
+def _single(name: str, text: str, value: int) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"bandmaster_{name}", text, value)
