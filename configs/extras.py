@@ -20,7 +20,7 @@ def import_extra(module: str, extra: str) -> Any:
     Args:
         module: Its full name.
         extra: The extra that installs all of these packages: `cli`, `scheduler`, `k8s`, `local`, `ledger`, `api`,
-            `metrics`, `oidc`.
+            `metrics`, `oidc`, `otlp`.
 
     Returns:
         The module.

@@ -70,6 +70,11 @@ class Consumer:
         self._entries_a_page = ENTRIES_A_PAGE
         self._after_page: Callable[[], None] = lambda: None
 
+    @property
+    def consumes(self) -> bool:
+        """Whether this process is the consumer, as far as it knows. Any thread may ask."""
+        return self._consumes
+
     def run(self, stop: threading.Event, after_step: Callable[[], None] = lambda: None) -> None:
         """Consume until `stop` is set.
 

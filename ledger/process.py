@@ -11,11 +11,13 @@ import socket
 import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Final
 
+from ..configs.errors import ExtraMissing
 from ..configs.extras import import_extra
 from ..configs.logger import Logger
+from ..configs.otlp import otlp_pushing
 from ..configs.settings import Settings
 from ..scheduler.engine.engine import Engine
 from ..scheduler.keys import Keys
@@ -40,7 +42,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         ends: The signals that end it. The caller has blocked them before any thread was started: they are awaited here.
 
     Raises:
-        SettingsError: If the ledger's URL is none.
+        SettingsError: If the ledger's URL is none, or a variable of OpenTelemetry is wrong.
         ExtraMissing: If the database's driver is not installed.
         LedgerError: If the database does not answer at the start, its tables are of another release, it is the ledger
             of another queue, or it refuses.
@@ -64,6 +66,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     stop = threading.Event()
     with (
         _metrics(settings, engine),
+        _pushed(settings, engine, consumer),
         ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor,
     ):
         work = executor.submit(consumer.run, stop, lambda: pulse.beat(answered=True))
@@ -96,4 +99,25 @@ def _metrics(settings: Settings, engine: Engine) -> Generator[None]:
         return
     serving = import_extra("bandmaster.ledger.metrics.serving", "metrics")
     with closing(database_of(settings)) as database, serving.served(settings.metrics, engine, database):
+        yield
+
+
+@contextmanager
+def _pushed(settings: Settings, engine: Engine, consumer: Consumer) -> Generator[None]:
+    """Push them over OTLP, if the environment names an endpoint; likewise through connections of their own."""
+    how = otlp_pushing()
+    if how is None:
+        yield
+        return
+    with closing(database_of(settings)) as database, ExitStack() as entered:
+        try:
+            pushing = import_extra("bandmaster.ledger.metrics.pushing", "otlp")
+            collector = pushing.FiguresCollector(engine, database, gates=settings.metrics.gates)
+            queue = settings.redis.prefix
+            entered.enter_context(
+                pushing.pushed(how, collector, database, queue=queue, consumes=lambda: consumer.consumes)
+            )
+        except ExtraMissing as error:
+            # The endpoint may be meant for other programs that share the environment.
+            _log.warning("metrics_not_pushed", error=str(error))
         yield

@@ -36,6 +36,17 @@ class LedgerFigures:
     """Entries that could not be read."""
 
 
+def begun_ms(database: Database) -> int:
+    """Return since when totals count, in unix milliseconds; 0: nothing was read yet.
+
+    Raises:
+        LedgerUnavailable: If the database does not answer.
+        LedgerRefused: If it will not do it.
+    """
+    with database.reading() as connection:
+        return connection.execute(select(func.coalesce(func.min(journals.c.begun_ms), 0))).scalar_one()
+
+
 def read_ledger(database: Database) -> LedgerFigures:
     """Read them.
 

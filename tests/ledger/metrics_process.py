@@ -12,7 +12,8 @@ import pytest
 
 from waiting import wait_until
 
-Start = Callable[[str], tuple["subprocess.Popen[bytes]", Path]]
+Start = Callable[..., tuple["subprocess.Popen[bytes]", Path]]
+"""Takes the port and further variables of the environment."""
 
 
 @pytest.fixture
@@ -27,13 +28,13 @@ def start_serving(redis_url: str, tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as ends:
         started: list[Path] = []
 
-        def start(port: str) -> "tuple[subprocess.Popen[bytes], Path]":
+        def start(port: str, **variables: str) -> "tuple[subprocess.Popen[bytes], Path]":
             log = tmp_path / f"log-{len(started)}"
             started.append(log)
             with log.open("w") as output:
                 process = subprocess.Popen(
                     [sys.executable, "-m", "bandmaster.ledger"],
-                    env=environment | {"BANDMASTER_METRICS__PORT": port},
+                    env=environment | {"BANDMASTER_METRICS__PORT": port} | variables,
                     stdout=output,
                     stderr=output,
                 )

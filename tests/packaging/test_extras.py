@@ -25,6 +25,7 @@ BROUGHT_BY: Final = {
     "rich": "cli",
     "honcho": "local",
     "urllib3": "k8s",
+    "kubernetes": "k8s",
     "sqlalchemy": "ledger",
     "alembic": "ledger",
     "fastapi": "api",
@@ -36,6 +37,7 @@ BROUGHT_BY: Final = {
     "joserfc": "oidc",
     "opentelemetry": "otel",
     "opentelemetry.instrumentation": "otel",
+    "opentelemetry.sdk": "otlp",
     "pytest": "tests",
 }
 """A package that a module of ours imports → what brings it; the server of `local` is imported at its use."""
@@ -53,7 +55,8 @@ NEEDING: Final = {
         "bandmaster.admin.oidc.",
     ),
     "oidc": ("bandmaster.admin.oidc.",),
-    "otel": ("bandmaster.telemetry",),
+    "otel": ("bandmaster.telemetry", "bandmaster.ledger.metrics."),
+    "otlp": ("bandmaster.ledger.metrics.",),
     "tests": ("bandmaster.testing.fixtures",),
 }
 """What brings a package → the only modules that may need it."""
@@ -144,11 +147,12 @@ def _running(environment: Environment, *command: str, **variables: str) -> Gener
         ("k8s", {"api", "cli", "client", "local", "ledger", "metrics", "oidc", "otel", "tests"}),
         ("ledger", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
         ("postgres", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
-        ("api", {"cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
+        ("api", {"cli", "client", "local", "k8s", "metrics", "oidc", "otel", "otlp", "tests"}),
         ("client", {"api", "cli", "local", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
         ("local", {"api", "client", "k8s", "ledger", "metrics", "oidc", "otel", "tests"}),
-        ("oidc", {"cli", "local", "k8s", "metrics", "otel", "tests"}),
-        ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "tests"}),
+        ("oidc", {"cli", "local", "k8s", "metrics", "otel", "otlp", "tests"}),
+        ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otlp", "tests"}),
+        ("otlp", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "tests"}),
         ("metrics", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "tests"}),
         ("all", {"tests"}),
     ],

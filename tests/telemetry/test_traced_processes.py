@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from otlp_receiving import receiving_http
 
 from waiting import wait_until
 
@@ -33,25 +32,12 @@ def received() -> Iterator[tuple[str, list[Any]]]:
     """The address of a receiver of spans, and what it has received."""
     spans: list[Any] = []
 
-    class Receiver(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # the name is http.server's
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            request: Any = ExportTraceServiceRequest.FromString(body)
-            spans.extend(span for each in request.resource_spans for scope in each.scope_spans for span in scope.spans)
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def take(body: bytes) -> None:
+        request: Any = ExportTraceServiceRequest.FromString(body)
+        spans.extend(span for each in request.resource_spans for scope in each.scope_spans for span in scope.spans)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", spans
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with receiving_http(take) as address:
+        yield address, spans
 
 
 @pytest.mark.usefixtures("redis_client")
