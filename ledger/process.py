@@ -97,9 +97,13 @@ def _metrics(settings: Settings, engine: Engine) -> Generator[None]:
     if settings.metrics.port is None:
         yield
         return
-    serving = import_extra("bandmaster.ledger.metrics.serving", "metrics")
-    with closing(database_of(settings)) as database, serving.served(settings.metrics, engine, database):
-        yield
+    serving = import_extra("bandmaster.scheduler.metrics.port", "metrics")
+    collecting = import_extra("bandmaster.ledger.metrics.collecting", "metrics")
+    host, port = settings.metrics.host, settings.metrics.port
+    with closing(database_of(settings)) as database:
+        collector = collecting.FiguresCollector(engine, database, gates=settings.metrics.gates)
+        with serving.served(collector, host, port, setting="metrics.port"):
+            yield
 
 
 @contextmanager

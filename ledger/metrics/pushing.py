@@ -22,9 +22,9 @@ from ...configs.logger import Logger
 from ...configs.otlp import GRPC, OtlpPushing
 from ..database import Database
 from ..errors import LedgerRefused, LedgerUnavailable
+from .collecting import FiguresCollector
 from .ledger_figures import begun_ms
 from .otlp_data import metrics_data
-from .serving import FiguresCollector
 
 _log: Final = Logger("bandmaster.ledger")
 _POINTS_A_REQUEST: Final = 2_000

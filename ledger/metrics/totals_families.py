@@ -1,6 +1,6 @@
 """Makes Prometheus's families of metrics out of the ledger's totals: names, labels and units are in docs/metrics.md.
 
-In the flow: `serving.py` reads the totals and answers a scrape with these. Nothing here does I/O.
+In the flow: `collecting.py` reads the totals and answers a scrape with these. Nothing here does I/O.
 
 Series are there at 0 before they count anything, as far as their labels are known: of each lane, and of the reasons
 that Bandmaster itself gives. Prometheus sees no increase in a series that begins with what it counts.

@@ -5,7 +5,7 @@ In the flow: a scrape reads the figures (`queue_figures.py`) and is answered wit
 
 from collections.abc import Iterator
 
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from ..keys import DEFAULT_LANE
@@ -21,11 +21,17 @@ def of_queue(figures: QueueFigures) -> Iterator[Metric]:
     yield from _of_lanes(figures)
     yield from _of_bounds(figures)
     yield from _of_gates(figures)
+    yield from _of_actions(figures)
     yield from _of_workers(figures)
     yield GaugeMetricFamily("bandmaster_pods", "Executions that a pod runs", figures.with_pods)
     yield GaugeMetricFamily("bandmaster_dead_letters", "Dead letters that are kept", events.dead_count)
     yield GaugeMetricFamily("bandmaster_journal_entries", "Entries in the journal", figures.journal_entries)
-    yield GaugeMetricFamily("bandmaster_leader", "1 if a scheduler process leads, else 0", int(figures.leads))
+    yield of_leader(figures.leads)
+
+
+def of_leader(leads: bool) -> Metric:
+    """Whether a scheduler process leads."""
+    return _single("leader", "1 if a scheduler process leads, else 0", int(leads))
 
 
 def _of_lanes(figures: QueueFigures) -> Iterator[Metric]:
@@ -78,6 +84,15 @@ def _of_gates(figures: QueueFigures) -> Iterator[Metric]:
     for name, is_paused in figures.paused.items():
         paused.add_metric((name,), int(is_paused))
     yield from (held, limit, behind, paused)
+
+
+def _of_actions(figures: QueueFigures) -> Iterator[Metric]:
+    accepted = CounterMetricFamily("bandmaster_action_enqueued", "Executions that were accepted", labels=("action",))
+    ended = CounterMetricFamily("bandmaster_action_completed", "Executions that ended, however", labels=("action",))
+    for action in figures.actions:
+        accepted.add_metric((action.action,), action.total_enqueued)
+        ended.add_metric((action.action,), action.total_completed)
+    yield from (accepted, ended)
 
 
 def _of_workers(figures: QueueFigures) -> Iterator[Metric]:

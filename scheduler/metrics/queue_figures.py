@@ -11,7 +11,7 @@ from ..engine.engine import Engine
 from ..keys import DEFAULT_LANE
 from ..model.limits import EVERYTHING
 from ..model.priority import BAND_WIDTH_MS, HALF_BAND_MS, Priority
-from ..overview import GateLoad, Overview
+from ..overview import ActionLoad, GateLoad, Overview
 from ..transport.reading import Reader, repeated
 from ..views import QueueStatus
 from ..workers import Workers, WorkerSigned
@@ -42,6 +42,8 @@ class QueueFigures:
     """The foremost."""
     paused: dict[str, bool]
     """Whether everything, each lane and each gate of `gates` is; besides, other gates and kinds that are paused."""
+    actions: list[ActionLoad]
+    """Those of which most were accepted, with the lifetime totals that Redis keeps until an operator drops them."""
     workers: list[WorkerSigned]
     with_pods: int
     """Executions that were handed over to a pod, and have not ended."""
@@ -58,7 +60,7 @@ class QueueReading(Reader):
 
         Args:
             engine: The queue.
-            gates: How many gates are told: the fullest, and as many of those behind which most wait.
+            gates: How many gates are told: the fullest, and as many of those behind which most wait. As many actions.
         """
         super().__init__(engine.scripts)
         self._engine = engine
@@ -82,6 +84,7 @@ class QueueReading(Reader):
             untold=untold,
             gates=foremost,
             paused=_pauses(lanes, foremost, set(self._engine.controls.paused()), self._gates),
+            actions=_largest(self._overview.actions(), self._gates) if self._gates else [],
             workers=self._workers.alive(),
             with_pods=with_pods,
             journal_entries=journal_entries,
@@ -139,6 +142,10 @@ def _foremost(loads: Sequence[GateLoad], number: int) -> list[GateLoad]:
     full = sorted(limited, key=lambda load: (-(load.held or 0) / max(1, load.limit or 0), load.gate))[:number]
     waiting = sorted((load for load in gates if load.waiting), key=lambda load: (-load.waiting, load.gate))[:number]
     return list({load.gate: load for load in (*full, *waiting)}.values())
+
+
+def _largest(loads: Sequence[ActionLoad], number: int) -> list[ActionLoad]:
+    return sorted(loads, key=lambda load: (-load.total_enqueued, load.action))[:number]
 
 
 def _pauses(lanes: Sequence[str], foremost: Sequence[GateLoad], paused: set[str], number: int) -> dict[str, bool]:

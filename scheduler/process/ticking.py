@@ -54,6 +54,11 @@ class Ticking:
         self._last_tick: str | None = None
         self._resigned = False
 
+    @property
+    def leads(self) -> bool:
+        """Whether this process leads. Any thread may ask."""
+        return self._leadership.leads
+
     def add_jobs(self, scheduler: "BaseScheduler") -> None:
         """Add both jobs to an APScheduler; the first tick is due at once."""
         scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]

@@ -1,7 +1,6 @@
 """Processes ``ledger`` that serve metrics, for tests, on one SQLite database."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,8 +8,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-
-from waiting import wait_until
 
 Start = Callable[..., tuple["subprocess.Popen[bytes]", Path]]
 """Takes the port and further variables of the environment."""
@@ -43,9 +40,3 @@ def start_serving(redis_url: str, tmp_path: Path) -> Iterator[Start]:
             return process, log
 
         yield start
-
-
-def port_of(log: Path) -> int:
-    found = wait_until(lambda: re.search(r'"port": (\d+)', log.read_text()), what="its port")
-    assert found
-    return int(found[1])

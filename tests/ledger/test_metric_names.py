@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.metrics.serving import FiguresCollector
+from bandmaster.ledger.metrics.collecting import FiguresCollector
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 

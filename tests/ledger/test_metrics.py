@@ -7,7 +7,7 @@ from scraped import Series, scrape, value
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.metrics.serving import FiguresCollector
+from bandmaster.ledger.metrics.collecting import FiguresCollector
 from bandmaster.scheduler.engine.engine import Engine
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
@@ -154,6 +154,19 @@ def test_workers_with_their_threads_and_pods_are_counted(
     assert value(series, "bandmaster_handed_over_total", lane="executions") == 1
 
 
+def test_actions_have_the_totals_of_their_life(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database
+) -> None:
+    send(queue, "a", "b")
+    queue.enqueue(ExecutionRequestedEvent(execution_id="c", action="rare", command=("true",)))
+    queue.cancel("a")
+    for bound, others in ((2, 1), (1, None), (0, None)):
+        series = scrape(FiguresCollector(queue, database, gates=bound))
+        assert value(series, "bandmaster_action_enqueued_total", action="resize") == (2 if bound else None)
+        assert value(series, "bandmaster_action_completed_total", action="resize") == (1 if bound else None)
+        assert value(series, "bandmaster_action_enqueued_total", action="rare") == others
+
+
 def test_series_are_there_before_they_count_anything(
     queue: ExecutionQueueService, consumer: Consumer, database: Database
 ) -> None:
@@ -170,7 +183,9 @@ def test_series_are_there_before_they_count_anything(
         operators.act()
     catch_up(consumer)
     after = scrape(collector)
-    counted = {one for one in after if one[0].endswith("_total") and after[one]}
+    # What Redis counts by action begins with its action.
+    totals = {one for one in after if one[0].endswith("_total") and not one[0].startswith("bandmaster_action_")}
+    counted = {one for one in totals if after[one]}
     assert {"bandmaster_ended_total", "bandmaster_retried_total", "bandmaster_rejected_total"} <= names_of(
         dict.fromkeys(counted, 0.0)
     )

@@ -4,8 +4,8 @@ import signal
 import socket
 
 import pytest
-from metrics_process import Start, port_of
-from scraped import scrape_port, value
+from metrics_process import Start
+from scraped import port_of, scrape_port, value
 
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from metrics_process import Start, port_of
+from metrics_process import Start
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.sdk.metrics.export import MetricExportResult
 from otlp_receiving import receiving_grpc, receiving_http
-from scraped import Series, scrape_port, value
+from scraped import Series, port_of, scrape_port, value
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
+from bandmaster.ledger.metrics.collecting import FiguresCollector
 from bandmaster.ledger.metrics.pushing import Pushing
-from bandmaster.ledger.metrics.serving import FiguresCollector
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until

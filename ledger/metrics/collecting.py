@@ -1,24 +1,18 @@
-"""Serves `/metrics` over HTTP, from the process ``ledger``, whether or not it is the one that consumes.
+"""Answers scrapes of `/metrics` in the process ``ledger``, whether or not it is the one that consumes.
 
 In the flow: each scrape reads Redis and the ledger anew, so that processes which restart or take over serve the same
 figures. If one of the two does not answer, the scrape has what the other one tells, and says which is away: a counter
 that is not known is left out, since a 0 would be taken for a restart.
 """
 
-import errno
-import socket
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from ...configs.errors import SettingsError
 from ...configs.logger import Logger
-from ...configs.metrics import MetricsSettings
 from ...scheduler.engine.engine import Engine
 from ...scheduler.engine.journal_following import Follower
 from ...scheduler.metrics.queue_families import of_queue
@@ -78,38 +72,3 @@ class FiguresCollector(Collector):
         if page is not None:
             lag = page.ahead + page.passed
             yield GaugeMetricFamily("bandmaster_ledger_lag_entries", "Entries that the ledger has yet to read", lag)
-
-
-@contextmanager
-def served(settings: MetricsSettings, engine: Engine, database: Database) -> Generator[int]:
-    """Serve in threads of its own, until the block ends.
-
-    Args:
-        settings: Where. The port is given.
-        engine: The queue.
-        database: Its ledger.
-
-    Yields:
-        The port.
-
-    Raises:
-        SettingsError: If the host is no address of this machine.
-        OSError: If the port is taken. Nothing was served.
-    """
-    host, port = settings.host, settings.port or 0
-    registry = CollectorRegistry()
-    registry.register(FiguresCollector(engine, database, gates=settings.gates))
-    try:
-        server, thread = start_http_server(port, host, registry)
-    except socket.gaierror as error:
-        raise SettingsError(f"metrics.host: {host!r} is no address of this machine: {error.strerror}") from None
-    except OSError as error:
-        told = "the port is taken" if error.errno == errno.EADDRINUSE else error.strerror
-        raise OSError(error.errno, f"{host}:{port}: {told}; see metrics.host and metrics.port") from None
-    _log.info("metrics_served", host=host, port=server.server_port)
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
