@@ -18,9 +18,10 @@ EVERYTHING: dict[str, Any] = {
     },
     "ledger": {"enabled": True, "existingSecret": "ledger"},
     "api": {"enabled": True, "tokensSecret": "tokens", "tlsSecret": "tls"},
+    "metrics": {"enabled": True},
     "settings": {"k8s": {"profiles": {"gpu": {"tolerations": [{"key": "gpu", "operator": "Exists"}]}}}},
 }
-COMPONENTS = ("disruption-budgets", "autoscaling", "ledger", "api", "api-tokens")
+COMPONENTS = ("disruption-budgets", "autoscaling", "ledger", "api", "api-tokens", "metrics")
 MAKERS: dict[str, Callable[[], list[Manifest]]] = {
     "helm": cache(rendered),
     "helm, everything on": cache(lambda: rendered(EVERYTHING)),

@@ -109,6 +109,33 @@ env:
       key: url
 {{- end -}}
 
+{{/* Who serves /metrics: the ledger, or, without one, the scheduler. */}}
+{{- define "bandmaster.metricsComponent" -}}
+{{- ternary "ledger" "scheduler" .Values.ledger.enabled -}}
+{{- end -}}
+
+{{/* Its variables and its port. Called with the context and the name of the setting of its port. */}}
+{{- define "bandmaster.metricsEnvironment" -}}
+{{- with .context.Values.metrics }}
+- {name: BANDMASTER_METRICS__HOST, value: {{ .host | quote }}}
+- {name: {{ $.variable }}, value: {{ .port | quote }}}
+{{- end }}
+{{- end -}}
+
+{{- define "bandmaster.metricsPort" -}}
+ports:
+  - {name: metrics, containerPort: {{ .Values.metrics.port }}, protocol: TCP}
+{{- end -}}
+
+{{/* The ingress of its pods' NetworkPolicy. */}}
+{{- define "bandmaster.metricsIngress" -}}
+ingress:
+  - {{ with .Values.networkPolicy.metrics.peers }}from:
+      {{- toYaml . | nindent 6 }}
+    {{ end }}ports:
+      - {protocol: TCP, port: {{ .Values.metrics.port }}}
+{{- end -}}
+
 {{/* The security context that Pod Security's `restricted` profile requires, and a read-only root file system. */}}
 {{- define "bandmaster.podSecurity" -}}
 securityContext:
