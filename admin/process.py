@@ -7,14 +7,19 @@ At SIGTERM or SIGINT it takes no more connections, answers what it has, and ends
 import errno
 import signal
 import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from ..configs.api import PORT
 from ..configs.errors import SettingsError
+from ..configs.extras import import_extra
 from ..configs.logger import Logger
+from ..configs.metrics import MetricsSettings
 from ..configs.settings import Settings
 from ..scheduler.server.connection import client_of, redis_url
 from .application import build, guarded
@@ -47,9 +52,24 @@ def serve(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     )
     listening = _listen(settings)
     services = open_services(settings, client)
+    with _metrics(settings.metrics) as measured:
+        _serve(settings, ends, listening, services, measured(guarded(build(services), api)))
+    services.queue.close()
+    services.ledger.database.close()
+    _log.info("api_stopped")
+
+
+def _serve(
+    settings: Settings,
+    ends: frozenset[signal.Signals],
+    listening: socket.socket,
+    services: Services,
+    application: ASGIApp,
+) -> None:
+    api = settings.api
     # The arguments that other ways of starting it would take from the environment are all given.
     config = uvicorn.Config(
-        guarded(build(services), api),
+        application,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -74,9 +94,18 @@ def serve(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
     with listening:
         server.run(sockets=[listening])
-    services.queue.close()
-    services.ledger.database.close()
-    _log.info("api_stopped")
+
+
+@contextmanager
+def _metrics(settings: MetricsSettings) -> Generator[Callable[[ASGIApp], ASGIApp]]:
+    """Serve this process's own figures, if a port is named; what wraps the application that is measured."""
+    if settings.api_port is None:
+        yield lambda application: application
+        return
+    measuring: Any = import_extra("bandmaster.admin.measuring", "metrics").Measuring()
+    serving: Any = import_extra("bandmaster.scheduler.metrics.port", "metrics")
+    with serving.served(measuring, settings.host, settings.api_port, setting="metrics.api_port"):
+        yield measuring.around
 
 
 class _Server(uvicorn.Server):

@@ -14,5 +14,7 @@ class MetricsSettings(Area, frozen=True):
     """The port of the process `ledger`; 0: a free one, which its log names; none: nothing is served."""
     scheduler_port: int | None = Field(default=None, ge=0, le=65_535)
     """The port of the process `scheduler`, likewise; for queues without a ledger."""
+    api_port: int | None = Field(default=None, ge=0, le=65_535)
+    """The port where the API's process serves its own HTTP figures, likewise."""
     gates: int = Field(default=20, ge=0)
     """How many gates have series: the fullest ones, and as many of those behind which most wait. As many actions."""

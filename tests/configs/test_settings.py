@@ -71,7 +71,7 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     assert [defaults["oidc"].pop(name) for name in NOT_SET_OF_OIDC] == [None] * 5
     assert defaults["redis"].pop("prefix") == "exec_queue"
     assert defaults["paths"].pop("pulse_dir") is None
-    assert [defaults["metrics"].pop(name) for name in ("port", "scheduler_port")] == [None] * 2
+    assert [defaults["metrics"].pop(name) for name in ("port", "scheduler_port", "api_port")] == [None] * 3
     assert defaults["limits"].pop("max_concurrent") is None
     assert documented == defaults
 

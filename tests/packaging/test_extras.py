@@ -47,7 +47,7 @@ NEEDING: Final = {
     "k8s": ("bandmaster.k8s.cluster.",),
     "ledger": ("bandmaster.ledger.", "bandmaster.admin."),
     "api": ("bandmaster.admin.",),
-    "metrics": ("bandmaster.ledger.metrics.", "bandmaster.scheduler.metrics."),
+    "metrics": ("bandmaster.ledger.metrics.", "bandmaster.scheduler.metrics.", "bandmaster.admin.measuring"),
     "client": (
         "bandmaster.admin.client.",
         "bandmaster.client",
