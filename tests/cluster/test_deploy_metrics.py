@@ -67,8 +67,22 @@ def test_who_may_scrape_is_bounded_and_a_monitor_finds_the_pods() -> None:
     assert found["metadata"]["labels"]["release"] == "prometheus"
     assert found["spec"]["podMetricsEndpoints"] == [{"port": "metrics", "path": "/metrics", "interval": "15s"}]
     (ledger,) = [each for each in of_kind(manifests, "Deployment") if each["metadata"]["name"] == "bandmaster-ledger"]
-    labels = ledger["spec"]["template"]["metadata"]["labels"]
-    assert found["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    labels, selector = ledger["spec"]["template"]["metadata"]["labels"], found["spec"]["selector"]
+    assert selector["matchLabels"].items() <= labels.items()
+    (expression,) = selector["matchExpressions"]
+    assert expression["values"] == ["ledger", "api"]
+
+
+def test_the_api_serves_its_own() -> None:
+    manifests = rendered(LEDGER | {"api": {"enabled": True}, "metrics": {"enabled": True}})
+    host = {"BANDMASTER_METRICS__HOST": "0.0.0.0"}
+    assert serving(manifests) == {
+        "ledger": host | {"BANDMASTER_METRICS__PORT": "8641"},
+        "api": host | {"BANDMASTER_METRICS__API_PORT": "8641"},
+    }
+    ports = [rule["ports"] for rule in reaching(manifests, "bandmaster-api")]
+    assert ports == [[{"protocol": "TCP", "port": 8640}], [{"protocol": "TCP", "port": 8641}]]
+    assert [fault for each in manifests if (fault := schema_fault(each, "1.31"))] == []
 
 
 def test_the_kustomization_serves_them_too() -> None:

@@ -123,17 +123,15 @@ env:
 {{- end -}}
 
 {{- define "bandmaster.metricsPort" -}}
-ports:
-  - {name: metrics, containerPort: {{ .Values.metrics.port }}, protocol: TCP}
+- {name: metrics, containerPort: {{ .Values.metrics.port }}, protocol: TCP}
 {{- end -}}
 
-{{/* The ingress of its pods' NetworkPolicy. */}}
+{{/* The rule of its pods' NetworkPolicy. */}}
 {{- define "bandmaster.metricsIngress" -}}
-ingress:
-  - {{ with .Values.networkPolicy.metrics.peers }}from:
-      {{- toYaml . | nindent 6 }}
-    {{ end }}ports:
-      - {protocol: TCP, port: {{ .Values.metrics.port }}}
+- {{ with .Values.networkPolicy.metrics.peers }}from:
+    {{- toYaml . | nindent 4 }}
+  {{ end }}ports:
+    - {protocol: TCP, port: {{ .Values.metrics.port }}}
 {{- end -}}
 
 {{/* The security context that Pod Security's `restricted` profile requires, and a read-only root file system. */}}
