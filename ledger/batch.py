@@ -4,10 +4,11 @@ In the flow: the consumer makes one batch of each page of the journal, from the 
 Figures of queues are differences, so a batch needs no look at any other row. Nothing here does I/O.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from pydantic_core import to_json
 
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL
@@ -187,4 +188,4 @@ class Batch:
 
 def _details(fields: dict[str, str]) -> str | None:
     more = {name: value for name, value in fields.items() if name not in _COLUMNS}
-    return json.dumps(more, ensure_ascii=False, separators=(",", ":")) if more else None
+    return to_json(more).decode() if more else None

@@ -10,11 +10,11 @@ Redis or restored into it was no transition, and that rows go does not undo what
 execution, an action or a user.
 """
 
-import json
 from bisect import bisect_left
 from collections import Counter
 from typing import Final
 
+from pydantic_core import to_json
 from sqlalchemy import Connection
 
 from ..scheduler.engine.journal import JournalEntry, Verb
@@ -43,8 +43,8 @@ REASONS: Final = frozenset(
 """The reasons of an end that have a label of their own: the scripts', then those of pods."""
 _OTHER: Final = "other"
 
-Key = tuple[str, str, str]
-"""Metric, labels, bucket."""
+Key = tuple[str, tuple[tuple[str, str], ...], str]
+"""Metric, labels with their values, bucket."""
 
 
 class Totals:
@@ -86,16 +86,17 @@ class Totals:
         self._add(metric, value_ms, bucket=SUM, **labels)
 
     def _add(self, metric: str, number: int = 1, *, bucket: str = "", **labels: str) -> None:
-        named = json.dumps(labels, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        self.added[metric, named, bucket] += number
+        self.added[metric, tuple(sorted(labels.items())), bucket] += number
 
 
 def write_totals(connection: Connection, collected: Totals) -> None:
     """Add what a batch collected to the rows that are there, by one statement."""
-    names = ("metric", "labels", "bucket")
     # In one order, whatever the batch: who reads the statements finds the rows again.
-    rows = [dict(zip(names, key, strict=True)) | {"value": value} for key, value in sorted(collected.added.items())]
-    put(connection, totals, rows, keys=names, added=["value"])
+    rows = [
+        {"metric": metric, "labels": to_json(dict(labels)).decode(), "bucket": bucket, "value": value}
+        for (metric, labels, bucket), value in sorted(collected.added.items())
+    ]
+    put(connection, totals, rows, keys=("metric", "labels", "bucket"), added=["value"])
 
 
 def _class_of(reason: str) -> str:
