@@ -22,6 +22,7 @@ from .reconciling import Living, Reconciled, Reconciling
 from .schema.tables import consumer, gaps, journals
 from .standing import check_queue, read_up_to
 from .statements import insert_or
+from .totals import Totals, write_totals
 from .unread_changes import write_unread
 from .writing import count_written, known, write
 
@@ -221,4 +222,7 @@ class Book:
 
     def _note_gap(self, connection: Connection, count: int, missed: int, at_ms: int) -> None:
         gap = {"journal_id": self._journal_id, "entry_count": count, "missed": missed, "noticed_ms": at_ms}
-        connection.execute(insert_or(connection, gaps).values(**gap).on_conflict_do_nothing())
+        if connection.execute(insert_or(connection, gaps).values(**gap).on_conflict_do_nothing()).rowcount:
+            totals = Totals()
+            totals.miss(missed)
+            write_totals(connection, totals)

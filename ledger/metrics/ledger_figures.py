@@ -7,11 +7,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from ...scheduler.engine.journal_following import Position
 from ..database import Database
-from ..schema.tables import gaps, totals
+from ..schema.tables import totals
 from ..standing import read_up_to
 
 
@@ -33,8 +33,6 @@ class LedgerFigures:
     """By metric."""
     position: Position | None
     """How far the journal was read; None: it never was."""
-    missed: int
-    """Entries that could not be read."""
 
 
 def read_ledger(database: Database) -> LedgerFigures:
@@ -50,6 +48,4 @@ def read_ledger(database: Database) -> LedgerFigures:
             labels: Any = json.loads(row.labels)
             found.setdefault(row.metric, []).append(Total(labels, row.bucket, row.value))
         position = read_up_to(connection)
-        # PostgreSQL sums whole numbers to a decimal one.
-        missed = int(connection.execute(select(func.coalesce(func.sum(gaps.c.missed), 0))).scalar_one())
-    return LedgerFigures(found, position, missed)
+    return LedgerFigures(found, position)
