@@ -35,6 +35,8 @@ class Figures:
     enqueued: int = 0
     completed: int = 0
     at_ms: int = 0
+    is_moved: bool = False
+    """Whether transitions changed them, and not only an operator or a comparison with Redis."""
     limit: str | None = None
     """The new limit of the action's own gate; empty: lifted; None: as before."""
     is_dropped: bool = False
@@ -136,9 +138,10 @@ class Batch:
         elif execution.state in TERMINAL and entry.verb not in _COUNTED_BEFORE:
             figures.completed += 1
 
-    def _of(self, action: str, entry: JournalEntry) -> Figures:
+    def _of(self, action: str, entry: JournalEntry, *, is_moved: bool = True) -> Figures:
         figures = self.figures.setdefault(action, Figures())
         figures.at_ms = max(figures.at_ms, entry.at_ms)
+        figures.is_moved = figures.is_moved or is_moved
         return figures
 
     def _end_hold(self, entry: JournalEntry, attempt: int, granted_ms: int | None) -> None:
@@ -170,7 +173,7 @@ class Batch:
             }
         )
         if name.startswith(_OF_ACTION) and entry.verb in (Verb.LIMIT, Verb.DROP_ACTION):
-            figures = self._of(name.removeprefix(_OF_ACTION), entry)
+            figures = self._of(name.removeprefix(_OF_ACTION), entry, is_moved=False)
             if entry.verb == Verb.LIMIT:
                 figures.limit = after
             else:

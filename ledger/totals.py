@@ -4,10 +4,10 @@ In the flow: a batch collects what its entries count; ``writing.py`` adds it to 
 transitions that are counted. So no restart, no second consumer and no page that is read again counts anything twice:
 if the process dies, both are written or neither. A page is a few rows, whatever its length.
 
-Totals never fall. Entries that Redis dropped unread, and those that are refused, are missing in them for ever, as they
-are in the history. Reconciling, rebuilding, forgetting a user and retention leave them alone: what is taken over from
-Redis or restored into it was no transition, and that rows go does not undo what they told. No label names an
-execution, an action or a user.
+Totals never fall. What entries that Redis dropped unread, and those that are refused, would have told is missing in
+them for ever, as it is in the history; only how many these were is counted. Reconciling, rebuilding, forgetting a user
+and retention leave them alone: what is taken over from Redis or restored into it was no transition, and that rows go
+does not undo what they told. No label names an execution, an action or a user.
 """
 
 from bisect import bisect_left
@@ -79,6 +79,10 @@ class Totals:
     def observe_run(self, lane: str, run_ms: int) -> None:
         """Count an attempt that held its slot for so long; one of a row that is ahead of the entry, as 0."""
         self._observe("run", run_ms, lane=lane)
+
+    def miss(self, number: int) -> None:
+        """Count entries that nobody read."""
+        self._add("missed", number)
 
     def _observe(self, metric: str, value_ms: int, **labels: str) -> None:
         value_ms = max(0, value_ms)

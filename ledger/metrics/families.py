@@ -86,7 +86,8 @@ def of_ledger(figures: LedgerFigures) -> Iterator[Metric]:
         for total in totals.get(metric, []):
             family.add_metric([total.labels[label] for label in labels], total.value)
         yield family
-    yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", figures.missed)
+    missed = sum(total.value for total in totals.get("missed", []))
+    yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", missed)
 
 
 def _of_events(counted: Iterable[Total]) -> int:

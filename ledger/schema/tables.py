@@ -52,6 +52,7 @@ consumer: Final = Table(
     Column("entry_id", Text, nullable=False),
     Column("entry_count", BigInteger, nullable=False),
     Column("is_unsure", Boolean, nullable=False),
+    Column("server", Text, nullable=False, server_default=""),
     Column("forgotten_ms", BigInteger, nullable=False, server_default="0"),
     comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
 )

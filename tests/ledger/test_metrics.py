@@ -91,7 +91,22 @@ def test_the_lag_is_what_the_ledger_has_yet_to_read(
     assert value(scrape(collector), "bandmaster_ledger_lag_entries") == 3
     catch_up(consumer)
     assert value(scrape(collector), "bandmaster_ledger_lag_entries") == 0
+
+
+def test_entries_that_nobody_read_are_counted_for_ever(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading, redis_client: redis.Redis
+) -> None:
+    collector = FiguresCollector(queue, database, gates=20)
+    catch_up(consumer)
     assert value(scrape(collector), "bandmaster_ledger_missed_entries_total") == 0
+    for names, missed in (("abc", 2), ("def", 4)):
+        send(queue, *names)
+        redis_client.xtrim("exec_queue:journal", maxlen=1, approximate=False)
+        catch_up(consumer)
+        catch_up(consumer)
+        assert value(scrape(collector), "bandmaster_ledger_missed_entries_total") == missed
+        # As retention does.
+        reading.change("DELETE FROM gaps")
 
 
 def test_without_redis_the_totals_are_served(
