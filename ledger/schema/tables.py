@@ -248,3 +248,11 @@ totals: Final = Table(
     Column("value", BigInteger, nullable=False),
     comment="Counters and histograms for metrics, written with the transitions that they count. labels: JSON.",
 )
+
+compatibility: Final = Table(
+    "compatibility",
+    metadata,
+    Column("compatibility_id", Integer, primary_key=True, autoincrement=False),
+    Column("compatible_from", Text, nullable=False),
+    comment="One row: the oldest revision whose release may read and write these tables.",
+)
