@@ -1,7 +1,8 @@
 """``Rates``: how fast each action's executions begin, for an estimate of when one that waits may.
 
 In the flow: showing an execution asks here, and never waits for it: the ledger is asked in a thread of its own, for one
-action at a time, and until it has answered there is no estimate. If its database hangs, that thread does, and no other.
+action at a time, and until it has answered there is no estimate; without a ledger there is none at all. If its database
+hangs, that thread does, and no other.
 """
 
 import threading

@@ -34,7 +34,7 @@ class Area(BaseModel, frozen=True):
     """A section of the settings: frozen, and strict about unknown names."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True, allow_inf_nan=False
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
     )
 
     @field_validator("*", mode="before")

@@ -30,6 +30,8 @@ class LedgerSettings(Area, frozen=True):
     """How long an execution that has ended stays in the ledger; 0: for ever."""
     keep_payloads_days: int = Field(default=30, ge=0, le=36_500)
     """How long its payload and its result do; 0: as long as the execution."""
+    keep_audit_days: int = Field(default=365, ge=0, le=36_500)
+    """How long it is kept who changed what, of executions that are gone, too; 0: for ever."""
     keep_executions: int | None = Field(default=None, ge=1)
     """How many executions stay at most, ended ones; None: any number."""
 

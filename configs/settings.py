@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     """All settings; every area, and every field in it, has a default."""
 
     model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True
+        frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
     redis: RedisSettings = RedisSettings()

@@ -4,10 +4,11 @@ In the flow: the consumer makes one batch of each page of the journal, from the 
 Figures of queues are differences, so a batch needs no look at any other row. Nothing here does I/O.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from pydantic_core import to_json
 
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL, State
@@ -34,6 +35,8 @@ class Figures:
     enqueued: int = 0
     completed: int = 0
     at_ms: int = 0
+    is_moved: bool = False
+    """Whether transitions changed them, and not only an operator or a comparison with Redis."""
     limit: str | None = None
     """The new limit of the action's own gate; empty: lifted; None: as before."""
     is_dropped: bool = False
@@ -137,9 +140,10 @@ class Batch:
         elif execution.state in TERMINAL and entry.verb not in _COUNTED_BEFORE:
             figures.completed += 1
 
-    def _of(self, action: str, entry: JournalEntry) -> Figures:
+    def _of(self, action: str, entry: JournalEntry, *, is_moved: bool = True) -> Figures:
         figures = self.figures.setdefault(action, Figures())
         figures.at_ms = max(figures.at_ms, entry.at_ms)
+        figures.is_moved = figures.is_moved or is_moved
         return figures
 
     def _end_hold(self, entry: JournalEntry, attempt: int, granted_ms: int | None) -> None:
@@ -171,7 +175,7 @@ class Batch:
             }
         )
         if name.startswith(_OF_ACTION) and entry.verb in (Verb.LIMIT, Verb.DROP_ACTION):
-            figures = self._of(name.removeprefix(_OF_ACTION), entry)
+            figures = self._of(name.removeprefix(_OF_ACTION), entry, is_moved=False)
             if entry.verb == Verb.LIMIT:
                 figures.limit = after
             else:
@@ -189,4 +193,4 @@ class Batch:
 
 def _details(fields: dict[str, str]) -> str | None:
     more = {name: value for name, value in fields.items() if name not in _COLUMNS}
-    return json.dumps(more, ensure_ascii=False, separators=(",", ":")) if more else None
+    return to_json(more).decode() if more else None

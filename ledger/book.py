@@ -20,8 +20,9 @@ from .fetching import Fetched
 from .kept import note_exit_codes, write_kept
 from .reconciling import Living, Reconciled, Reconciling
 from .schema.tables import consumer, gaps, journals
-from .standing import check_queue
+from .standing import check_queue, read_up_to
 from .statements import insert_or
+from .totals import Totals, write_totals
 from .unread_changes import write_unread
 from .writing import count_written, known, write
 
@@ -84,13 +85,11 @@ class Book:
 
     def position(self) -> Position | None:
         """How far the journal was read; None if none was ever read."""
-        found = select(journals.c.incarnation, consumer.c.entry_id, consumer.c.entry_count, journals.c.journal_id)
         with self._database.reading() as connection:
-            row = connection.execute(found.join_from(consumer, journals)).one_or_none()
-        if row is None:
-            return None
-        self._journal_id = row.journal_id
-        return Position(row.incarnation, row.entry_id, row.entry_count)
+            position = read_up_to(connection)
+            if position is not None:
+                self._journal_id = connection.execute(select(consumer.c.journal_id)).scalar_one()
+        return position
 
     def has_followed(self, incarnation: str) -> bool:
         """Whether the journal of this name was followed at any time."""
@@ -214,10 +213,16 @@ class Book:
 
     def _move(self, connection: Connection, position: Position, *, is_unsure: bool | None) -> None:
         moved = update(consumer).values(
-            journal_id=self._journal_id, entry_id=position.entry_id, entry_count=position.count
+            journal_id=self._journal_id,
+            entry_id=position.entry_id,
+            entry_count=position.count,
+            server=position.server or "",
         )
         connection.execute(moved if is_unsure is None else moved.values(is_unsure=is_unsure))
 
     def _note_gap(self, connection: Connection, count: int, missed: int, at_ms: int) -> None:
         gap = {"journal_id": self._journal_id, "entry_count": count, "missed": missed, "noticed_ms": at_ms}
-        connection.execute(insert_or(connection, gaps).values(**gap).on_conflict_do_nothing())
+        if connection.execute(insert_or(connection, gaps).values(**gap).on_conflict_do_nothing()).rowcount:
+            totals = Totals()
+            totals.miss(missed)
+            write_totals(connection, totals)

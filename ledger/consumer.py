@@ -7,6 +7,7 @@ waits for it. Killed at any instant, the next one goes on at the position that w
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from ..configs.logger import Logger
@@ -224,7 +225,8 @@ class Consumer:
             self._book.renew()
             self._after_page()
             if known:
-                unread = Position(position.incarnation, page.entries[known - 1].entry_id, page.counts[known - 1])
+                entry_id, count = page.entries[known - 1].entry_id, page.counts[known - 1]
+                unread = replace(position, entry_id=entry_id, count=count)
             if page.entries and not known:
                 break
             position = page.position

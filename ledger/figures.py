@@ -47,7 +47,7 @@ def _added(row: Mapping[Any, Any], figures: Figures, oldest_ms: int | None) -> d
         "oldest_enqueued_at": None if oldest_ms is None else moment(oldest_ms),
         "total_enqueued": kept * (row["total_enqueued"] or 0) + figures.enqueued,
         "total_completed": kept * (row["total_completed"] or 0) + figures.completed,
-        "last_updated": moment(figures.at_ms),
+        "last_updated": moment(figures.at_ms) if figures.is_moved else row["last_updated"] or moment(figures.at_ms),
     }
 
 

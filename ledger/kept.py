@@ -16,7 +16,7 @@ from ..scheduler.engine.record import Result
 from .executions import Execution
 from .fetching import Fetched, Payload
 from .schema.tables import payloads, results
-from .statements import put
+from .statements import among, put
 
 _IDS_A_STATEMENT: Final = 500
 
@@ -52,4 +52,4 @@ def _forget(connection: Connection, execution_ids: Iterable[str]) -> None:
     ids = iter(sorted(execution_ids))
     while some := list(islice(ids, _IDS_A_STATEMENT)):
         for table in (payloads, results):
-            connection.execute(delete(table).where(table.c.execution_id.in_(some)))
+            connection.execute(delete(table).where(among(connection, table.c.execution_id, some)))

@@ -1,4 +1,4 @@
-"""Opens the ledger that the settings name, and refuses tables of another release.
+"""Opens the ledger that the settings name, and refuses tables that this release may not use.
 
 In the flow: the ledger's process and the command line call it at their start.
 """
@@ -9,7 +9,7 @@ from typing import Final
 from ..configs.logger import Logger
 from ..configs.settings import Settings
 from .database import Database
-from .errors import LedgerUnavailable, SchemaMismatch
+from .errors import LedgerError, LedgerUnavailable, SchemaMismatch
 from .schema.upgrading import check, newest, upgrade
 
 _log: Final = Logger("bandmaster.ledger")
@@ -40,20 +40,24 @@ def existing(settings: Settings) -> Database:
 
 
 def open_ledger(settings: Settings) -> Database:
-    """Return the database with the tables of this release: SQLite's are made or upgraded here.
+    """Return the database with tables that this release may use: SQLite's are made or upgraded here.
 
     Raises:
         SettingsError: If the URL is none.
         ExtraMissing: If it is PostgreSQL's, and its driver is not installed.
         LedgerUnavailable: If the database does not answer.
-        SchemaMismatch: If its tables are of another release.
+        SchemaMismatch: If its tables are of another release that this one may not use.
     """
     database = database_of(settings)
-    if database.is_sqlite:
-        upgrade(database)
-    else:
-        with database.reading() as connection:
-            check(connection)
+    try:
+        if database.is_sqlite:
+            upgrade(database)
+        else:
+            with database.reading() as connection:
+                check(connection)
+    except LedgerError:
+        database.close()
+        raise
     return database
 
 

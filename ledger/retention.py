@@ -2,7 +2,8 @@
 
 In the flow: the consumer calls `step` after each of its own; a page is one transaction as the consumer, so only one
 process deletes, and a killed one leaves whole executions. What lives is never deleted, nor is a dead letter, nor the
-last change of a limit, a pause or a setting: Redis may have to be rebuilt from them. Indexes find what is old, as the
+last change of a limit, a pause or a setting: Redis may have to be rebuilt from them. What somebody did to an execution
+is part of the audit, which has an age of its own: it outlives the execution. Indexes find what is old, as the
 journal waits meanwhile, however much the ledger has.
 
 A restored server may tell again of executions that are deleted here. `forgotten_ms` is the end of the latest of them:
@@ -51,13 +52,14 @@ class Kept:
 
     ms: int | None = None
     payloads_ms: int | None = None
+    audit_ms: int | None = None
     executions: int | None = None
 
     @classmethod
     def by(cls, settings: LedgerSettings) -> "Kept":
         """What the settings say."""
-        days, payload_days = settings.keep_days, settings.keep_payloads_days
-        return cls(days * _DAY_MS or None, payload_days * _DAY_MS or None, settings.keep_executions)
+        days = (settings.keep_days, settings.keep_payloads_days, settings.keep_audit_days)
+        return cls(*(each * _DAY_MS or None for each in days), executions=settings.keep_executions)
 
 
 ALL: Final = Kept()
@@ -114,6 +116,8 @@ class Retention:
                 deleted += _delete_refusals(connection, now_ms - self._kept.ms)
             if self._kept.ms is not None and not deleted:
                 deleted += _delete_rest(connection, now_ms - self._kept.ms)
+            if self._kept.audit_ms is not None and not deleted:
+                deleted += _delete_audit(connection, now_ms - self._kept.audit_ms)
         return deleted
 
     def _delete_excess(self, connection: Connection, most: int) -> int:
@@ -178,7 +182,9 @@ def _delete_executions(connection: Connection, found: Select[Any, Any]) -> int:
     ids = [row.execution_id for row in rows]
     if not ids:
         return 0
-    for table in (transitions, holds, payloads, results, executions):
+    of_nobody = transitions.c.changed_by.is_(None)
+    connection.execute(delete(transitions).where(transitions.c.execution_id.in_(ids), of_nobody))
+    for table in (holds, payloads, results, executions):
         connection.execute(delete(table).where(table.c.execution_id.in_(ids)))
     latest_ms = max(row.ended_ms or 0 for row in rows)
     connection.execute(update(consumer).where(consumer.c.forgotten_ms < latest_ms).values(forgotten_ms=latest_ms))
@@ -196,6 +202,20 @@ def _delete_refusals(connection: Connection, before_ms: int) -> int:
 
 
 def _delete_rest(connection: Connection, before_ms: int) -> int:
+    place = (gaps.c.journal_id, gaps.c.entry_count)
+    old = select(*place).where(gaps.c.noticed_ms < before_ms).limit(ROWS_A_PAGE)
+    deleted = connection.execute(delete(gaps).where(tuple_(*place).in_(old))).rowcount
+    is_used = exists().where(executions.c.action == action.c.ref)
+    unused = select(action.c.id).join_from(action, queue_stats)
+    unused = unused.where(queue_stats.c.last_updated < moment(before_ms), ~is_used)
+    ids = list(connection.execute(unused.limit(ROWS_A_PAGE)).scalars())
+    connection.execute(delete(queue_stats).where(queue_stats.c.action_id.in_(ids)))
+    connection.execute(delete(action).where(action.c.id.in_(ids)))
+    return deleted
+
+
+def _delete_audit(connection: Connection, before_ms: int) -> int:
+    """Delete what somebody changed so long ago: of controls all but the last, of executions what these left behind."""
     key = (changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number)
     later = changes.alias()
     is_of_a_kind = or_(later.c.verb == changes.c.verb, and_(later.c.verb.in_(_PAUSES), changes.c.verb.in_(_PAUSES)))
@@ -205,13 +225,10 @@ def _delete_rest(connection: Connection, before_ms: int) -> int:
     has_later = exists().where(later.c.name == changes.c.name, is_later, is_of_a_kind)
     old = select(*key).where(changes.c.at_ms < before_ms, or_(has_later, changes.c.verb.in_(OF_SESSIONS)))
     deleted = connection.execute(delete(changes).where(tuple_(*key).in_(old.limit(ROWS_A_PAGE)))).rowcount
-    place = (gaps.c.journal_id, gaps.c.entry_count)
-    old = select(*place).where(gaps.c.noticed_ms < before_ms).limit(ROWS_A_PAGE)
-    deleted += connection.execute(delete(gaps).where(tuple_(*place).in_(old))).rowcount
-    is_used = exists().where(executions.c.action == action.c.ref)
-    unused = select(action.c.id).join_from(action, queue_stats)
-    unused = unused.where(queue_stats.c.last_updated < moment(before_ms), ~is_used)
-    ids = list(connection.execute(unused.limit(ROWS_A_PAGE)).scalars())
-    connection.execute(delete(queue_stats).where(queue_stats.c.action_id.in_(ids)))
-    connection.execute(delete(action).where(action.c.id.in_(ids)))
-    return deleted
+    key = (transitions.c.journal_id, transitions.c.entry_ms, transitions.c.entry_number)
+    # Said in words, as an index of these alone is found by them.
+    is_asked = text("transitions.changed_by IS NOT NULL")
+    is_there = exists().where(executions.c.execution_id == transitions.c.execution_id)
+    old = select(*key).where(is_asked, transitions.c.entry_ms < before_ms, ~is_there)
+    old = old.order_by(transitions.c.entry_ms, transitions.c.entry_number).limit(ROWS_A_PAGE)
+    return deleted + connection.execute(delete(transitions).where(tuple_(*key).in_(old))).rowcount

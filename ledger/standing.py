@@ -73,9 +73,8 @@ def is_written(connection: Connection) -> bool:
 
 def read_up_to(connection: Connection) -> Position | None:
     """Return how far the journal was read; None: nothing was."""
-    found = connection.execute(
-        select(journals.c.incarnation, consumer.c.entry_id, consumer.c.entry_count).join_from(consumer, journals)
-    ).one_or_none()
+    position = select(journals.c.incarnation, consumer.c.entry_id, consumer.c.entry_count, consumer.c.server)
+    found = connection.execute(position.join_from(consumer, journals)).one_or_none()
     return Position(*found) if found else None
 
 

@@ -6,7 +6,7 @@ In the flow: whatever writes the ledger writes its rows here.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, Connection, Table, bindparam, func, select
+from sqlalchemy import ARRAY, Column, ColumnElement, Connection, Table, any_, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
@@ -15,6 +15,13 @@ def insert_or(connection: Connection, table: Table) -> sqlite.Insert:
     """Begin such an INSERT for the database of a connection; go on with ``on_conflict_do_…``."""
     # The two constructs have the same methods, and no common class.
     return (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(table)  # type: ignore[return-value]
+
+
+def among(connection: Connection, column: Column[str], values: Sequence[str]) -> ColumnElement[bool]:
+    """Say that a column has one of some values: for PostgreSQL by one parameter, not one each."""
+    if connection.dialect.name == "postgresql":
+        return column == any_(bindparam(column.name, list(values), type_=ARRAY(column.type)))
+    return column.in_(values)
 
 
 def put(

@@ -4,17 +4,17 @@ In the flow: a batch collects what its entries count; ``writing.py`` adds it to 
 transitions that are counted. So no restart, no second consumer and no page that is read again counts anything twice:
 if the process dies, both are written or neither. A page is a few rows, whatever its length.
 
-Totals never fall. Entries that Redis dropped unread, and those that are refused, are missing in them for ever, as they
-are in the history. Reconciling, rebuilding, forgetting a user and retention leave them alone: what is taken over from
-Redis or restored into it was no transition, and that rows go does not undo what they told. No label names an
-execution, an action or a user.
+Totals never fall. What entries that Redis dropped unread, and those that are refused, would have told is missing in
+them for ever, as it is in the history; only how many these were is counted. Reconciling, rebuilding, forgetting a user
+and retention leave them alone: what is taken over from Redis or restored into it was no transition, and that rows go
+does not undo what they told. No label names an execution, an action or a user.
 """
 
-import json
 from bisect import bisect_left
 from collections import Counter
 from typing import Final
 
+from pydantic_core import to_json
 from sqlalchemy import Connection
 
 from ..scheduler.engine.journal import JournalEntry, Verb
@@ -50,8 +50,8 @@ OTHER: Final = "other"
 """All other reasons: a label must not have any number of values, and programs may say anything."""
 REASONS: Final = REASONS_OF_SCRIPTS.keys() | REASONS_OF_PODS.keys()
 
-Key = tuple[str, str, str]
-"""Metric, labels, bucket."""
+Key = tuple[str, tuple[tuple[str, str], ...], str]
+"""Metric, labels with their values, bucket."""
 
 
 class Totals:
@@ -99,22 +99,27 @@ class Totals:
         """Count an execution that completed so long after it was accepted."""
         self._observe("turnaround", turnaround_ms, lane=lane)
 
+    def miss(self, number: int) -> None:
+        """Count entries that nobody read."""
+        self._add("missed", number)
+
     def _observe(self, metric: str, value_ms: int, **labels: str) -> None:
         value_ms = max(0, value_ms)
         self._add(metric, 1, bucket=BUCKETS[bisect_left(BOUNDARIES_MS, value_ms)], **labels)
         self._add(metric, value_ms, bucket=SUM, **labels)
 
     def _add(self, metric: str, number: int = 1, *, bucket: str = "", **labels: str) -> None:
-        named = json.dumps(labels, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        self.added[metric, named, bucket] += number
+        self.added[metric, tuple(sorted(labels.items())), bucket] += number
 
 
 def write_totals(connection: Connection, collected: Totals) -> None:
     """Add what a batch collected to the rows that are there, by one statement."""
-    names = ("metric", "labels", "bucket")
     # In one order, whatever the batch: who reads the statements finds the rows again.
-    rows = [dict(zip(names, key, strict=True)) | {"value": value} for key, value in sorted(collected.added.items())]
-    put(connection, totals, rows, keys=names, added=["value"])
+    rows = [
+        {"metric": metric, "labels": to_json(dict(labels)).decode(), "bucket": bucket, "value": value}
+        for (metric, labels, bucket), value in sorted(collected.added.items())
+    ]
+    put(connection, totals, rows, keys=("metric", "labels", "bucket"), added=["value"])
 
 
 def _class_of(reason: str) -> str:

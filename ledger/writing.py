@@ -16,7 +16,7 @@ from .batch import Batch, Hold
 from .executions import Execution
 from .figures import write_figures
 from .schema.tables import changes, consumer, executions, holds, transitions
-from .statements import put
+from .statements import among, put
 from .totals import write_totals
 
 _COLUMNS: Final = tuple(one.name for one in fields(Execution))
@@ -44,7 +44,7 @@ def known_by_id(connection: Connection, execution_ids: Iterable[str]) -> dict[st
     ids, found = iter(sorted(execution_ids)), dict[str, Execution]()
     columns = [executions.c[name] for name in _COLUMNS]
     while some := list(islice(ids, _IDS_A_QUERY)):
-        rows = connection.execute(select(*columns).where(executions.c.execution_id.in_(some)))
+        rows = connection.execute(select(*columns).where(among(connection, executions.c.execution_id, some)))
         found |= {row.execution_id: Execution(*row) for row in rows}
     return found
 

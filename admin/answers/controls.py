@@ -15,6 +15,10 @@ class LimitAnswer(Answer):
     held: int | None
 
 
+class OneLimit(LimitAnswer, Read):
+    """The limit of one gate or kind, as it is now."""
+
+
 class Limits(Read):
     """All limits."""
 
@@ -43,6 +47,10 @@ class SettingAnswer(Answer):
     """The lane whose bound it is; none if it is no lane's."""
     value: float | None
     """None: no bound."""
+
+
+class OneSetting(SettingAnswer, Read):
+    """One setting, as it is now."""
 
 
 class Settings(Read):

@@ -32,8 +32,8 @@ class ExecutionAnswer(Answer):
     cancel_requested: bool = False
     eta_seconds: float | None = None
     """An estimate of when it may begin: as many of its action as were accepted before it, at the rate at which its
-    action's executions began since the first of the last ten minutes. None: it does not wait, it is paused, no worker
-    asks for its lane, or fewer than two began."""
+    action's executions began since the first of the last ten minutes, as the ledger has it. None: it does not wait, it
+    is paused, no worker asks for its lane, fewer than two began, or there is no ledger, or it has not answered yet."""
     waits_for: list[str] = Field(default=[])
     """Why it waits: sentences for people."""
     accepted_at: str | None = None

@@ -61,10 +61,20 @@ class GateAnswer(Answer):
     paused: bool
 
 
+class GateCounts(Answer):
+    """Gates whose names are not shown to the caller."""
+
+    gates: int
+    """With a limit or a pause."""
+    held: int
+    waiting: int
+
+
 class Gates(Read):
     """Gates, the most blocked first."""
 
     gates: list[GateAnswer]
+    others: GateCounts
 
 
 class LaneAnswer(Answer):

@@ -12,7 +12,7 @@ from fastapi import Header, Query, Response
 from ...scheduler.engine.controls import BOUNDS, InForce
 from ...scheduler.model.errors import shown
 from ...scheduler.overview import GateLoad
-from ..answers.controls import Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
+from ..answers.controls import Changed, LimitAnswer, Limits, OneLimit, OneSetting, Pauses, SettingAnswer, Settings
 from ..auth.tokens import Caller
 from ..errors import Refused, not_found
 from ..services import Services
@@ -43,26 +43,23 @@ def list_limits(services: ServicesOf, caller: OperateCaller) -> Limits:
 
 
 @router.get("/limits/{gate:path}", summary="Show the limit of a gate")
-def show_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> LimitAnswer:
+def show_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> OneLimit:
     """The one that holds for it, its own or that of its kind."""
-    (load,) = services.queue.overview.limited([gate])
-    return _limit(load)
+    return _limit_of(services, gate)
 
 
 @router.put("/limits/{gate:path}", summary="Set the limit of a gate, or of a kind")
-def set_limit(services: ServicesOf, caller: OperateCaller, gate: Limited, new: NewLimit) -> LimitAnswer:
+def set_limit(services: ServicesOf, caller: OperateCaller, gate: Limited, new: NewLimit) -> OneLimit:
     """A lowered limit takes effect as running executions end."""
     services.queue.controls.set_limit(gate, new.limit, by=caller.by)
-    (load,) = services.queue.overview.limited([gate])
-    return _limit(load)
+    return _limit_of(services, gate)
 
 
 @router.delete("/limits/{gate:path}", summary="Lift the limit of a gate, or of a kind")
-def lift_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> LimitAnswer:
+def lift_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> OneLimit:
     """What an actor declares, or the limit of its kind, holds from then on."""
     services.queue.controls.set_limit(gate, None, by=caller.by)
-    (load,) = services.queue.overview.limited([gate])
-    return _limit(load)
+    return _limit_of(services, gate)
 
 
 @router.get("/pauses", summary="List what is paused")
@@ -107,7 +104,7 @@ def list_settings(services: ServicesOf, caller: ReadCaller, lane: OfLane = None)
 @router.get("/settings/{name}", summary="Show a runtime setting")
 def show_setting(
     services: ServicesOf, caller: OperateCaller, name: str, response: Response, lane: OfLane = None
-) -> SettingAnswer:
+) -> OneSetting:
     """Its ETag says which value was seen."""
     return _shown(services, response, name, lane)
 
@@ -121,7 +118,7 @@ def change_setting(
     response: Response,
     lane: OfLane = None,
     if_match: IfMatch = None,
-) -> SettingAnswer:
+) -> OneSetting:
     """428 without If-Match; 412 if it has another value by now."""
     _change(services, caller, name, new.value, lane, if_match)
     return _shown(services, response, name, lane)
@@ -135,7 +132,7 @@ def reset_setting(
     response: Response,
     lane: OfLane = None,
     if_match: IfMatch = None,
-) -> SettingAnswer:
+) -> OneSetting:
     """428 without If-Match; 412 if it has another value by now."""
     _change(services, caller, name, None, lane, if_match)
     return _shown(services, response, name, lane)
@@ -158,13 +155,14 @@ def _change(
     services.queue.controls.change_setting(name, value, lane=lane, expected=expected, by=caller.by)
 
 
-def _shown(services: Services, response: Response, name: str, lane: str | None) -> SettingAnswer:
+def _shown(services: Services, response: Response, name: str, lane: str | None) -> OneSetting:
     values = _values(services, lane)
     if name not in values:
         raise _unknown(name)
     value = values[name]
     response.headers["ETag"] = f'"{_NONE}"' if value is None else f'"{value:.15g}"'
-    return SettingAnswer(name=name, lane=_lane_of(services, name, lane), value=value)
+    as_of = shown_at(services.queue.views.server_time_ms())
+    return OneSetting(name=name, lane=_lane_of(services, name, lane), value=value, source="redis", as_of=as_of)
 
 
 def _values(services: Services, lane: str | None) -> dict[str, float | None]:
@@ -186,3 +184,9 @@ def _limit(load: GateLoad) -> LimitAnswer:
     return LimitAnswer(
         gate=load.gate, limit=load.limit, limited_by=load.limited_by, declared=load.declared, held=load.held
     )
+
+
+def _limit_of(services: Services, gate: str) -> OneLimit:
+    (load,) = services.queue.overview.limited([gate])
+    as_of = shown_at(services.queue.views.server_time_ms())
+    return OneLimit(**_limit(load).model_dump(), source="redis", as_of=as_of)

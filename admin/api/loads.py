@@ -1,14 +1,15 @@
 """Gates and lanes: what holds executions back, and who works.
 
-In the flow: figures of Redis as they are now. A gate that is named after a user is shown to that user and to operators.
-A token that may name only some gates is shown these, and those of actions and lanes.
+In the flow: figures of Redis as they are now. Everybody sees the gates of actions and lanes, and the one that is named
+after oneself; others by name only who operates, or has a token that says which gates it may name. To whom a gate is
+not shown, it counts among `others`.
 """
 
 from typing import Final
 
 from ...scheduler.engine.controls import BOUNDS
 from ...scheduler.lanes import all_lanes
-from ..answers.figures import GateAnswer, Gates, LaneAnswer, Lanes
+from ..answers.figures import GateAnswer, GateCounts, Gates, LaneAnswer, Lanes
 from ..auth.tokens import Caller
 from .moments import shown_at
 from .queue_routes import QueueRouter
@@ -26,6 +27,7 @@ lanes: Final = QueueRouter()
 def list_gates(services: ServicesOf, caller: ReadCaller) -> Gates:
     """Those that are limited or paused, and those that the limit of their kind keeps closed."""
     found = services.queue.overview.gates()
+    others = [each for each in found if not sees_gate(caller, each.gate)]
     return Gates(
         gates=[
             GateAnswer(
@@ -40,6 +42,11 @@ def list_gates(services: ServicesOf, caller: ReadCaller) -> Gates:
             for each in found
             if sees_gate(caller, each.gate)
         ],
+        others=GateCounts(
+            gates=len(others),
+            held=sum(each.held or 0 for each in others),
+            waiting=sum(each.waiting for each in others),
+        ),
         source="redis",
         as_of=shown_at(services.queue.views.server_time_ms()),
     )
@@ -75,4 +82,4 @@ def sees_gate(caller: Caller, gate: str) -> bool:
     """Whether a gate is shown to this caller: the name of another's may tell who that is."""
     if gate.startswith(_OF_USER):
         return gate == _ALL_USERS or caller.sees(gate.removeprefix(_OF_USER))
-    return gate.endswith("*") or gate.startswith(_SHARED) or caller.may_name(gate)
+    return gate.endswith("*") or gate.startswith(_SHARED) or caller.sees_gate(gate)

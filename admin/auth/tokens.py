@@ -87,10 +87,11 @@ class Caller:
         """Whether the executions of a user are shown to this caller."""
         return self.token.may(Scope.OPERATE) or (user_id is not None and user_id == self.token.owner)
 
-    def may_name(self, gate: str) -> bool:
-        """Whether this caller's executions may name a gate, or it sees those of everybody."""
-        patterns = self.token.gates
-        return patterns is None or self.token.may(Scope.OPERATE) or not self.token.foreign_gates([gate], action="")
+    def sees_gate(self, gate: str) -> bool:
+        """Whether a gate is shown to this caller: its token says that it may name it, or it sees those of everybody."""
+        if self.token.may(Scope.OPERATE):
+            return True
+        return self.token.gates is not None and not self.token.foreign_gates([gate], action="")
 
     def reads_payload_of(self, user_id: str | None) -> bool:
         """Whether this caller may read what a user's executions run and print."""

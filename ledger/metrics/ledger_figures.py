@@ -11,7 +11,8 @@ from sqlalchemy import func, select
 
 from ...scheduler.engine.journal_following import Position
 from ..database import Database
-from ..schema.tables import consumer, gaps, journals, totals
+from ..schema.tables import journals, totals
+from ..standing import read_up_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,6 @@ class LedgerFigures:
     """By metric."""
     position: Position | None
     """How far the journal was read; None: it never was."""
-    missed: int
-    """Entries that could not be read."""
 
 
 def begun_ms(database: Database) -> int:
@@ -54,13 +53,10 @@ def read_ledger(database: Database) -> LedgerFigures:
         LedgerUnavailable: If the database does not answer.
         LedgerRefused: If it will not do it.
     """
-    where = select(journals.c.incarnation, consumer.c.entry_id, consumer.c.entry_count).join_from(consumer, journals)
     with database.reading() as connection:
         found: dict[str, list[Total]] = {}
         for row in connection.execute(select(totals).order_by(*totals.primary_key)):
             labels: Any = json.loads(row.labels)
             found.setdefault(row.metric, []).append(Total(labels, row.bucket, row.value))
-        position = connection.execute(where).one_or_none()
-        # PostgreSQL sums whole numbers to a decimal one.
-        missed = int(connection.execute(select(func.coalesce(func.sum(gaps.c.missed), 0))).scalar_one())
-    return LedgerFigures(found, None if position is None else Position(*position), missed)
+        position = read_up_to(connection)
+    return LedgerFigures(found, position)

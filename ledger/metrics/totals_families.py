@@ -80,7 +80,8 @@ def of_ledger(figures: LedgerFigures, lanes: Iterable[str] = ()) -> Iterator[Met
         for names, value in counted.items():
             family.add_metric(names, value)
         yield family
-    yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", figures.missed)
+    missed = sum(total.value for total in totals.get("missed", []))
+    yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", missed)
 
 
 def _of_events(counted: Iterable[Total]) -> int:

@@ -1,8 +1,9 @@
 """``Asking``: reads the ledger for many callers at once, without letting a database that hangs hold up all of them.
 
 In the flow: every query goes through `reading()`. So many read at once, the next waits a moment for its turn, and is
-then told that the ledger does not answer: whoever needs no history goes on meanwhile. That the tables are of this
-release, and the ledger that of this queue, is checked by the first use, and again after any that failed.
+then told that the ledger does not answer: whoever needs no history goes on meanwhile. That this release may
+use the tables, and the ledger is that of this queue, is checked by the first use, and again after any that failed: what
+a newer release has taken away meanwhile fails once, and is told then.
 """
 
 from collections.abc import Callable, Generator
@@ -51,14 +52,10 @@ class Asking:
             AnotherQueue: If the ledger is that of another queue.
             LedgerRefused: If it will not do it.
         """
-        with self._turn():
-            # Looking must not make SQLite's file.
-            if self.database.file is not None and not self.database.file.exists():
-                raise LedgerUnavailable("there is no such file yet", url=self.database.shown_url)
-            with self._checked(self.database.reading()) as connection:
-                if not self.database.is_sqlite:
-                    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {READ_SECONDS * 1000}")
-                yield connection
+        with self._turn(), self._checked(self.database.reading()) as connection:
+            if not self.database.is_sqlite:
+                connection.exec_driver_sql(f"SET LOCAL statement_timeout = {READ_SECONDS * 1000}")
+            yield connection
 
     def is_written(self) -> bool:
         """Find out whether it can be read, and whether somebody writes it.
@@ -111,6 +108,9 @@ class Asking:
 
     @contextmanager
     def _checked(self, opened: AbstractContextManager[Connection]) -> Generator[Connection]:
+        # Asking must not make SQLite's file.
+        if self.database.file is not None and not self.database.file.exists():
+            raise LedgerUnavailable("there is no such file yet", url=self.database.shown_url)
         try:
             with opened as connection:
                 if not self._is_checked:

@@ -52,6 +52,7 @@ consumer: Final = Table(
     Column("entry_id", Text, nullable=False),
     Column("entry_count", BigInteger, nullable=False),
     Column("is_unsure", Boolean, nullable=False),
+    Column("server", Text, nullable=False, server_default=""),
     Column("forgotten_ms", BigInteger, nullable=False, server_default="0"),
     comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
 )
@@ -246,4 +247,12 @@ totals: Final = Table(
     Column("bucket", Text, primary_key=True),
     Column("value", BigInteger, nullable=False),
     comment="Counters and histograms for metrics, written with the transitions that they count. labels: JSON.",
+)
+
+compatibility: Final = Table(
+    "compatibility",
+    metadata,
+    Column("compatibility_id", Integer, primary_key=True, autoincrement=False),
+    Column("compatible_from", Text, nullable=False),
+    comment="One row: the oldest revision whose release may read and write these tables.",
 )

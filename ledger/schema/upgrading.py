@@ -1,10 +1,15 @@
 """Brings a database's tables to the schema of this release, step by step, and says which schema they have.
 
-In the flow: ``bandmaster ledger upgrade``, and the ledger process at its start on SQLite. All steps of one upgrade are
-one transaction: if the process dies, nothing has changed. Two upgrades at once wait for each other: SQLite has one
-writer at a time, and on PostgreSQL each takes an advisory lock.
+In the flow: ``bandmaster ledger upgrade``, and the ledger process at its start on SQLite; whoever reads or writes them
+asks first whether it may. All steps of one upgrade are one transaction: if the process dies, nothing has changed. Two
+upgrades at once wait for each other: SQLite has one writer at a time, and on PostgreSQL each takes an advisory lock.
+
+While a newer release is rolled out, processes of the older one go on with tables that the newer one has upgraded. Those
+tell from which revision on a release may use them: a step that only adds leaves that as it is, one that takes something
+away raises it.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -12,19 +17,18 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from ..database import Database
 from ..errors import SchemaMismatch
+from .tables import compatibility
 
 _LOCK: Final = 0x62616E646D6173  # any number that no other program takes: the bytes of "bandmas"
 
 
 def newest() -> str:
     """The revision of this release."""
-    head = _steps(None).get_current_head()
-    assert head is not None
-    return head
+    return _known()[0]
 
 
 def revision_of(connection: Connection) -> str | None:
@@ -33,7 +37,7 @@ def revision_of(connection: Connection) -> str | None:
 
 
 def upgrade(database: Database, to: str = "head") -> str:
-    """Bring the tables to a revision.
+    """Bring the tables to a revision; those of a newer release that this one may use stay as they are.
 
     Args:
         database: The database.
@@ -43,13 +47,14 @@ def upgrade(database: Database, to: str = "head") -> str:
         The revision that they have now.
 
     Raises:
-        SchemaMismatch: If they are of a newer release. Nothing was changed.
+        SchemaMismatch: If they are of a newer release, and not for this one. Nothing was changed.
         LedgerUnavailable: If the database does not answer.
     """
     with database.writing() as connection:
         _lock(connection)
         check(connection, older_is_right=True)
-        command.upgrade(_config(connection), to)
+        if not _is_newer(revision_of(connection)):
+            command.upgrade(_config(connection), to)
         return revision_of(connection) or ""
 
 
@@ -61,16 +66,29 @@ def downgrade(database: Database, to: str) -> None:
 
 
 def check(connection: Connection, *, older_is_right: bool = False) -> None:
-    """Refuse tables of another release.
+    """Refuse tables that this release may not use: its own it may, and newer ones that say so.
 
     Raises:
-        SchemaMismatch: If they are of another release, or, unless `older_is_right`, of an earlier one.
+        SchemaMismatch: If they are of a newer release, and not for this one, or, unless `older_is_right`, of an
+            earlier one.
     """
     found = revision_of(connection)
-    known = {step.revision for step in _steps(None).walk_revisions()}
-    if found == newest() or (older_is_right and (found is None or found in known)):
-        return
-    raise SchemaMismatch(found, newest())
+    if _is_newer(found):
+        may_use = connection.execute(select(compatibility.c.compatible_from)).scalar_one_or_none() in _known()
+    else:
+        may_use = older_is_right or found == newest()
+    if not may_use:
+        raise SchemaMismatch(found, newest())
+
+
+def _is_newer(revision: str | None) -> bool:
+    return revision is not None and revision not in _known()
+
+
+@cache
+def _known() -> tuple[str, ...]:
+    """The revisions that lead to that of this release, which is the first."""
+    return tuple(step.revision for step in ScriptDirectory.from_config(_config(None)).walk_revisions())
 
 
 def _config(connection: Connection | None) -> Config:
@@ -78,10 +96,6 @@ def _config(connection: Connection | None) -> Config:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     return config
-
-
-def _steps(connection: Connection | None) -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config(connection))
 
 
 def _lock(connection: Connection) -> None:

@@ -4,10 +4,12 @@ In the flow: the ledger's consumer and the API's hub of events read here; who ha
 shows how the ledger stands, ask how far the journal goes. A plain XREAD would go on silently after a FLUSHALL or on a
 server that was restored from older data. Redis counts the entries that it ever added to a stream, so a position that
 holds this count tells how many entries are missing: those that Redis dropped unread, and those that nobody can read, so
-that a damaged one stops nobody. A random name, the incarnation, stands beside the journal and is lost with it.
+that a damaged one stops nobody. A random name, the incarnation, stands beside the journal and is lost with it. A server
+that was restored has the old name: its last entry is older than the position; or, if its clock or much new work brought
+it past that, the entry at the position is missing, on a server process that is another one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -31,6 +33,8 @@ class Position:
     """The last entry that was read; `0-0`: none."""
     count: int
     """How many entries the journal had ever got, up to this one."""
+    server: str | None = None
+    """The server process that had the journal then (`run_id`); empty: it does not tell. None: nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Page:
         if number == len(self.entries):
             return self
         count = self.counts[number - 1]
-        position = Position(self.position.incarnation, self.entries[number - 1].entry_id, count)
+        position = replace(self.position, entry_id=self.entries[number - 1].entry_id, count=count)
         ahead, began = self.ahead + self.position.count - count, self.position.count - self.passed
         return Page(self.entries[:number], position, count - began - number, ahead, self.counts[:number])
 
@@ -87,7 +91,7 @@ class Follower(Reader):
             self._client.set(name, uuid4().hex)
         incarnation, info = self._named()
         added, length = _counts(info)
-        return Position(incarnation, START, added - length)
+        return Position(incarnation, START, added - length, self._server())
 
     @repeated
     def name(self) -> str | None:
@@ -100,7 +104,7 @@ class Follower(Reader):
         """Name the journal, if it has no name, and return the position after its last entry."""
         incarnation, info = self._named()
         added, length = _counts(info)
-        return Position(incarnation, info["last-generated-id"].decode() if length else START, added)
+        return Position(incarnation, _last(info) if length else START, added)
 
     def _named(self) -> tuple[str, Any]:
         """The journal's name, and what Redis says of the journal at the same time.
@@ -119,14 +123,23 @@ class Follower(Reader):
                 return incarnation.decode(), info
             self._client.set(keys.named("incarnation"), uuid4().hex, nx=True)
 
+    def _server(self) -> str:
+        """The name that a server process gives itself at its start; empty where INFO is forbidden."""
+        try:
+            return str(self._client.info("server").get("run_id", ""))
+        except ResponseError:
+            return ""
+
     @repeated
     def read(self, position: Position, limit: int) -> Page | None:
         """Return the entries after a position, at most `limit`; None if the journal is not the one of the position.
 
-        It is another one if its name is gone or changed, if it has got fewer entries than were read, or if the entry at
-        the position is not in it though no later one was dropped.
+        It is another one if its name is gone or changed, if it has got fewer entries than were read, if its last entry
+        is older than the position, or if the entry at the position is not in it though no later one was dropped, or
+        another server process has it now.
         """
         keys = self._scripts.keys
+        server = None if position.server is None else self._server()
         pipeline = self._client.pipeline(transaction=True)
         pipeline.get(keys.named("incarnation"))
         pipeline.xinfo_stream(keys.named("journal"))
@@ -137,12 +150,16 @@ class Follower(Reader):
         added, length = _counts(info)
         if incarnation is None or incarnation.decode() != position.incarnation or added < position.count:
             return None
+        if position.entry_id != START and _parts(_last(info)) < _parts(position.entry_id):
+            return None
         dropped = added - length
         is_kept = position.entry_id != START and position.count > dropped
         if is_kept:
             if not found or found[0][0].decode() != position.entry_id:
                 return None
             del found[0]
+        elif position.entry_id != START and position.server and server and server != position.server:
+            return None
         del found[limit:]
         unread = max(0, dropped - position.count)
         count = position.count + unread + len(found)
@@ -153,7 +170,7 @@ class Follower(Reader):
                 entries.append(entry)
                 counts.append(before + number)
         missed = unread + len(found) - len(entries)
-        return Page(entries, Position(position.incarnation, last, count), missed, added - count, counts)
+        return Page(entries, Position(position.incarnation, last, count, server), missed, added - count, counts)
 
     def trim(self, position: Position, before_ms: int, least: int) -> int:
         """Drop the oldest entries that were read, some ten thousand at most; of another journal none.
@@ -174,6 +191,16 @@ class Follower(Reader):
     def wait(self, position: Position, timeout_ms: int) -> None:
         """Return when an entry follows the position, or after that time, which has to be below the socket's timeout."""
         self._client.xread({self._scripts.keys.named("journal"): position.entry_id}, count=1, block=timeout_ms)
+
+
+def _last(info: Any) -> str:
+    """The id of the last entry that a stream ever got."""
+    return START if isinstance(info, ResponseError) else info["last-generated-id"].decode()
+
+
+def _parts(entry_id: str) -> tuple[int, int]:
+    milliseconds, _, number = entry_id.partition("-")
+    return int(milliseconds), int(number)
 
 
 def _counts(info: Any) -> tuple[int, int]:

@@ -58,8 +58,8 @@ def _of_lanes(figures: QueueFigures) -> Iterator[Metric]:
 def _of_bounds(figures: QueueFigures) -> Iterator[Metric]:
     """Bounds that are not set have no series: none is no number."""
     over_all = _gauge("limit", "How many may hold a slot in all lanes together")
-    active = _gauge("lane_limit", "How many may hold a slot in the lane", "lane")
-    waiting = _gauge("lane_waiting_limit", "How many may wait in the lane", "lane")
+    active = _gauge("active_limit", "How many may hold a slot in the lane", "lane")
+    waiting = _gauge("queue_size_limit", "How many may wait in the lane", "lane")
     most = figures.lanes[0].settings["max_concurrent"]
     if most is not None:
         over_all.add_metric((), most)

@@ -62,7 +62,8 @@ def test_a_setting_is_changed_by_who_saw_it(api: Api) -> None:
         none = client.get(f"{V1}/settings/max_concurrent")
         assert (none.json()["value"], none.headers["ETag"]) == (None, '"none"')
         over_all = client.put(none.request.url.path, json={"value": 7}, headers={"If-Match": '"none"'})
-        assert over_all.json() == {"name": "max_concurrent", "lane": None, "value": 7.0}
+        told = over_all.json()
+        assert (told["name"], told["lane"], told["value"], told["source"]) == ("max_concurrent", None, 7.0, "redis")
         of_lane = client.put(f"{url}?lane=emails", json={"value": 2}, headers={"If-Match": '"none"'})
         assert of_lane.json()["lane"] == "emails"
         for path in (f"{V1}/settings/nothing", f"{V1}/settings/max_concurrent?lane=emails"):
@@ -100,10 +101,12 @@ def test_users_and_lanes_are_for_operators_and_gates_hide_other_users(api: Api) 
         assert (lane["lane"], lane["live"], lane["executions"]) == ("executions", False, 3)
         assert len(client.get(f"{V1}/gates").json()["gates"]) == 2
     with api.client(api.token("ann", "read")) as client:
-        assert [each["gate"] for each in client.get(f"{V1}/gates").json()["gates"]] == ["user:ann"]
+        gates = client.get(f"{V1}/gates").json()
+        assert [each["gate"] for each in gates["gates"]] == ["user:ann"]
+        assert gates["others"] == {"gates": 1, "held": 0, "waiting": 0}
 
 
-def test_a_token_that_may_name_some_gates_sees_those_of_no_other_customer(api: Api) -> None:
+def test_gates_of_other_customers_are_shown_only_to_who_operates_or_is_said_to_name_them(api: Api) -> None:
     for gate in ("tenant:ci", "tenant:secretcorp", "tenant:*", "action:resize"):
         api.queue.controls.set_limit(gate, 1)
         if not gate.endswith("*"):
@@ -117,7 +120,13 @@ def test_a_token_that_may_name_some_gates_sees_those_of_no_other_customer(api: A
     everything = {"tenant:ci", "tenant:secretcorp", "tenant:*", "action:resize", "*"}
     with api.client(api.token("ci", "submit", gates=("tenant:ci",))) as client:
         assert seen(client) == everything - {"tenant:secretcorp"}
-    for token in (api.token("ann", "submit"), api.token("op", "submit", "operate", gates=("tenant:ci",))):
+    with api.client(api.token("ann", "submit")) as client:
+        assert seen(client) == everything - {"tenant:ci", "tenant:secretcorp"}
+        assert client.get(f"{V1}/gates").json()["others"]["gates"] == 2
+    for token in (
+        api.token("all", "read", gates=("*",)),
+        api.token("op", "submit", "operate", gates=("tenant:ci",)),
+    ):
         with api.client(token) as client:
             assert seen(client) == everything
 

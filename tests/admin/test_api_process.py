@@ -1,5 +1,6 @@
 """The process as an operator runs it: where it starts, what it refuses, over TLS, two at once, and how it ends."""
 
+import hashlib
 import json
 import os
 import signal
@@ -84,6 +85,26 @@ def test_elsewhere_it_needs_tokens(start: Start, tmp_path: Path) -> None:
     headers = {"Authorization": f"Bearer {token}", "Host": "any.name.example"}
     assert httpx.get(f"http://127.0.0.1:{port}{V1}/whoami", headers=headers).json()["owner"] == "ann"
     assert not (tmp_path / "var" / "api-token").exists()
+
+
+def test_with_a_file_of_tokens_it_needs_no_database(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "tokens.toml"
+    digest = hashlib.sha256(b"A" * 43).hexdigest()
+    file.write_text(f'[[token]]\nid = "first"\nsha256 = "{digest}"\nowner = "ann"\nscopes = ["admin"]\n')
+    port = start(api__host="0.0.0.0", api__tokens_file=str(file)).url().rpartition(":")[2]
+    headers = {"Authorization": f"Bearer bm_first_{'A' * 43}"}
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as client:
+        sent = client.post(f"{V1}/executions/", json={"command": ["true"]})
+        assert sent.status_code == 201
+        shown = client.get(f"{V1}/executions/{sent.json()['execution_id']}").json()
+        assert (shown["state"], shown["position"], shown["eta_seconds"]) == ("PENDING", 0, None)
+        for refused in (
+            client.get(f"{V1}/executions/"),
+            client.post(f"{V1}/tokens", json={"owner": "bob", "scopes": ["read"]}),
+        ):
+            assert (refused.status_code, refused.json()["code"]) == (503, "ledger_unavailable")
+        assert client.get("/readyz").json()["status"] == "degraded"
+    assert not (tmp_path / "var" / "ledger.sqlite3").exists(), "who asks makes none"
 
 
 def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, str]], tmp_path: Path) -> None:

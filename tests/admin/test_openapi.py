@@ -27,6 +27,19 @@ def test_the_reference_is_what_the_api_says() -> None:
     assert made.stdout == FILE.read_text(), "python -m bandmaster.admin.describing > docs/reference/openapi.json"
 
 
+def test_what_is_read_says_from_where_and_of_when_it_is() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    silent = set[str]()
+    for path, item in DOCUMENT["paths"].items():
+        answer = item.get("get", {}).get("responses", {}).get("200", {}).get("content", {}).get("application/json")
+        if answer is not None:
+            told = schemas[answer["schema"]["$ref"].rpartition("/")[2]]["properties"]
+            if not {"source", "as_of"} <= set(told):
+                silent.add(path.rpartition("/")[2])
+    # Of the caller and the process itself, and of output, which is that of a pod or of its end.
+    assert silent == {"whoami", "session", "tokens", "healthz", "readyz", "logs"}
+
+
 def test_it_is_openapi_3_1() -> None:
     assert DOCUMENT["openapi"].startswith("3.1.")
     names = [operation["operationId"] for _, operation in OPERATIONS]

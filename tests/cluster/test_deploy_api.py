@@ -29,9 +29,20 @@ def test_a_chart_without_it_has_nothing_of_it() -> None:
     assert not [each for each in rendered(WITH_LEDGER) if each["metadata"]["name"].endswith("-api")]
 
 
-def test_it_needs_the_ledger() -> None:
-    with pytest.raises(helm().HelmError, match=r"api\.enabled: the API reads tokens and history"):
+def test_it_needs_tokens_from_somewhere() -> None:
+    said = r"nobody could call the API.* set ledger\.enabled.* or api\.tokensSecret"
+    with pytest.raises(helm().HelmError, match=said):
         rendered({"api": {"enabled": True}})
+
+
+def test_with_a_secret_of_tokens_it_needs_no_ledger() -> None:
+    manifests = rendered({"api": {"enabled": True, "tokensSecret": "my-tokens"}})
+    pods = pods_of(manifests)
+    assert "ledger" not in pods
+    given = {each["name"] for each in pods["api"]["containers"][0]["env"]}
+    assert "BANDMASTER_API__TOKENS_FILE" in given
+    assert "BANDMASTER_LEDGER__URL" not in given
+    assert _reached(manifests) == {53, 6379, 443, 6443}, "there is no database to be reached"
 
 
 def test_the_manuals_commands_install_it() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 from databases import database_url, servers
+from ledger_process import attempt, command, environment, start
 from ledger_reading import Reading
 from metrics_process import start_serving
 
@@ -15,7 +16,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-__all__ = ["database_url", "servers", "start_serving"]
+__all__ = ["attempt", "command", "database_url", "environment", "servers", "start", "start_serving"]
 
 
 @pytest.fixture

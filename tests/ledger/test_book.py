@@ -6,6 +6,7 @@ import threading
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
+from postgres import installations
 
 from bandmaster.ledger import book as book_module
 from bandmaster.ledger.book import Book
@@ -59,11 +60,10 @@ def test_a_lease_from_the_future_is_over(database: Database, reading: Reading) -
     assert standing(database, "exec_queue").is_written
 
 
+@pytest.mark.parametrize("database_url", installations(), indirect=True)
 def test_a_process_that_freezes_in_a_transaction_holds_up_its_successor_no_longer_than_its_lease(
     database: Database,
 ) -> None:
-    if database.is_sqlite:
-        pytest.skip("SQLite does not end the transactions of others")
     first = book_of(database, holder="first", ttl_ms=1_000)
     second = book_of(database, holder="second", ttl_ms=1_000)
     assert first.take()

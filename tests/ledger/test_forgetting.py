@@ -54,7 +54,7 @@ def test_what_stays_is_what_a_plain_filter_says(
     figures = reading.rows("SELECT * FROM queue_stats ORDER BY action_id")
     assert book.take()
     assert forget(book, Kept(ms=30 * DAY_MS), now_ms) == len(rows) - len(stays) > 0
-    for table in ("executions", "transitions", "holds", "payloads"):
+    for table in ("executions", "transitions WHERE changed_by IS NULL", "holds", "payloads"):
         left = {row["execution_id"] for row in reading.rows(f"SELECT DISTINCT execution_id FROM {table}")}
         assert left <= stays, table
     assert {row["execution_id"] for row in reading.rows("SELECT execution_id FROM executions")} == stays
@@ -140,12 +140,32 @@ def test_operators_last_changes_stay_so_that_redis_can_be_rebuilt(
     assert consumer.begin()
     catch_up(consumer)
     assert book.take()
-    forget(book, Kept(ms=DAY_MS), queue.views.server_time_ms() + 2 * DAY_MS)
+    forget(book, Kept(audit_ms=DAY_MS), queue.views.server_time_ms() + 2 * DAY_MS)
     assert reading.one("SELECT count(*) FROM changes") == 2
     redis_client.flushdb()
     rebuild(queue, database)
     assert queue.controls.limits() == {"tenant:acme": 3}
     assert list(queue.controls.paused()) == ["tenant:acme"]
+
+
+def test_who_changed_an_execution_is_kept_longer_than_the_execution(
+    queue: ExecutionQueueService, consumer: Consumer, book: Book, reading: Reading
+) -> None:
+    for name in ("gone", "lives"):
+        send(queue, name)
+        queue.update_priority(name, "HIGH", by="ada")
+    queue.cancel("gone", by="ada")
+    assert consumer.begin()
+    catch_up(consumer)
+    assert book.take()
+    now_ms = queue.views.server_time_ms()
+    forget(book, Kept(ms=DAY_MS, audit_ms=9 * DAY_MS), now_ms + 2 * DAY_MS)
+    told = "SELECT verb FROM transitions WHERE execution_id = 'gone' ORDER BY entry_ms, entry_number"
+    assert reading.one("SELECT count(*) FROM executions") == 1
+    assert [row["verb"] for row in reading.rows(told)] == ["reprioritise", "cancel"]
+    forget(book, Kept(ms=DAY_MS, audit_ms=9 * DAY_MS), now_ms + 10 * DAY_MS)
+    assert reading.rows(told) == []
+    assert reading.one("SELECT count(*) FROM transitions") == 2, "of what lives, all stays"
 
 
 def test_figures_of_unused_actions_are_deleted(
@@ -223,6 +243,6 @@ def test_the_consumer_deletes_between_its_pages(
 
 
 def test_the_settings_say_how_much_is_kept() -> None:
-    assert Kept.by(LedgerSettings()) == Kept(ms=90 * DAY_MS, payloads_ms=30 * DAY_MS)
-    assert Kept.by(LedgerSettings(keep_days=0, keep_payloads_days=0)) == Kept()
+    assert Kept.by(LedgerSettings()) == Kept(90 * DAY_MS, 30 * DAY_MS, 365 * DAY_MS)
+    assert Kept.by(LedgerSettings(keep_days=0, keep_payloads_days=0, keep_audit_days=0)) == Kept()
     assert Kept.by(LedgerSettings(keep_days=1, keep_executions=7)).executions == 7

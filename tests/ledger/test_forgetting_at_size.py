@@ -55,7 +55,7 @@ def test_logins_go_with_their_age_and_the_last_change_of_a_limit_stays(
     catch_up(consumer)
     assert reading.one("SELECT count(*) FROM changes") == 2
     assert book.take()
-    forget(book, Kept(ms=DAY_MS), queue.views.server_time_ms() + 2 * DAY_MS)
+    forget(book, Kept(audit_ms=DAY_MS), queue.views.server_time_ms() + 2 * DAY_MS)
     assert [row["name"] for row in reading.rows("SELECT name FROM changes")] == ["tenant:a"]
 
 

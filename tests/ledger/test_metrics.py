@@ -113,10 +113,10 @@ def test_pauses_and_bounds_have_series(queue: ExecutionQueueService, consumer: C
         "zone:z": 1,
     }
     assert value(series, "bandmaster_limit") is None, "none is no number"
-    assert value(series, "bandmaster_lane_limit", lane="executions") == 10
-    assert value(series, "bandmaster_lane_limit", lane="mails") == 3
-    assert value(series, "bandmaster_lane_waiting_limit", lane="executions") == 10_000
-    assert value(series, "bandmaster_lane_waiting_limit", lane="mails") is None
+    assert value(series, "bandmaster_active_limit", lane="executions") == 10
+    assert value(series, "bandmaster_active_limit", lane="mails") == 3
+    assert value(series, "bandmaster_queue_size_limit", lane="executions") == 10_000
+    assert value(series, "bandmaster_queue_size_limit", lane="mails") is None
     queue.controls.change_setting("max_concurrent", 50)
     queue.controls.pause("*")
     series = scrape(FiguresCollector(queue, database, gates=0))
@@ -210,7 +210,22 @@ def test_the_lag_is_what_the_ledger_has_yet_to_read(
     assert value(scrape(collector), "bandmaster_ledger_lag_entries") == 3
     catch_up(consumer)
     assert value(scrape(collector), "bandmaster_ledger_lag_entries") == 0
+
+
+def test_entries_that_nobody_read_are_counted_for_ever(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading, redis_client: redis.Redis
+) -> None:
+    collector = FiguresCollector(queue, database, gates=20)
+    catch_up(consumer)
     assert value(scrape(collector), "bandmaster_ledger_missed_entries_total") == 0
+    for names, missed in (("abc", 2), ("def", 4)):
+        send(queue, *names)
+        redis_client.xtrim("exec_queue:journal", maxlen=1, approximate=False)
+        catch_up(consumer)
+        catch_up(consumer)
+        assert value(scrape(collector), "bandmaster_ledger_missed_entries_total") == missed
+        # As retention does.
+        reading.change("DELETE FROM gaps")
 
 
 def test_without_redis_the_totals_are_served(

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import redis
 from ledger_reading import Reading, catch_up
 
 from bandmaster.ledger.consumer import Consumer
@@ -89,13 +90,30 @@ def test_stuck_queues_and_throughput_on_postgresql(reading: Reading, database_ur
 
 
 def test_last_updated_moves_with_transitions_only(
-    queue: ExecutionQueueService, consumer: Consumer, reading: Reading
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading, redis_client: redis.Redis
 ) -> None:
-    queue.enqueue(ExecutionRequestedEvent(execution_id="a", action="mail", command=("true",)))
+    def last_updated() -> object:
+        return reading.one("SELECT last_updated FROM queue_stats JOIN action ON id = action_id WHERE ref = 'mail'")
+
+    def send(execution_id: str, action: str) -> None:
+        queue.enqueue(ExecutionRequestedEvent(execution_id=execution_id, action=action, command=("true",)))
+
+    send("a", "mail")
     catch_up(consumer)
-    before = reading.one("SELECT last_updated FROM queue_stats")
-    queue.enqueue(ExecutionRequestedEvent(execution_id="b", action="other", command=("true",)))
+    before = last_updated()
+    send("b", "other")
     catch_up(consumer)
-    assert (
-        reading.one("SELECT last_updated FROM queue_stats JOIN action ON id = action_id WHERE ref = 'mail'") == before
-    )
+    assert last_updated() == before, "another action's"
+    queue.controls.set_limit("action:mail", 3)
+    catch_up(consumer)
+    assert (last_updated(), reading.one("SELECT max(max_concurrent) FROM queue_stats")) == (before, 3), "a limit"
+    send("c", "other")
+    send("d", "other")
+    redis_client.xtrim("exec_queue:journal", maxlen=1, approximate=False)
+    catch_up(consumer)
+    catch_up(consumer)
+    assert reading.one("SELECT count(*) FROM gaps") == 1
+    assert last_updated() == before, "a comparison with Redis"
+    send("e", "mail")
+    catch_up(consumer)
+    assert last_updated() != before

@@ -123,25 +123,22 @@ class ControlRules(ModelBase):
 
     @rule(value=st.sampled_from((0, 1, 2, None)))
     def keep_so_many(self, value: int | None) -> None:
-        given = "" if value is None else value
-        in_force = MAX_DEAD_MESSAGES if value is None else value
-        answer = self.engine.tell("set", "", "max_dead_messages", given, 0, BY, "")
-        assert answer == [b"OK", b"%d" % in_force]
-        self.oracle.settings["max_dead_messages"] = in_force
+        self._set("max_dead_messages", value, default=MAX_DEAD_MESSAGES)
 
     @rule(value=st.sampled_from((3_600, 3_600, None)))
     def keep_them_so_long(self, value: int | None) -> None:
         # No shorter: the clock of leases, by which an outbox is emptied, does not come that far in a game.
-        given = "" if value is None else value
-        in_force = KEPT_SECONDS if value is None else value
-        answer = self.engine.tell("set", "", "dead_message_ttl_seconds", given, 0, BY, "")
-        assert answer == [b"OK", b"%d" % in_force]
-        self.oracle.settings["dead_message_ttl_seconds"] = in_force
+        self._set("dead_message_ttl_seconds", value, default=KEPT_SECONDS)
 
     @rule()
     def forgive_one_crash(self) -> None:
-        assert self.engine.tell("set", "", "max_crashes", 1, 0, BY, "") == [b"OK", b"1"]
-        self.oracle.settings["max_crashes"] = 1
+        self._set("max_crashes", 1)
+
+    def _set(self, setting: str, value: int | None, default: int = 0) -> None:
+        in_force = default if value is None else value
+        answer = self.engine.tell("set", "", setting, "" if value is None else value, 0, BY, "")
+        assert answer == [b"OK", b"%d" % in_force]
+        self.oracle.settings[setting] = in_force
 
     @rule(action=st.sampled_from(ACTIONS))
     def drop_action(self, action: str) -> None:

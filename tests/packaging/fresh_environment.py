@@ -5,10 +5,13 @@ the environment of the tests; nothing else can be imported there. Then pip insta
 it refuses where a requirement is missing.
 """
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import venv
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
@@ -73,6 +76,30 @@ class Environment:
             check=False,
         )
         return Answer(done.returncode, done.stdout, done.stderr)
+
+    @contextlib.contextmanager
+    def running(self, *command: str, **variables: str) -> Generator[tuple[Path, Callable[[], int]]]:
+        """Start a process; the file with all that it prints, and what ends it and has its exit code."""
+        log = self.place / "log"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                self.command(*command),
+                cwd=self.place,
+                env=self.variables | variables,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+        def end() -> int:
+            process.send_signal(signal.SIGTERM)
+            return process.wait(timeout=60)
+
+        try:
+            yield log, end
+        finally:
+            if process.poll() is None:
+                end()
 
     def command(self, first: str | Path, *rest: str | Path) -> list[str]:
         """As `run` takes it, to be started in another way."""

@@ -3,12 +3,9 @@
 Every environment is a real one that has what the wheel asks for and nothing else (`fresh_environment.py`).
 """
 
-import contextlib
 import json
 import os
-import signal
-import subprocess
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -113,31 +110,6 @@ except BackendNotAvailable as error:
 """
 
 
-@contextlib.contextmanager
-def _running(environment: Environment, *command: str, **variables: str) -> Generator[tuple[Path, Callable[[], int]]]:
-    """Start a process; the file with all that it prints, and what ends it and has its exit code."""
-    log = environment.place / "log"
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            environment.command(*command),
-            cwd=environment.place,
-            env=environment.variables | variables,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
-
-    def end() -> int:
-        process.send_signal(signal.SIGTERM)
-        return process.wait(timeout=60)
-
-    try:
-        yield log, end
-    finally:
-        if process.poll() is None:
-            end()
-
-
 @pytest.mark.parametrize(
     ("extra", "absent"),
     [
@@ -196,7 +168,7 @@ def test_the_base_runs_an_application(installed: Installed, redis_url: str, appl
     sent = environment.run("-c", SEND, SERVER=redis_url)
     assert sent.out == "2\n", sent.err
     worker = ("-m", "dramatiq", "app", "--processes", "1", "--threads", "2")
-    with _running(environment, *worker, SERVER=redis_url) as (log, end):
+    with environment.running(*worker, SERVER=redis_url) as (log, end):
         wait_until(lambda: len(reported.read_text().split()) == 2, what="two reports")
         assert end() == 0, log.read_text()
     assert set(reported.read_text().split()) == {"acme", "zeta"}
@@ -249,14 +221,14 @@ def test_pods_on_a_cluster_name_their_extra(installed: Installed, redis_url: str
 
 @pytest.mark.usefixtures("redis_client")
 def test_the_scheduler_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
-    with _running(installed("scheduler"), "-m", "bandmaster.scheduler", BANDMASTER_REDIS__URL=redis_url) as (log, end):
+    with installed("scheduler").running("-m", "bandmaster.scheduler", BANDMASTER_REDIS__URL=redis_url) as (log, end):
         wait_until(lambda: "leader_elected" in log.read_text(), what="a leader")
         assert end() == 0, log.read_text()
 
 
 @pytest.mark.usefixtures("redis_client")
 def test_the_ledger_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
-    with _running(installed("ledger"), "-m", "bandmaster.ledger", BANDMASTER_REDIS__URL=redis_url) as (log, end):
+    with installed("ledger").running("-m", "bandmaster.ledger", BANDMASTER_REDIS__URL=redis_url) as (log, end):
         wait_until(lambda: "reconciled" in log.read_text(), what="its first look at Redis")
         assert end() == 0, log.read_text()
 
@@ -264,7 +236,7 @@ def test_the_ledger_runs_with_its_extra(installed: Installed, redis_url: str) ->
 @pytest.mark.usefixtures("redis_client")
 def test_the_api_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
     settings = {"BANDMASTER_REDIS__URL": redis_url, "BANDMASTER_API__PORT": "0"}
-    with _running(installed("api"), "-m", "bandmaster.admin", **settings) as (log, end):
+    with installed("api").running("-m", "bandmaster.admin", **settings) as (log, end):
         wait_until(lambda: "api_started" in log.read_text(), what="its address")
         assert end() == 0, log.read_text()
 
@@ -303,7 +275,7 @@ def test_local_runs_an_execution_with_nothing_else(installed: Installed) -> None
     environment = installed("local")
     server = environment.run("-c", SERVER_BINARY).out
     assert server.startswith(str(environment.folder)), server
-    with _running(environment, "bandmaster", "up", "--workers", "1", "--json", PATH=os.defpath) as (log, end):
+    with environment.running("bandmaster", "up", "--workers", "1", "--json", PATH=os.defpath) as (log, end):
         wait_until(lambda: '"ready"' in log.read_text(), what="everything")
         answer = environment.run("bandmaster", "submit", "--wait", "--", "echo", "hello")
         assert (answer.code, "hello" in answer.out) == (0, True), answer

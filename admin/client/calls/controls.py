@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from ...answers.controls import Audit, Changed, LimitAnswer, Limits, Pauses, SettingAnswer, Settings
+from ...answers.controls import Audit, Changed, Limits, OneLimit, OneSetting, Pauses, Settings
 from ..call import V1, Call, between, given, named
 
 
@@ -11,17 +11,17 @@ def limits() -> Call[Limits]:
     return Call("GET", f"{V1}/limits", Limits)
 
 
-def limit(gate: str) -> Call[LimitAnswer]:
+def limit(gate: str) -> Call[OneLimit]:
     """The limit that holds for a gate."""
-    return Call("GET", named("limits", gate), LimitAnswer)
+    return Call("GET", named("limits", gate), OneLimit)
 
 
-def set_limit(gate: str, limit: int | None) -> Call[LimitAnswer]:
+def set_limit(gate: str, limit: int | None) -> Call[OneLimit]:
     """Set or lift a limit."""
     path = named("limits", gate)
     if limit is None:
-        return Call("DELETE", path, LimitAnswer)
-    return Call("PUT", path, LimitAnswer, body={"limit": limit})
+        return Call("DELETE", path, OneLimit)
+    return Call("PUT", path, OneLimit, body={"limit": limit})
 
 
 def paused() -> Call[Pauses]:
@@ -44,20 +44,20 @@ def settings(lane: str | None = None) -> Call[Settings]:
     return Call("GET", f"{V1}/settings", Settings, query=given(lane=lane))
 
 
-def setting(name: str, lane: str | None = None) -> Call[SettingAnswer]:
+def setting(name: str, lane: str | None = None) -> Call[OneSetting]:
     """A runtime setting; of a lane, if it is one of a lane."""
-    return Call("GET", named("settings", name), SettingAnswer, query=given(lane=lane))
+    return Call("GET", named("settings", name), OneSetting, query=given(lane=lane))
 
 
-def change_setting(name: str, value: int | None, lane: str | None, expected: float | str | None) -> Call[SettingAnswer]:
+def change_setting(name: str, value: int | None, lane: str | None, expected: float | str | None) -> Call[OneSetting]:
     """Change a runtime setting; `expected`, the value that was seen, ``*`` for any, None for no bound."""
     path, query, match = named("settings", name), given(lane=lane), _match(expected)
-    return Call("PUT", path, SettingAnswer, query=query, body={"value": value}, headers=match)
+    return Call("PUT", path, OneSetting, query=query, body={"value": value}, headers=match)
 
 
-def reset_setting(name: str, lane: str | None, expected: float | str | None) -> Call[SettingAnswer]:
+def reset_setting(name: str, lane: str | None, expected: float | str | None) -> Call[OneSetting]:
     """Let a runtime setting have its default again; `expected` as for `change_setting`."""
-    return Call("DELETE", named("settings", name), SettingAnswer, query=given(lane=lane), headers=_match(expected))
+    return Call("DELETE", named("settings", name), OneSetting, query=given(lane=lane), headers=_match(expected))
 
 
 def _match(expected: float | str | None) -> dict[str, str]:

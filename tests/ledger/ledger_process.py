@@ -1,0 +1,88 @@
+"""The ledger's process, how its commands are run, and what is in its tables meanwhile."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.standing import Standing, standing
+from bandmaster.scheduler.engine.journal_following import Follower
+from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+Start = Callable[[], "subprocess.Popen[str]"]
+Attempt = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def environment(redis_url: str, database_url: str) -> dict[str, str]:
+    return os.environ | {
+        "BANDMASTER_REDIS__URL": redis_url,
+        "BANDMASTER_LEDGER__URL": database_url,
+        "BANDMASTER_LEDGER__LEASE_MS": "1000",
+        "BANDMASTER_LOGGING__FORMAT": "json",
+    }
+
+
+@pytest.fixture
+def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> "subprocess.Popen[str]":
+        with (tmp_path / "log").open("a") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "bandmaster.ledger"], env=environment, stdout=log, stderr=log, text=True
+            )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def attempt(environment: dict[str, str]) -> Attempt:
+    """``bandmaster ledger … --json``, which may fail."""
+
+    def attempt(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        asked = [sys.executable, "-m", "bandmaster", "ledger", *arguments, "--json"]
+        return subprocess.run(asked, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+    return attempt
+
+
+@pytest.fixture
+def command(attempt: Attempt) -> Callable[..., Any]:
+    """The same, which has to do what it is asked; the document that it printed."""
+
+    def command(*arguments: str) -> Any:
+        done = attempt(*arguments)
+        assert done.stdout, done.stderr
+        (document,) = json.loads(done.stdout).values()
+        assert done.returncode == (0 if document.get("written", True) else 1), done.stdout + done.stderr
+        return document
+
+    return command
+
+
+def send(queue: ExecutionQueueService, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        queue.enqueue(ExecutionRequestedEvent(execution_id=f"exec-{number}", action="resize", command=("true",)))
+
+
+def stands(database: Database) -> Standing:
+    """What `bandmaster ledger` shows, asked again and again without a process each time."""
+    return standing(database, "exec_queue")
+
+
+def caught_up(queue: ExecutionQueueService, database: Database) -> bool:
+    position, end = stands(database).position, Follower(queue.scripts).end()
+    return position is not None and 0 < end.count == position.count

@@ -1,0 +1,106 @@
+"""The ledger's commands as an operator runs them, beside the process and without it."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from ledger_process import Attempt, Start, caught_up, send, stands
+from ledger_reading import Reading
+
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.standing import WRITTEN_WITHIN_MS
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
+
+
+def test_the_tables_are_made_by_hand_as_well(
+    queue: ExecutionQueueService, database_url: str, attempt: Attempt, command: Callable[..., Any]
+) -> None:
+    refused = attempt()
+    assert refused.returncode == 2
+    assert "has no tables yet, and this release needs revision" in refused.stderr
+    file = Path(database_url.removeprefix("sqlite:///"))
+    assert not file.exists(), "a look at it makes no file"
+    made = command("upgrade")
+    if database_url.startswith("sqlite"):
+        assert file.stat().st_mode & 0o777 == 0o600, "payloads may be secret"
+    told = command()
+    assert told["revision"] == made["revision"]
+    assert (told["consumer"], told["read_up_to"], told["entries_behind"]) == (None, None, None)
+
+
+def test_a_lost_redis_is_rebuilt_by_a_command(
+    queue: ExecutionQueueService, database_url: str, start: Start, attempt: Attempt, command: Callable[..., Any]
+) -> None:
+    assert "has no tables yet" in attempt("rebuild").stderr
+    command("upgrade")
+    refused = attempt("rebuild")
+    assert (refused.returncode, "the ledger is empty: is this the right one?" in refused.stderr) == (2, True)
+    send(queue, 0, 3)
+    queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
+    process = start()
+    with closing(Database(database_url)) as database:
+        wait_until(lambda: caught_up(queue, database), what="the entries")
+    process.kill()
+    order = queue.views.pending()
+    refused = attempt("rebuild")
+    assert refused.returncode == 2
+    assert "Redis has 4 executions that have not ended; with --merge, they stay" in refused.stderr
+    queue.scripts.client.flushdb()
+    done = attempt("rebuild")
+    assert done.returncode == 1, done.stderr
+    assert "1 executions could not be restored" in done.stderr
+    assert json.loads(done.stdout)["rebuilt"] == {
+        "restored": {"PENDING": 3},
+        "known": 0,
+        "not_restored": {"mail": "it was PENDING on lane mails, and its payload is not in the ledger"},
+        "changes": 0,
+        "not_set": {},
+        "stays_paused": False,
+    }
+    assert queue.views.pending() == order
+
+
+def test_a_user_is_forgotten_by_the_command(
+    queue: ExecutionQueueService, database: Database, start: Start, attempt: Attempt
+) -> None:
+    queue.enqueue({"execution_id": "a", "command": ["true"], "metadata": {"user_id": "ann"}})
+    start()
+    wait_until(lambda: stands(database).executions == 1, what="the entry")
+    known = json.loads(attempt("forget", "--user", "ann", "--dry-run").stdout)["known"]
+    assert known == {"executions": 1, "living": 1, "tokens": 0}
+    asks = attempt("forget", "--user", "ann")
+    assert (asks.returncode, "add --yes" in asks.stderr) == (2, True), asks.stderr
+    lives = attempt("forget", "--user", "ann", "--yes")
+    assert (lives.returncode, "1 executions of 'ann' have not ended" in lives.stderr) == (5, True), lives.stderr
+    queue.cancel("a")
+    done = attempt("forget", "--user", "ann", "--yes")
+    assert done.returncode == 0, done.stderr
+    forgotten = json.loads(done.stdout)["forgotten"]
+    assert (forgotten["executions"], forgotten["erased"]) == (1, 1)
+    assert forgotten["pseudonym"].startswith("forgotten-")
+    nobody = attempt("forget", "--user", "ann", "--yes")
+    assert (nobody.returncode, "nothing was known of 'ann'" in nobody.stderr) == (3, True)
+    assert attempt("forget", "--user", "", "--yes").returncode == 2
+
+
+def test_a_history_that_nobody_writes_fails_the_command_that_looks(
+    start: Start, command: Callable[..., Any], database: Database
+) -> None:
+    assert not command()["written"], "none ever began"
+    process = start()
+    wait_until(lambda: stands(database).is_written, what="the consumer")
+    assert command()["written"]
+    process.kill()
+    process.wait()
+    Reading(database).change(f"UPDATE consumer SET renewed_ms = renewed_ms - {WRITTEN_WITHIN_MS}")
+    assert not command()["written"]
+    process = start()
+    wait_until(lambda: stands(database).is_written, what="the next consumer")
+    process.terminate()
+    assert process.wait(30) == 0
+    told = command()
+    assert (told["written"], told["renewed_seconds_ago"]) == (False, None)
