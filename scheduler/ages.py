@@ -69,6 +69,17 @@ class Ages(Reader):
             ages.append(LaneAges(oldest_ms, startable_ms, _standstill_ms(moved[number], running, oldest_ms, now_ms)))
         return ages
 
+    @repeated
+    def dead_lettered(self, within_ms: int) -> int:
+        """How many of the dead letters became such within so many milliseconds.
+
+        Raises:
+            QueueUnavailable: If the server does not answer.
+        """
+        seconds, microseconds = self._client.time()
+        since_ms = seconds * 1000 + microseconds // 1000 - within_ms
+        return self._client.zcount(self._scripts.keys.named("dead"), since_ms, "+inf")
+
 
 def _age_ms(score: float, now_ms: int) -> int:
     """How long ago the time in a score is, whatever its band."""
