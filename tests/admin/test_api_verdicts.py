@@ -55,6 +55,8 @@ def test_an_action_that_its_limit_holds_back_is_told_of_in_words(api: Api, redis
         (verdict,) = client.get(f"{V1}/actions/pod/queue-stats").json()["verdicts"]
     assert verdict["sentence"] == "Action pod has waited for 4 min: limit 1 reached, 5 executions wait"
     assert (verdict["code"], verdict["severity"], verdict["subject"]) == ("limit_reached", "info", "action:pod")
+    api.queue.controls.set_limit("action:pod", 0)
+    assert told(api, "read", f"{V1}/actions/pod/queue-stats") == {("limit_reached", "info", "action:pod")}
 
 
 def test_a_new_dead_letter_is_told_of_for_an_hour(api: Api, redis_client: redis.Redis) -> None:
