@@ -41,12 +41,29 @@ def of_queue(figures: QueueFigures) -> Iterator[Metric]:
     oldest = GaugeMetricFamily(
         "bandmaster_oldest_wait_seconds", "For how long the one that waits longest has waited", labels=("lane",)
     )
-    for lane in figures.lanes:
+    standstill = GaugeMetricFamily(
+        "bandmaster_standstill_seconds",
+        "For how long something has waited or run while no slot was granted or given back",
+        labels=("lane",),
+    )
+    startable = GaugeMetricFamily(
+        "bandmaster_startable_wait_seconds",
+        "For how long the one that would start next has waited though slots are free",
+        labels=("lane",),
+    )
+    most_running = GaugeMetricFamily("bandmaster_active_limit", "How many may hold a slot", labels=("lane",))
+    most_waiting = GaugeMetricFamily("bandmaster_queue_size_limit", "How many may wait", labels=("lane",))
+    for lane, ages in zip(figures.lanes, figures.ages, strict=True):
         for priority, number in lane.pending_by_priority.items():
             waiting.add_metric((lane.lane, priority), number)
         scheduled.add_metric((lane.lane,), lane.scheduled_count)
         active.add_metric((lane.lane,), lane.active_count)
-        oldest.add_metric((lane.lane,), figures.oldest_ms[lane.lane] / 1000)
+        oldest.add_metric((lane.lane,), ages.oldest_ms / 1000)
+        standstill.add_metric((lane.lane,), ages.standstill_ms / 1000)
+        startable.add_metric((lane.lane,), ages.startable_ms / 1000)
+        for family, bound in ((most_running, "max_concurrent_executions"), (most_waiting, "max_queue_size")):
+            if (most := lane.settings[bound]) is not None:
+                family.add_metric((lane.lane,), most)
     held = GaugeMetricFamily("bandmaster_gate_held", "Executions that hold the gate", labels=("gate",))
     limit = GaugeMetricFamily("bandmaster_gate_limit", "The gate's limit", labels=("gate",))
     behind = GaugeMetricFamily("bandmaster_gate_waiting", "Executions that found the gate closed", labels=("gate",))
@@ -55,7 +72,8 @@ def of_queue(figures: QueueFigures) -> Iterator[Metric]:
         behind.add_metric((gate.gate,), gate.waiting)
         if gate.limit is not None:
             limit.add_metric((gate.gate,), gate.limit)
-    yield from (waiting, scheduled, active, oldest, held, limit, behind)
+    yield from (waiting, scheduled, active, oldest, standstill, startable, most_running, most_waiting)
+    yield from (held, limit, behind)
     yield GaugeMetricFamily("bandmaster_dead_letters", "Dead letters that are kept", events.dead_count)
     yield GaugeMetricFamily("bandmaster_journal_entries", "Entries in the journal", figures.journal_entries)
     yield GaugeMetricFamily("bandmaster_leader", "1 if a scheduler process leads, else 0", int(figures.leads))
