@@ -45,6 +45,8 @@ _VALUES: Final[dict[str, Any]] = {
     "output": "hello\n",
     "output_tail": "hello\n",
     "waits_for": ["20 of 20 run in lane executions"],
+    "severity": "info",
+    "sentence": "Action pod has waited for 4 min: limit 10 reached, 3 executions wait",
     "before": "4",
     "after": "8",
     "exit_code": 0,

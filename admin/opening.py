@@ -26,6 +26,7 @@ from .auth.local_token import FILE, local_token
 from .auth.token_file import TokenFile
 from .auth.token_table import TokenTable
 from .events.hub import Hub
+from .ledger_watch import LedgerWatch
 from .oidc.opened import open_oidc
 from .quotas.quotas import Quotas
 from .rates import Rates
@@ -68,6 +69,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         pods=pods,
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(ledger, queue.views.server_time_ms),
+        ledger_watch=LedgerWatch(ledger, Follower(queue.scripts)),
         quotas=Quotas(queue.scripts, settings.api),
         sessions=BrowserSessions(queue.scripts, settings.api),
         oidc=open_oidc(settings.oidc, queue.scripts),

@@ -14,6 +14,7 @@ from ..scheduler.queue import ExecutionQueueService
 from .auth.browser_sessions import BrowserSessions
 from .auth.keeper import Keeper
 from .events.hub import Hub
+from .ledger_watch import LedgerWatch
 from .lookups import Lookups
 from .oidc.opened import Oidc
 from .output.followers import Followers
@@ -41,6 +42,7 @@ class Services:
     """The pods of the backend; nothing is connected before the first call."""
     hub: Hub
     rates: Rates
+    ledger_watch: LedgerWatch
     quotas: Quotas
     sessions: BrowserSessions
     oidc: Oidc | None = None

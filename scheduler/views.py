@@ -141,9 +141,8 @@ class Views(Reader):
     def action_statistics(self, action: str) -> ActionStatistics:
         """The statistics of one action; all zero for one that was never used."""
         length, active, limit, oldest, enqueued, completed = self._scripts.call(self._action_statistics, action)
-        return ActionStatistics(
-            length, active, int(limit) if limit else None, float(oldest) if oldest else None, enqueued, completed
-        )
+        most = None if limit == b"" else int(limit)
+        return ActionStatistics(length, active, most, float(oldest) if oldest else None, enqueued, completed)
 
     def meta(self, execution_id: str) -> dict[str, str]:
         """An execution's record: state, lane, band, action, user, attempt, timestamps, pod; empty if unknown.

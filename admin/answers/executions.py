@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ...scheduler.model.states import State
 from .document import Answer, Read
+from .figures import VerdictAnswer
 
 
 class ExecutionAnswer(Answer):
@@ -102,6 +103,9 @@ class QueueAnswer(Read):
     dead_count: int
     own_waiting: int
     """How many of them are the caller's."""
+    verdicts: list[VerdictAnswer] = Field(default=[])
+    """What there is to look at, the worst first: of the lane, and of the whole installation. If no lane is named,
+    operators are told of all lanes. What is said of the ledger may be some seconds old."""
 
 
 class Step(Answer):

@@ -1,6 +1,22 @@
 """Documents of figures: actions, users, gates, lanes."""
 
+from pydantic import Field
+
+from ...scheduler.verdicts import Severity, VerdictCode
 from .document import Answer, Read
+
+
+class VerdictAnswer(Answer):
+    """Something that somebody should look at."""
+
+    code: str = Field(examples=[VerdictCode.LIMIT_REACHED.value])
+    """What it is: the runbook has a section for each. Later releases may know more of them."""
+    severity: Severity
+    """How soon somebody should look."""
+    subject: str = Field(examples=["action:pod"])
+    """`lane:NAME` or `action:NAME`; empty: the whole installation."""
+    sentence: str
+    """What is so, for people."""
 
 
 class QueueStats(Read):
@@ -14,6 +30,8 @@ class QueueStats(Read):
     total_enqueued: int
     total_completed: int
     """Ended, in whatever terminal state."""
+    verdicts: list[VerdictAnswer] = Field(default=[])
+    """What there is to look at of the action, the worst first."""
 
 
 class ActionAnswer(Answer):

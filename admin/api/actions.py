@@ -9,8 +9,10 @@ from typing import Final
 from ...scheduler.engine.controls import Dropped
 from ...scheduler.events.fields import Action
 from ...scheduler.model.times import iso_of
+from ...scheduler.verdicts import on_action
 from ..answers.figures import ActionAnswer, Actions, QueueStats, UserAnswer, Users
 from ..errors import Refused, not_found
+from .judged import verdict_answers
 from .moments import shown_at
 from .queue_routes import QueueRouter
 from .requiring import OperateCaller, ReadCaller, ServicesOf
@@ -45,6 +47,7 @@ def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: Action) -> Q
     queue = services.queue
     if not queue.overview.is_known(f"action:{ref}"):
         raise not_found(f"nothing was ever sent of the action {ref}")
+    now_ms = queue.views.server_time_ms()
     found = queue.action_statistics(ref)
     oldest = found.oldest_enqueued_at
     return QueueStats(
@@ -55,8 +58,9 @@ def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: Action) -> Q
         oldest_enqueued_at=None if oldest is None else iso_of(int(oldest)),
         total_enqueued=found.total_enqueued,
         total_completed=found.total_completed,
+        verdicts=verdict_answers(on_action(ref, found, now_ms)),
         source="redis",
-        as_of=shown_at(queue.views.server_time_ms()),
+        as_of=shown_at(now_ms),
     )
 
 

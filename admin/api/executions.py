@@ -15,6 +15,8 @@ from ...ledger.standing import is_written
 from ...scheduler.engine.record import Record, read_result
 from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.events.fields import ExecutionId
+from ...scheduler.judging import judged_lanes
+from ...scheduler.lanes import all_lanes
 from ...scheduler.model.identifiers import check_execution_id
 from ..answers.executions import (
     ExecutionPage,
@@ -29,6 +31,7 @@ from ..errors import not_found
 from ..services import Services
 from .cursors import cursor_of, read_cursor
 from .finding import check_reads, find, is_of_ledger
+from .judged import verdict_answers
 from .living import PAGE, Filters, Limit
 from .moments import Moment, ms_of, shown_at
 from .names import Lane, Text
@@ -93,6 +96,8 @@ def show_queue(services: ServicesOf, caller: ReadCaller, lane: Lane | None = Non
     status = queue.views.status()
     (own,) = queue.views.queued_of(queue.lane, [caller.token.owner])
     most = status.settings["max_concurrent_executions"]
+    judges_all = lane is None and caller.token.may(Scope.OPERATE)
+    judged = [figures for _, figures in all_lanes(queue)] if judges_all else [status]
     return QueueAnswer(
         queue_depth=status.queue_depth,
         active_count=status.active_count,
@@ -101,6 +106,7 @@ def show_queue(services: ServicesOf, caller: ReadCaller, lane: Lane | None = Non
         scheduled_count=status.scheduled_count,
         dead_count=status.dead_count,
         own_waiting=own,
+        verdicts=verdict_answers([*judged_lanes(queue, judged), *services.ledger_watch.verdicts()]),
         source="redis",
         as_of=shown_at(queue.views.server_time_ms()),
     )

@@ -44,8 +44,7 @@ def show_ledger(context: typer.Context, as_json: Json = False) -> None:
     with opened() as bandmaster:
         database = _opening().existing(bandmaster.settings)
         found = standing(database, bandmaster.settings.redis.prefix)
-        page = found.position and Follower(bandmaster.queue.scripts).read(found.position, 1)
-    behind = None if page is None else page.ahead + page.missed + len(page.entries)
+        behind = found.position and Follower(bandmaster.queue.scripts).behind(found.position)
     if as_json:
         say_json({"ledger": _document(found, behind) | {"database": database.shown_url}})
     else:

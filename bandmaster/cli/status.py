@@ -24,11 +24,14 @@ from bandmaster.scheduler.server.eviction import ADVICE
 from bandmaster.scheduler.views import QueueStatus
 
 LISTED: Final = 10
-"""The most lanes, limits and pauses that are shown, of perhaps thousands; `--json` has them all."""
+"""The most verdicts, lanes, limits and pauses that are shown, of perhaps thousands; `--json` has them all."""
 
 
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
     """Show the queue, limits, pauses, settings, and who is there.
+
+    First what somebody should look at, the worst first: docs/runbook.md says
+    of each what to do.
 
     \b
     Examples:
@@ -46,6 +49,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 def _document(standing: Standing) -> dict[str, object]:
     now, leader, backend = _sum_of(standing), standing.leader, standing.backend
     document: dict[str, object] = {
+        "verdicts": [asdict(each) for each in standing.verdicts],
         "queue_depth": now.queue_depth,
         "active_count": now.active_count,
         "scheduled_count": now.scheduled_count,
@@ -118,8 +122,12 @@ def _say(standing: Standing) -> None:
     if len(stamps) > LISTED:
         paused.append(f"and {len(stamps) - LISTED} more: `bandmaster status --json`")
     policy = server and server.eviction_policy
+    verdicts = [f"{each.severity}: {each.sentence}" for each in standing.verdicts[:LISTED]]
+    if len(standing.verdicts) > LISTED:
+        verdicts.append(f"and {len(standing.verdicts) - LISTED} more: `bandmaster status --json`")
     say_facts(
         [
+            ("verdicts", verdicts or "nothing to look at"),
             ("waiting", f"{now.queue_depth}  ({bands})"),
             ("running", now.active_count if slots is None else f"{now.active_count} of {slots:.0f}"),
             ("scheduled", now.scheduled_count),

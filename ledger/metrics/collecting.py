@@ -67,8 +67,7 @@ class FiguresCollector(Collector):
     def _lag(self, ledger: LedgerFigures | None) -> Iterator[Metric]:
         if ledger is None or ledger.position is None:
             return
-        page = self._follower.read(ledger.position, 1)
+        lag = self._follower.behind(ledger.position)
         # Of a journal that is another one now, nothing was read yet; the consumer will say from where.
-        if page is not None:
-            lag = page.ahead + page.passed
+        if lag is not None:
             yield GaugeMetricFamily("bandmaster_ledger_lag_entries", "Entries that the ledger has yet to read", lag)

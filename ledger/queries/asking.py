@@ -14,10 +14,11 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
+from ...scheduler.engine.journal_following import Position
 from ..database import Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.upgrading import check
-from ..standing import check_queue, is_written
+from ..standing import check_queue, is_written, read_up_to
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
@@ -65,6 +66,17 @@ class Asking:
         """
         with self.reading() as connection:
             return check_queue(connection, self._queue) and is_written(connection)
+
+    def progress(self) -> tuple[bool, Position | None]:
+        """Find out whether somebody writes it, and how far the journal was read; None: it never was.
+
+        Raises:
+            LedgerError: As `reading` says.
+        """
+        with self.reading() as connection:
+            if not check_queue(connection, self._queue):
+                return False, None
+            return is_written(connection), read_up_to(connection)
 
     @contextmanager
     def writing(self) -> Generator[Connection]:

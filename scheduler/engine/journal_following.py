@@ -172,6 +172,11 @@ class Follower(Reader):
         missed = unread + len(found) - len(entries)
         return Page(entries, Position(position.incarnation, last, count, server), missed, added - count, counts)
 
+    def behind(self, position: Position) -> int | None:
+        """How many entries follow a position, with those that were dropped unread; None: it is another journal."""
+        page = self.read(position, 1)
+        return None if page is None else page.ahead + page.passed
+
     def trim(self, position: Position, before_ms: int, least: int) -> int:
         """Drop the oldest entries that were read, some ten thousand at most; of another journal none.
 

@@ -13,7 +13,7 @@
 -- Returns: {reply, …}, one each: {'OK', state, position, score} | {'DUPLICATE', state, lasting} | {'QUEUE_FULL', limit}
 --   | {'USER_LIMIT', limit}; position counts from 0 in its lane, -1 while scheduled, and for a message, whose sender is not
 --   told; state '' if it is forgotten
--- Uses: call, keys, now, scores, journal, refusing, tombstones, changes, counts, gates, ranking, waiting, room,
+-- Uses: call, keys, now, scores, journal, refusing, tombstones, changes, counts, gates, noting, waiting, room,
 --   promoting, transitions
 local ARGUMENTS_EACH = 13
 local with_payload -- further keys for the same write: the clock, with the last payload of this call
@@ -33,7 +33,7 @@ local function keep(id, m, event, message, parent)
     note_sent(id, parent)
     keep_payload(id, event, message)
     call('SADD', D.members(m.lane), id)
-    note_used(m.lane)
+    note('used:' .. m.lane)
     count_queued(m.lane)
     count_action(m.action, 'total_enqueued')
     count_user(m, 1)

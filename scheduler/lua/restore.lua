@@ -10,7 +10,7 @@
 --   due dead        SCHEDULED: when it is due; '' otherwise. 1: it is a dead letter
 --   event message result   as in park and exchange; '' for none
 -- Returns: one each: RESTORED | ENDED | NEWER | NO_PAYLOAD | ERROR; NEWER: Redis knows more of it; NO_PAYLOAD: nobody has it
--- Uses: call, apart, keys, now, settings, time, scores, journal, tombstones, gates, leases, slots, ranking, waiting,
+-- Uses: call, apart, keys, now, settings, time, scores, journal, tombstones, gates, leases, noting, slots, waiting,
 --   keeping, letters, ending, transitions
 local ARGUMENTS_EACH = 7
 local HOLDS = {RUNNING = true, POD = true, CANCELLING = true}
@@ -47,7 +47,7 @@ end
 
 local function enter(id, m, due)
     call('SADD', D.members(m.lane), id)
-    note_used(m.lane)
+    note('used:' .. m.lane)
     touched[m.lane] = true
     if HOLDS[m.state] then return hold_again(id, m) end
     count_user(m, 1)

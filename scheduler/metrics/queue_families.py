@@ -40,6 +40,12 @@ def _of_lanes(figures: QueueFigures) -> Iterator[Metric]:
     active = _gauge("active", "Executions with a slot", "lane")
     untold = _gauge("untold", "Ends that are not reported to their senders yet", "lane")
     oldest = _gauge("oldest_wait_seconds", "For how long the one that waits longest has waited", "lane")
+    standstill = _gauge(
+        "standstill_seconds", "For how long something has waited or run while no slot was granted or given back", "lane"
+    )
+    startable = _gauge(
+        "startable_wait_seconds", "For how long the one that would start next has waited though slots are free", "lane"
+    )
     # Without a sum, which only reading all that wait would tell.
     ages = Metric("bandmaster_waiting_age_seconds", "For how long those that wait have waited", "gaugehistogram")
     for lane in figures.lanes:
@@ -50,9 +56,11 @@ def _of_lanes(figures: QueueFigures) -> Iterator[Metric]:
         active.add_metric((name,), lane.active_count)
         untold.add_metric((name,), figures.untold[name])
         oldest.add_metric((name,), figures.ages[name].oldest_ms / 1000)
-        for bound, number in zip(BOUNDS, figures.ages[name].up_to, strict=True):
+        standstill.add_metric((name,), figures.ages[name].standstill_ms / 1000)
+        startable.add_metric((name,), figures.ages[name].startable_ms / 1000)
+        for bound, number in zip(BOUNDS, figures.waited_up_to[name], strict=True):
             ages.add_sample("bandmaster_waiting_age_seconds_bucket", {"lane": name, "le": bound}, number)
-    yield from (waiting, scheduled, active, untold, oldest, ages)
+    yield from (waiting, scheduled, active, untold, oldest, standstill, startable, ages)
 
 
 def _of_bounds(figures: QueueFigures) -> Iterator[Metric]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..ages import Ages, LaneAges
 from ..engine.engine import Engine
 from ..keys import DEFAULT_LANE
 from ..model.limits import EVERYTHING
@@ -19,23 +20,15 @@ from .buckets import BOUNDARIES_MS
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
-    """For how long those that wait in one lane have waited."""
-
-    oldest_ms: int
-    """How long the one that waits longest has waited; 0: none waits."""
-    up_to: tuple[int, ...]
-    """How many have waited no longer than each of the boundaries, and, last, how many wait."""
-
-
-@dataclass(frozen=True, slots=True)
 class QueueFigures:
     """The queue at one moment."""
 
     lanes: list[QueueStatus]
     """The lane of events first, then the others that were ever used."""
-    ages: dict[str, Ages]
+    ages: dict[str, LaneAges]
     """By lane."""
+    waited_up_to: dict[str, list[int]]
+    """By lane: how many have waited no longer than each of the boundaries, and, last, how many wait."""
     untold: dict[str, int]
     """By lane: how many ends are not reported to their senders yet."""
     gates: list[GateLoad]
@@ -65,6 +58,7 @@ class QueueReading(Reader):
         super().__init__(engine.scripts)
         self._engine = engine
         self._overview = Overview(engine.scripts, engine.controls)
+        self._ages = Ages(engine.scripts)
         self._workers = Workers(engine.scripts)
         self._gates = gates
 
@@ -76,11 +70,13 @@ class QueueReading(Reader):
         """
         others = [lane for lane in self._overview.lane_names() if lane != DEFAULT_LANE]
         lanes = [DEFAULT_LANE, *others]
+        statuses = self._engine.views.status_of(lanes)
         foremost = _foremost(self._overview.gates(), self._gates) if self._gates else []
         untold, (with_pods, journal_entries) = self._counts(lanes)
         return QueueFigures(
-            lanes=self._engine.views.status_of(lanes),
-            ages=self._ages(lanes),
+            lanes=statuses,
+            ages=dict(zip(lanes, self._ages.of(statuses), strict=True)),
+            waited_up_to=self._waited_up_to(statuses),
             untold=untold,
             gates=foremost,
             paused=_pauses(lanes, foremost, set(self._engine.controls.paused()), self._gates),
@@ -102,32 +98,22 @@ class QueueReading(Reader):
         return dict(zip(lanes, untold, strict=True)), (with_pods, journal_entries)
 
     @repeated
-    def _ages(self, lanes: Sequence[str]) -> dict[str, Ages]:
-        """The first of each band is its oldest; the oldest of these is the lane's. Where none waits, that is all."""
+    def _waited_up_to(self, lanes: Sequence[QueueStatus]) -> dict[str, list[int]]:
+        """Asks only of bands in which something waited just now."""
         now_ms = self._engine.views.server_time_ms()
+        waiting = [(lane.lane, band) for lane in lanes for band in Priority if lane.pending_by_priority[band.name]]
         pipeline = self._client.pipeline(transaction=False)
-        each = [(lane, band * BAND_WIDTH_MS + now_ms) for lane in lanes for band in Priority]
-        for lane, now_score in each:
-            bounds = (now_score - HALF_BAND_MS, now_score + HALF_BAND_MS)
-            pipeline.zrangebyscore(self._scripts.keys.pending(lane), *bounds, start=0, num=1, withscores=True)
-        firsts = pipeline.execute()
-        oldest, counts = dict.fromkeys(lanes, 0), {lane: [0] * (len(BOUNDARIES_MS) + 1) for lane in lanes}
-        waited = [(lane, now_score) for (lane, now_score), first in zip(each, firsts, strict=True) if first]
-        for (lane, now_score), first in zip(each, firsts, strict=True):
-            oldest[lane] = max(oldest[lane], *(int(now_score - score) for _, score in first), 0)
-        for (lane, _), of_band in zip(waited, self._up_to(waited), strict=True):
-            counts[lane] = [sum(both) for both in zip(counts[lane], of_band, strict=True)]
-        return {lane: Ages(oldest[lane], tuple(counts[lane])) for lane in lanes}
-
-    def _up_to(self, waited: Sequence[tuple[str, float]]) -> list[list[int]]:
-        """Of each lane and band how many have waited no longer than each of the boundaries, and how many wait."""
-        pipeline = self._client.pipeline(transaction=False)
-        for lane, now_score in waited:
+        for lane, band in waiting:
+            now_score = band * BAND_WIDTH_MS + now_ms
             for age_ms in (*BOUNDARIES_MS, HALF_BAND_MS):
                 pipeline.zcount(self._scripts.keys.pending(lane), now_score - age_ms, f"({now_score + HALF_BAND_MS}")
         found: list[Any] = pipeline.execute()
         number = len(BOUNDARIES_MS) + 1
-        return [_rising(found[start : start + number]) for start in range(0, len(found), number)]
+        counts = {lane.lane: [0] * number for lane in lanes}
+        for at, (lane, _) in enumerate(waiting):
+            of_band = _rising(found[at * number : (at + 1) * number])
+            counts[lane] = [sum(both) for both in zip(counts[lane], of_band, strict=True)]
+        return counts
 
 
 def _rising(counts: Sequence[int]) -> list[int]:

@@ -40,6 +40,7 @@ INCLUDES: Final = (
     "gates",
     "leases",
     "candidates",
+    "noting",
     "slots",
     "raised",
     "lanes",

@@ -25,6 +25,7 @@ from bandmaster.admin.auth.secrets import Secret
 from bandmaster.admin.auth.token_table import TokenTable
 from bandmaster.admin.auth.tokens import Token
 from bandmaster.admin.events.hub import Hub
+from bandmaster.admin.ledger_watch import LedgerWatch
 from bandmaster.admin.quotas.quotas import Quotas
 from bandmaster.admin.rates import Rates
 from bandmaster.admin.services import Services
@@ -112,6 +113,7 @@ def services_on(
         pods=lambda: LocalPods(folder),
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(asking, queue.views.server_time_ms),
+        ledger_watch=LedgerWatch(asking, Follower(queue.scripts), clock=clock),
         quotas=Quotas(queue.scripts, api),
         sessions=BrowserSessions(queue.scripts, api),
     )

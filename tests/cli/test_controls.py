@@ -64,6 +64,22 @@ def test_a_bound_of_a_lane_is_set_and_lifted_and_shown_by_lane(driver: Driver) -
     assert "executions  0 waiting, 0 of 10 running, 0 scheduled" in driver.run("status").out
 
 
+def test_status_says_first_what_is_to_be_looked_at(driver: Driver) -> None:
+    driver.json("pause", "action:jam")
+    driver.json("setting", "max_queue_size", "3")
+    held = [driver.submit("--action", "jam", "--", "true") for _ in range(3)]
+    sentence = "Lane executions: 3 of the 3 that may wait do; when it is full, it refuses what is sent"
+    verdict = {"code": "queue_nearly_full", "severity": "critical", "subject": "lane:executions", "sentence": sentence}
+    assert driver.json("status")["verdicts"][0] == verdict
+    shown = " ".join(driver.run("status").out.split())
+    assert shown.startswith(f"verdicts critical: {sentence}")
+    for execution_id in held:
+        driver.run("cancel", execution_id)
+    driver.json("setting", "max_queue_size", "default")
+    driver.json("resume", "action:jam")
+    assert "queue_nearly_full" not in {each["code"] for each in driver.json("status")["verdicts"]}
+
+
 def test_status_names_who_is_there_and_where_executions_run(driver: Driver) -> None:
     status = driver.json("status")
     assert (status["queue_depth"], status["active_count"], status["dead_count"]) == (0, 0, 0)

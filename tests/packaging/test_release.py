@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from released import PARTS, ROOT, Release
 from trove_classifiers import classifiers
 
-NOT_INSTALLED: Final = PurePosixPath("bandmaster/configs/deploy")
+NOT_INSTALLED: Final = tuple(PurePosixPath("bandmaster/configs") / each for each in ("deploy", "prometheus"))
 PYTHON: Final = "Programming Language :: Python :: "
 
 
@@ -31,7 +31,7 @@ def test_the_wheel_has_every_file_of_the_package_and_nothing_else(checkout: Path
         for file in (checkout / part).rglob("*")
         if file.is_file()
     }
-    expected = {str(each) for each in sources if not each.is_relative_to(NOT_INSTALLED)}
+    expected = {str(each) for each in sources if not any(map(each.is_relative_to, NOT_INSTALLED))}
     assert {each for each in _contents(wheel) if ".dist-info/" not in each} == expected
 
 

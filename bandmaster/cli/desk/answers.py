@@ -7,11 +7,12 @@ from datetime import datetime
 
 from bandmaster.admin.answers.controls import LimitAnswer
 from bandmaster.admin.answers.executions import ExecutionAnswer, Timeline
-from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, LaneAnswer
+from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, LaneAnswer, VerdictAnswer
 from bandmaster.admin.answers.workers import WorkerAnswer
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.verdicts import Verdict
 from bandmaster.scheduler.views import QueueStatus
 from bandmaster.scheduler.workers import Running, WorkerSigned
 
@@ -104,6 +105,11 @@ def worker_of(answer: WorkerAnswer) -> WorkerSigned:
         running=tuple(Running(each.execution_id, each.attempt, each.lane) for each in answer.running),
         stopping=answer.stopping,
     )
+
+
+def verdict_of(answer: VerdictAnswer) -> Verdict:
+    """A verdict."""
+    return Verdict(answer.code, answer.severity, answer.subject, answer.sentence)
 
 
 def lane_of(answer: LaneAnswer) -> tuple[LaneLoad, QueueStatus]:

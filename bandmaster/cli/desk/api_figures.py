@@ -8,11 +8,13 @@ from typing import Any
 
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import action_of, gate_of, lane_of, ms_of, worker_of
+from bandmaster.cli.desk.answers import action_of, gate_of, lane_of, ms_of, verdict_of, worker_of
 from bandmaster.cli.desk.told import Ledger, Standing
 from bandmaster.cli.opening import warning_of_missing
+from bandmaster.scheduler.judging import foremost_actions
 from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.verdicts import ordered
 from bandmaster.scheduler.views import Leader
 from bandmaster.scheduler.workers import WorkerSigned
 
@@ -30,9 +32,11 @@ class ApiFigures:
         answer = self._send(calls.lanes())
         lanes = [lane_of(each) for each in answer.lanes]
         status, ready = self._send(calls.queue()), self._send(calls.readiness())
+        limits = [gate_of(each) for each in self._send(calls.gates()).gates if each.limit is not None]
+        of_actions = [self._send(calls.queue_stats(each)).verdicts for each in foremost_actions(limits)]
         return Standing(
             lanes=lanes,
-            limits=[gate_of(each) for each in self._send(calls.gates()).gates if each.limit is not None],
+            limits=limits,
             paused={name: ms_of(since) for name, since in self._send(calls.paused()).paused.items()},
             settings={each.name: each.value for each in self._send(calls.settings()).settings},
             dead_count=status.dead_count,
@@ -43,6 +47,7 @@ class ApiFigures:
             server=None,
             backend=None,
             ledger=Ledger(ready.ledger, ready.written),
+            verdicts=ordered(verdict_of(each) for told in (status.verdicts, *of_actions) for each in told),
         )
 
     def missing_worker(self, lane: str) -> str | None:

@@ -11,9 +11,12 @@ from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
 from bandmaster.ledger.errors import LedgerError
+from bandmaster.scheduler.engine.journal_following import Follower
+from bandmaster.scheduler.judging import foremost_actions, judged_actions, judged_lanes
 from bandmaster.scheduler.lanes import all_lanes
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
 from bandmaster.scheduler.server.connection import redis_url
+from bandmaster.scheduler.verdicts import Verdict, on_ledger, ordered
 from bandmaster.scheduler.workers import Workers, WorkerSigned
 
 
@@ -30,9 +33,13 @@ class QueueFigures:
         status = queue.views.status()
         said = self._bandmaster.server()
         url = redacted_url(redis_url(self._bandmaster.settings))
+        lanes = all_lanes(queue)
+        limits = [each for each in queue.overview.gates() if each.limit is not None]
+        ledger, of_ledger = self._ledger()
+        on_queue = judged_lanes(queue, [figures for _, figures in lanes])
         return Standing(
-            lanes=all_lanes(queue),
-            limits=[each for each in queue.overview.gates() if each.limit is not None],
+            lanes=lanes,
+            limits=limits,
             paused=queue.controls.paused(),
             settings=status.settings,
             dead_count=status.dead_count,
@@ -42,7 +49,8 @@ class QueueFigures:
             api=None,
             server=Server(url, said.kind, said.version, said.eviction_policy),
             backend=self._backend(),
-            ledger=self._ledger(),
+            ledger=ledger,
+            verdicts=ordered([*on_queue, *judged_actions(queue, foremost_actions(limits)), *of_ledger]),
         )
 
     def missing_worker(self, lane: str) -> str | None:
@@ -75,19 +83,25 @@ class QueueFigures:
             return Backend(name, str(error))
         return Backend(name)
 
-    def _ledger(self) -> Ledger | None:
+    def _ledger(self) -> tuple[Ledger | None, list[Verdict]]:
+        """The history, where there is one, and what there is to say of it."""
         settings = self._bandmaster.settings
         try:
             # What reads it takes long to import, so it is only where there is something to read.
             if not (settings.ledger.url or settings.paths.ledger_file.exists()):
-                return None
+                return None, []
             opening = import_extra("bandmaster.ledger.opening", "ledger")
             asking_of = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking
             database = opening.database_of(settings)
         except (ExtraMissing, SettingsError):
-            return None
+            return None, []
         asking = asking_of(database, queue=settings.redis.prefix)
         try:
-            return Ledger(is_read=True, is_written=asking.soon(asking.is_written))
+            is_written, position = asking.soon(asking.progress)
         except LedgerError:
-            return Ledger(is_read=False, is_written=False)
+            return Ledger(is_read=False, is_written=False), list(
+                on_ledger(is_read=False, is_written=False, behind=None)
+            )
+        behind = None if position is None else Follower(self._queue.scripts).behind(position)
+        told = on_ledger(is_read=True, is_written=is_written, behind=behind)
+        return Ledger(is_read=True, is_written=is_written), list(told)

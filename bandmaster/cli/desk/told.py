@@ -15,6 +15,7 @@ from bandmaster.scheduler.engine.record import Record, Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.overview import GateLoad, LaneLoad
+from bandmaster.scheduler.verdicts import Verdict
 from bandmaster.scheduler.views import Leader, QueueStatus
 
 
@@ -141,3 +142,5 @@ class Standing:
     """This and `server` are known beside Redis only."""
     ledger: Ledger | None
     """None: there is none here."""
+    verdicts: list[Verdict]
+    """What somebody should look at, the worst first."""

@@ -1,31 +1,9 @@
--- Which of several lanes comes first, which lanes have live consumers, and which are in use at all.
-
-local note_used, note_asked
-do
-    local kept -- field → when it was written, under the present `noted`: most calls need not write again
-    local kept_then
-    at_begin(function()
-        if not noted or noted ~= kept_then then kept_then, kept = noted, {} end
-    end)
-
-    -- Writes the time into a field, at most once a second. Returns whether it did.
-    local function note(field)
-        if kept[field] and math.abs(now - kept[field]) < NOTED_EACH_MS then return false end
-        kept[field] = now
-        call('HSET', K.rounds, field, now)
-        return true
-    end
-
-    function note_used(lane)
-        note('used:' .. lane)
-    end
-
-    -- Notes that live consumers ask for these lanes. A full lane is in no index, and nothing shows that its bound was
-    -- lost or raised by hand; so each time, the lane is also checked for a candidate.
-    function note_asked(lanes)
-        for _, lane in ipairs(lanes) do
-            if note('lane:' .. lane) then touched[lane] = true end
-        end
+-- Which of several lanes comes first, and which have live consumers.
+-- Notes that live consumers ask for these lanes. A full lane is in no index, and nothing shows that its bound was lost or
+-- raised by hand; so each time, the lane is also checked for a candidate.
+local function note_asked(lanes)
+    for _, lane in ipairs(lanes) do
+        if note('lane:' .. lane) then touched[lane] = true end
     end
 end
 

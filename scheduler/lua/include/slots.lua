@@ -25,6 +25,7 @@ end
 
 local function take_slot(id, lane)
     local added = call('SADD', D.active(lane), id)
+    note('moved:' .. lane)
     if slots_taken[lane] then slots_taken[lane] = slots_taken[lane] + added end
     if leases_held then leases_held = leases_held + 1 end
 end
@@ -33,5 +34,6 @@ end
 local function give_slot(id, lane)
     if room_of(lane) < 1 then touched[lane] = true end
     local given = call('SREM', D.active(lane), id)
+    note('moved:' .. lane)
     if slots_taken[lane] then slots_taken[lane] = slots_taken[lane] - given end
 end

@@ -11,7 +11,7 @@ const MOST = 1800;
 const RECENT_MS = 300_000;
 const MOST_WAITS = 5000;
 
-// { at, byBand, depth, active, limit, scheduled, dead, lanes }; the latest is last.
+// { at, byBand, depth, active, limit, scheduled, dead, lanes, verdicts }; the latest is last.
 export const samples = signal([]);
 export const samplesProblem = signal(null);
 let counted = [];
@@ -22,10 +22,11 @@ async function look(caller) {
     const queue = await get("/executions/queue");
     return {
       byBand: queue.by_priority, depth: queue.queue_depth, active: queue.active_count, limit: queue.max_concurrent,
-      scheduled: queue.scheduled_count, dead: queue.dead_count, own: queue.own_waiting, lanes: null, leader: undefined,
+      scheduled: queue.scheduled_count, dead: queue.dead_count, own: queue.own_waiting, lanes: null,
+      verdicts: queue.verdicts,
     };
   }
-  const [{ lanes, leader }, queue] = await Promise.all([get("/lanes"), get("/executions/queue")]);
+  const [{ lanes }, queue] = await Promise.all([get("/lanes"), get("/executions/queue")]);
   const sum = (of) => lanes.reduce((all, lane) => all + of(lane), 0);
   // A lane that nobody asks for and that is empty takes no part.
   const limits = lanes.filter((lane) => lane.live || lane.executions).map((lane) => lane.bounds.max_concurrent_executions ?? null);
@@ -33,7 +34,8 @@ async function look(caller) {
     byBand: Object.fromEntries(BANDS.map((band) => [band, sum((lane) => lane.by_priority[band] ?? 0)])),
     depth: sum((lane) => lane.queue_depth), active: sum((lane) => lane.active_count),
     limit: limits.some((each) => each === null) ? null : limits.reduce((all, each) => all + each, 0),
-    scheduled: sum((lane) => lane.scheduled_count), dead: queue.dead_count, lanes, leader,
+    scheduled: sum((lane) => lane.scheduled_count), dead: queue.dead_count, lanes,
+    verdicts: queue.verdicts,
   };
 }
 

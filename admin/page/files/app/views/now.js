@@ -12,14 +12,14 @@ import { Card, Code, Empty, Figure, Meter } from "../parts/basics.js";
 import { Chart } from "../parts/chart.js";
 import { Trouble } from "../parts/trouble.js";
 
-const OLDEST_OF_ACTIONS = 5;
+const FOREMOST_ACTIONS = 5;
 
 export function Now({ caller }) {
   const seen = useSignal(samples);
   const problem = useSignal(samplesProblem);
   const gates = useResource("/gates");
   const actions = useResource("/actions");
-  const oldest = useOldest(actions.data?.actions);
+  const { oldest, verdicts } = useForemost(actions.data?.actions);
   const sample = seen.at(-1);
   const isFresh = actions.data && !actions.data.actions.length;
   return html`
@@ -28,7 +28,7 @@ export function Now({ caller }) {
     ${sample && html`
       ${isFresh ? html`<${First} />`
         : html`<ul class="words" aria-label="The state in words">
-          ${sentences({ sample, gates: gates.data?.gates, oldest }).map(([kind, text, to]) => html`
+          ${sentences({ sample, gates: gates.data?.gates, verdicts: [...sample.verdicts, ...verdicts] }).map(([kind, text, to]) => html`
             <li class=${kind}>${text}${to && html` <a href=${href(to)}>Look</a>`}</li>`)}
         </ul>`}
       <${Card} kind="big"><${Figures} sample=${sample} oldest=${oldest} caller=${caller} /><//>
@@ -42,21 +42,22 @@ export function Now({ caller }) {
   `;
 }
 
-// The API tells the oldest of each action; those that have most waiting are asked for.
-function useOldest(actions) {
-  const [oldest, setOldest] = useState(null);
+// The API tells the oldest of each action, and what is to be said of it; those that have most waiting are asked for.
+function useForemost(actions) {
+  const [foremost, setForemost] = useState({ oldest: null, verdicts: [] });
   const names = (actions ?? []).filter((each) => each.queue_length).sort((one, other) => other.queue_length - one.queue_length)
-    .slice(0, OLDEST_OF_ACTIONS).map((each) => each.action).join("\n");
+    .slice(0, FOREMOST_ACTIONS).map((each) => each.action).join("\n");
   useEffect(() => {
     let isEnded = false;
     async function look() {
       if (document.hidden) return;
       const found = await Promise.all(names.split("\n").filter(Boolean).map(async (action) => {
         const stats = await get(`/actions/${part(action)}/queue-stats`).catch(() => null);
-        return { action, at: stats?.oldest_enqueued_at ?? null };
+        return { action, at: stats?.oldest_enqueued_at ?? null, verdicts: stats?.verdicts ?? [] };
       }));
       if (isEnded) return;
-      setOldest(found.filter((each) => each.at).sort((one, other) => (one.at < other.at ? -1 : 1))[0] ?? null);
+      const oldest = found.filter((each) => each.at).sort((one, other) => (one.at < other.at ? -1 : 1))[0] ?? null;
+      setForemost({ oldest, verdicts: found.flatMap((each) => each.verdicts) });
     }
     look();
     const timer = setInterval(look, 5000);
@@ -67,7 +68,7 @@ function useOldest(actions) {
       document.removeEventListener("visibilitychange", look);
     };
   }, [names]);
-  return oldest;
+  return foremost;
 }
 
 function Figures({ sample, oldest, caller }) {
@@ -82,7 +83,7 @@ function Figures({ sample, oldest, caller }) {
       <${Figure} label="Running" value=${count(sample.active)} of=${ofLimit(sample.active, sample.limit).replace(/^\S+ /, "")}
         how="Executions that hold a slot, of the slots that there may be (max_concurrent_executions)" />
       <${Figure} label="Oldest wait" value=${oldest ? duration(nowMs() - Date.parse(oldest.at)) : "–"} of=${oldest?.action}
-        how=${`How long the oldest one waits that is due; looked for among the ${OLDEST_OF_ACTIONS} actions with most waiting`} />
+        how=${`How long the oldest one waits that is due; looked for among the ${FOREMOST_ACTIONS} actions with most waiting`} />
       <${Figure} label="Scheduled" value=${count(sample.scheduled)} how="Executions that are not yet due" />
       <${Figure} label="Started" value=${of.startedPerSecond.toFixed(2)} unit="/ s" how=${`Grants of a slot${whose} that this browser was told of, ${window}`} />
       <${Figure} label="Ended" value=${of.endedPerSecond.toFixed(2)} unit="/ s" how=${`Ends${whose} that this browser was told of, ${window}`} />

@@ -1,0 +1,76 @@
+"""``LedgerWatch``: what there is to say of the ledger, for whoever is shown the queue.
+
+In the flow: showing the queue asks here, and never waits for it: the ledger is asked in a thread of its own, every few
+seconds while somebody looks, and told is what was so last.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ..configs.logger import Logger
+from ..ledger.errors import LedgerError
+from ..ledger.queries.asking import Asking
+from ..scheduler.engine.journal_following import Follower
+from ..scheduler.model.errors import QueueUnavailable
+from ..scheduler.verdicts import Verdict, on_ledger
+
+_log = Logger(__name__)
+FRESH_SECONDS: Final = 5.0
+USABLE_SECONDS: Final = 60.0
+
+
+class LedgerWatch:
+    """Watches one ledger. Safe to share between threads."""
+
+    def __init__(self, asking: Asking, follower: Follower, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Makes no call.
+
+        Args:
+            asking: The ledger.
+            follower: The journal that it reads.
+            clock: Seconds that only grow.
+        """
+        self._asking = asking
+        self._follower = follower
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._is_asking = False
+        self._asked_at = self._answered_at = float("-inf")
+        self._told: list[Verdict] = []
+
+    def verdicts(self) -> list[Verdict]:
+        """What was so when it was last asked; nothing, if that was too long ago."""
+        now = self._clock()
+        with self._lock:
+            is_due = not self._is_asking and now - self._asked_at >= FRESH_SECONDS
+            if is_due:
+                self._is_asking, self._asked_at = True, now
+            told = self._told if now - self._answered_at < USABLE_SECONDS else []
+        if is_due:
+            threading.Thread(target=self._ask, name="ledger-watch", daemon=True).start()
+        return told
+
+    def _ask(self) -> None:
+        told: list[Verdict] | None = None
+        try:
+            told = list(self._look())
+        except QueueUnavailable as error:
+            _log.debug("ledger_not_watched", problem=str(error))
+        with self._lock:
+            self._is_asking = False
+            if told is not None:
+                self._told, self._answered_at = told, self._clock()
+
+    def _look(self) -> list[Verdict]:
+        file = self._asking.database.file
+        if file is not None and not file.exists():
+            return []  # nobody keeps a history
+        try:
+            # A database that hangs is one that does not answer.
+            is_written, position = self._asking.soon(self._asking.progress)
+        except LedgerError:
+            return list(on_ledger(is_read=False, is_written=False, behind=None))
+        behind = None if position is None else self._follower.behind(position)
+        return list(on_ledger(is_read=True, is_written=is_written, behind=behind))

@@ -1,0 +1,193 @@
+"""``Verdict``: what about a queue somebody should look at, in words. Pure: figures in, sentences out.
+
+In the flow: ``judging.py`` reads the figures; the command line, the API and the page show the sentences. The alerts for
+Prometheus (configs/prometheus/alerts.yml) have the same names and numbers, which a test compares; they also wait some
+minutes before they fire, while a verdict is of this moment.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from .ages import LaneAges
+from .model.limits import EVERYTHING
+from .views import ActionStatistics, QueueStatus
+
+HALF_FULL: Final = 0.5
+"""This and the next: of what may wait in a lane."""
+NEARLY_FULL: Final = 0.9
+MANY_WAITING: Final = 100
+OLD_SECONDS: Final = 1_800
+LIMITED_SECONDS: Final = 180
+UNTAKEN_SECONDS: Final = 300
+STANDSTILL_SECONDS: Final = 600
+DEAD_LETTERS_SECONDS: Final = 3_600
+BEHIND_ENTRIES: Final = 10_000
+_MINUTE: Final = 60
+_HOUR: Final = 3_600
+
+
+class Severity(StrEnum):
+    """How soon somebody should look, the worst first."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class VerdictCode(StrEnum):
+    """The kinds of verdicts. A section of docs/runbook.md says of each what to do."""
+
+    QUEUE_NEARLY_FULL = "queue_nearly_full"
+    QUEUE_HALF_FULL = "queue_half_full"
+    NO_PROGRESS = "no_progress"
+    SLOTS_FREE_WHILE_WORK_WAITS = "slots_free_while_work_waits"
+    OLDEST_WAIT_LONG = "oldest_wait_long"
+    DEAD_LETTERS_GROW = "dead_letters_grow"
+    NO_LEADER = "no_leader"
+    LEDGER_AWAY = "ledger_away"
+    LEDGER_BEHIND = "ledger_behind"
+    LIMIT_REACHED = "limit_reached"
+    QUEUE_LONG = "queue_long"
+
+
+SEVERITY: Final = dict.fromkeys(VerdictCode, Severity.WARNING) | {
+    VerdictCode.QUEUE_NEARLY_FULL: Severity.CRITICAL,
+    VerdictCode.LIMIT_REACHED: Severity.INFO,
+    VerdictCode.QUEUE_LONG: Severity.INFO,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Something to look at."""
+
+    code: str
+    """A `VerdictCode`, unless an API of a later release told it."""
+    severity: Severity
+    subject: str
+    """`lane:NAME` or `action:NAME`; empty: the whole installation."""
+    sentence: str
+
+
+def on_lane(status: QueueStatus, ages: LaneAges, paused: Collection[str] = ()) -> Iterator[Verdict]:
+    """What there is to say of a lane.
+
+    Args:
+        status: Its figures.
+        ages: Those of its work.
+        paused: The names of all that is paused.
+    """
+    subject, lane = f"lane:{status.lane}", f"Lane {status.lane}"
+    waiting, most = status.queue_depth, status.settings.get("max_queue_size")
+    limit = status.settings.get("max_concurrent_executions")
+    if most is not None and waiting > HALF_FULL * most:
+        is_nearly = waiting > NEARLY_FULL * most
+        code = VerdictCode.QUEUE_NEARLY_FULL if is_nearly else VerdictCode.QUEUE_HALF_FULL
+        text = f"{lane}: {waiting:,} of the {most:,.0f} that may wait do; when it is full, it refuses what is sent"
+        yield _verdict(code, subject, text)
+    if ages.standstill_ms > STANDSTILL_SECONDS * 1000:
+        stopped = "it is paused, and " if {EVERYTHING, subject} & set(paused) else ""
+        text = f"{stopped}no slot was granted or given back for {lasting(ages.standstill_ms)}"
+        yield _verdict(
+            VerdictCode.NO_PROGRESS, subject, f"{lane}: {waiting:,} wait, {status.active_count:,} run; {text}"
+        )
+    if ages.startable_ms > UNTAKEN_SECONDS * 1000:
+        taken = f"{status.active_count:,} {'slots are' if limit is None else f'of {limit:,.0f} slots are'} taken"
+        text = f"{taken}, nothing holds the next one back, and nobody took it for {lasting(ages.startable_ms)}"
+        yield _verdict(VerdictCode.SLOTS_FREE_WHILE_WORK_WAITS, subject, f"{lane}: {text}")
+    if ages.oldest_ms > OLD_SECONDS * 1000:
+        text = f"{lane}: the oldest one has waited for {lasting(ages.oldest_ms)}"
+        yield _verdict(VerdictCode.OLDEST_WAIT_LONG, subject, text)
+    if limit is not None and waiting and status.active_count >= limit and ages.oldest_ms > LIMITED_SECONDS * 1000:
+        yield _verdict(VerdictCode.LIMIT_REACHED, subject, _limited(lane, ages.oldest_ms, limit, waiting))
+    if waiting > MANY_WAITING:
+        yield _verdict(VerdictCode.QUEUE_LONG, subject, f"{lane}: {waiting:,} executions wait")
+
+
+def on_action(action: str, figures: ActionStatistics, now_ms: int) -> Iterator[Verdict]:
+    """What there is to say of an action.
+
+    Args:
+        action: Its name.
+        figures: Its figures.
+        now_ms: Unix milliseconds of the server's clock.
+    """
+    subject, name = f"action:{action}", f"Action {action}"
+    waiting, limit, running = figures.queue_length, figures.max_concurrent, figures.active_count
+    oldest_ms = 0 if figures.oldest_enqueued_at is None else max(0, int(now_ms - figures.oldest_enqueued_at))
+    if limit is not None and waiting and running < limit and oldest_ms > UNTAKEN_SECONDS * 1000:
+        text = f"{running:,} of {limit:,} slots are taken, and the oldest one has waited for {lasting(oldest_ms)}"
+        code = VerdictCode.SLOTS_FREE_WHILE_WORK_WAITS
+        yield _verdict(code, subject, f"{name}: {text}; `bandmaster show` says for what")
+    if oldest_ms > OLD_SECONDS * 1000:
+        text = f"{name}: the oldest one has waited for {lasting(oldest_ms)}"
+        yield _verdict(VerdictCode.OLDEST_WAIT_LONG, subject, text)
+    if limit is not None and waiting and running >= limit and oldest_ms > LIMITED_SECONDS * 1000:
+        yield _verdict(VerdictCode.LIMIT_REACHED, subject, _limited(name, oldest_ms, limit, waiting))
+    if waiting > MANY_WAITING:
+        yield _verdict(VerdictCode.QUEUE_LONG, subject, f"{name}: {waiting:,} executions wait")
+
+
+def on_installation(*, leads: bool, dead_lettered: int) -> Iterator[Verdict]:
+    """What there is to say of all lanes together.
+
+    Args:
+        leads: Whether a scheduler process leads.
+        dead_lettered: How many of the dead letters became such within `DEAD_LETTERS_SECONDS`.
+    """
+    if dead_lettered:
+        within = lasting(DEAD_LETTERS_SECONDS * 1000)
+        text = f"Dead letters: {dead_lettered:,} new within {within}, for somebody to look at"
+        yield _verdict(VerdictCode.DEAD_LETTERS_GROW, "", text)
+    if not leads:
+        text = "No scheduler leads: workers keep lanes going, but what crashes left behind is found late"
+        yield _verdict(VerdictCode.NO_LEADER, "", text)
+
+
+def on_ledger(*, is_read: bool, is_written: bool, behind: int | None) -> Iterator[Verdict]:
+    """What there is to say of the ledger, where there is one.
+
+    Args:
+        is_read: Whether it can be read.
+        is_written: Whether somebody writes it.
+        behind: How many entries of the journal it has yet to read; None: it is not known.
+    """
+    if not is_read:
+        text = "The ledger cannot be read: work goes on, and the history stands still"
+        yield _verdict(VerdictCode.LEDGER_AWAY, "", text)
+    elif behind is not None and behind > BEHIND_ENTRIES:
+        text = f"The ledger is {behind:,} entries of the journal behind" + (
+            "" if is_written else ", and nobody writes it"
+        )
+        yield _verdict(VerdictCode.LEDGER_BEHIND, "", text)
+
+
+def ordered(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The worst first."""
+    severities, codes = list(Severity), [*map(str, VerdictCode)]
+
+    def place(verdict: Verdict) -> tuple[int, int, str]:
+        number = codes.index(verdict.code) if verdict.code in codes else len(codes)
+        return severities.index(verdict.severity), number, verdict.subject
+
+    return sorted(verdicts, key=place)
+
+
+def lasting(duration_ms: float) -> str:
+    """A duration in words, such as `34 min` or `2 h 5 min`."""
+    seconds = int(duration_ms / 1000)
+    hours, minutes = seconds // _HOUR, seconds % _HOUR // _MINUTE
+    if not hours:
+        return f"{minutes} min" if minutes else f"{seconds} s"
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+def _limited(name: str, oldest_ms: int, limit: float, waiting: int) -> str:
+    waits = "1 execution waits" if waiting == 1 else f"{waiting:,} executions wait"
+    return f"{name} has waited for {lasting(oldest_ms)}: limit {limit:,.0f} reached, {waits}"
+
+
+def _verdict(code: VerdictCode, subject: str, sentence: str) -> Verdict:
+    return Verdict(code, SEVERITY[code], subject, sentence)

@@ -1,0 +1,132 @@
+"""A verdict is given just above its number and not at it, and says in words what is so."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from bandmaster.scheduler.ages import LaneAges
+from bandmaster.scheduler.verdicts import (
+    SEVERITY,
+    Severity,
+    Verdict,
+    VerdictCode,
+    lasting,
+    on_action,
+    on_installation,
+    on_lane,
+    on_ledger,
+    ordered,
+)
+from bandmaster.scheduler.views import ActionStatistics, QueueStatus
+
+QUIET = QueueStatus("mails", 0, 0, 0, 0, {}, {"max_queue_size": 100.0, "max_concurrent_executions": 10.0})
+NO_AGES = LaneAges(0, 0, 0)
+POD = ActionStatistics(0, 0, 10, None, 0, 0)
+MINUTE_MS = 60_000
+NOW_MS = 1_800_000_000_000
+
+
+def said(verdicts: Iterable[Verdict]) -> dict[str, str]:
+    """Sentences by code."""
+    return {each.code: each.sentence for each in verdicts}
+
+
+def lane(waiting: int = 0, running: int = 0, ages: LaneAges = NO_AGES, *paused: str) -> dict[str, str]:
+    return said(on_lane(replace(QUIET, queue_depth=waiting, active_count=running), ages, paused))
+
+
+def action(waiting: int, running: int, oldest_minutes: float, limit: int | None = 10) -> dict[str, str]:
+    oldest = NOW_MS - oldest_minutes * MINUTE_MS
+    figures = replace(POD, queue_length=waiting, active_count=running, max_concurrent=limit, oldest_enqueued_at=oldest)
+    return said(on_action("pod", figures, NOW_MS))
+
+
+def test_a_quiet_lane_gets_no_verdict() -> None:
+    assert lane() == {}
+
+
+def test_a_queue_that_fills_up_is_told_of_once_the_worse_way() -> None:
+    assert lane(waiting=50) == {}
+    assert lane(waiting=51) == {
+        "queue_half_full": "Lane mails: 51 of the 100 that may wait do; when it is full, it refuses what is sent"
+    }
+    assert lane(waiting=90).keys() == {"queue_half_full"}
+    assert lane(waiting=91).keys() == {"queue_nearly_full"}
+
+
+def test_without_bounds_nothing_is_full() -> None:
+    unbounded = replace(QUIET, queue_depth=5_000, active_count=500, settings={"max_queue_size": None})
+    ages = LaneAges(oldest_ms=10 * MINUTE_MS, startable_ms=0, standstill_ms=0)
+    assert said(on_lane(unbounded, ages)) == {"queue_long": "Lane mails: 5,000 executions wait"}
+
+
+def test_many_that_wait_are_told_of() -> None:
+    wide = replace(QUIET, settings={"max_queue_size": None})
+    assert said(on_lane(replace(wide, queue_depth=100), NO_AGES)) == {}
+    assert said(on_lane(replace(wide, queue_depth=101), NO_AGES)).keys() == {"queue_long"}
+
+
+def test_a_long_wait_is_told_of() -> None:
+    assert lane(1, 0, LaneAges(30 * MINUTE_MS, 0, 0)) == {}
+    found = lane(1, 0, LaneAges(125 * MINUTE_MS, 0, 0))
+    assert found == {"oldest_wait_long": "Lane mails: the oldest one has waited for 2 h 5 min"}
+
+
+def test_a_limit_that_holds_work_back_for_minutes_is_told_of() -> None:
+    assert lane(2, 10, LaneAges(3 * MINUTE_MS, 0, 0)) == {}
+    assert lane(2, 9, LaneAges(4 * MINUTE_MS, 0, 0)) == {}
+    found = lane(2, 10, LaneAges(4 * MINUTE_MS, 0, 0))
+    assert found == {"limit_reached": "Lane mails has waited for 4 min: limit 10 reached, 2 executions wait"}
+
+
+def test_work_that_nobody_takes_though_slots_are_free_is_told_of() -> None:
+    assert lane(1, 3, LaneAges(0, 5 * MINUTE_MS, 0)) == {}
+    (sentence,) = lane(1, 3, LaneAges(0, 6 * MINUTE_MS, 0)).values()
+    expected = "3 of 10 slots are taken, nothing holds the next one back, and nobody took it for 6 min"
+    assert sentence == f"Lane mails: {expected}"
+
+
+@pytest.mark.parametrize(
+    ("paused", "why"), [((), ""), (("*",), "it is paused, and "), (("lane:mails",), "it is paused, and "), (("x",), "")]
+)
+def test_a_standstill_is_told_of_with_a_pause_of_the_whole_lane(paused: tuple[str, ...], why: str) -> None:
+    assert lane(1, 2, LaneAges(0, 0, 10 * MINUTE_MS), *paused) == {}
+    found = lane(1, 2, LaneAges(0, 0, 11 * MINUTE_MS), *paused)
+    sentence = f"Lane mails: 1 wait, 2 run; {why}no slot was granted or given back for 11 min"
+    assert found == {"no_progress": sentence}
+
+
+def test_an_action_is_told_of_like_a_lane() -> None:
+    assert action(1, 10, 3) == {}
+    assert action(1, 10, 40, limit=None).keys() == {"oldest_wait_long"}
+    assert action(1, 10, 4) == {"limit_reached": "Action pod has waited for 4 min: limit 10 reached, 1 execution waits"}
+    assert action(1, 9, 5) == {}
+    assert action(1, 9, 6).keys() == {"slots_free_while_work_waits"}
+    assert action(101, 10, 31).keys() == {"oldest_wait_long", "limit_reached", "queue_long"}
+    assert said(on_action("pod", POD, NOW_MS)) == {}
+
+
+def test_the_installation_is_told_of() -> None:
+    assert said(on_installation(leads=True, dead_lettered=0)) == {}
+    assert said(on_installation(leads=False, dead_lettered=3)).keys() == {"no_leader", "dead_letters_grow"}
+
+
+def test_the_ledger_is_told_of() -> None:
+    assert said(on_ledger(is_read=True, is_written=True, behind=10_000)) == {}
+    assert said(on_ledger(is_read=True, is_written=False, behind=None)) == {}
+    assert said(on_ledger(is_read=False, is_written=False, behind=None)).keys() == {"ledger_away"}
+    found = said(on_ledger(is_read=True, is_written=False, behind=10_001))
+    assert found == {"ledger_behind": "The ledger is 10,001 entries of the journal behind, and nobody writes it"}
+
+
+def test_the_worst_comes_first() -> None:
+    given = [Verdict(code, SEVERITY[code], "", "") for code in reversed(VerdictCode)]
+    assert [each.code for each in ordered(given)] == list(VerdictCode)
+    assert [each.severity for each in ordered(given)] == sorted(SEVERITY.values(), key=list(Severity).index)
+
+
+def test_durations_in_words() -> None:
+    assert [lasting(ms) for ms in (59_999, 60_000, 3_599_999, 3_600_000, 90_000_000)] == [
+        *("59 s", "1 min", "59 min", "1 h", "25 h"),
+    ]
