@@ -28,7 +28,10 @@ OF_SEED = {
     "queue.schedule.total": "queue_schedule",
     "queue.wait_time": "queue_wait_time",
 }
-CHANGES_BY_ITSELF = ("bandmaster_oldest_wait_seconds", "bandmaster_waiting_age_seconds_bucket")
+CHANGES_BY_ITSELF = (
+    *("bandmaster_oldest_wait_seconds", "bandmaster_standstill_seconds", "bandmaster_startable_wait_seconds"),
+    "bandmaster_waiting_age_seconds_bucket",
+)
 
 
 class Received:
