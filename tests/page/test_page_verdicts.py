@@ -33,3 +33,5 @@ def test_now_tells_of_a_full_queue_and_of_an_action_that_its_limit_holds_back(
         for number in range(2):
             queue.cancel(f"jam-{number}")
         expect(words.get_by_text(full)).to_have_count(0)
+        queue.controls.set_limit("action:jam", None)
+        queue.controls.change_setting("max_queue_size", None)
