@@ -12,6 +12,7 @@ from typing import Any, Final
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL
 from .executions import OF_WHAT_WAS, Execution, Place, cleaned
+from .magnitudes import magnitude_of
 from .totals import Totals
 
 OF_SESSIONS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
@@ -55,6 +56,8 @@ class Hold:
     attempt: int
     since_ms: int
     gates: list[str]
+    """That of its action is the first."""
+    lane: str
     until_ms: int | None = None
 
 
@@ -121,7 +124,7 @@ class Batch:
             if granted_ms is not None and not begins_to_hold:
                 self.totals.observe_run(execution.lane, entry.at_ms - granted_ms)
         if begins_to_hold:
-            hold = Hold(execution.execution_id, execution.attempt, entry.at_ms, execution.all_gates)
+            hold = Hold(execution.execution_id, execution.attempt, entry.at_ms, execution.all_gates, execution.lane)
             self.begun[execution.execution_id] = hold
             self.holds.append(hold)
 
@@ -152,6 +155,7 @@ class Batch:
                     "of_attempt": attempt,
                     "from_ms": granted_ms,
                     "ended_ms": entry.at_ms,
+                    "ended_magnitude": magnitude_of(entry.at_ms - granted_ms),
                 }
             )
 

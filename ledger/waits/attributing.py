@@ -96,7 +96,9 @@ class Part:
     holders: tuple[Held, ...] = ()
     """Who held it meanwhile, those who did longest first."""
     holder_count: int = 0
-    """How many did, the others as well."""
+    """How many did, the others as well; in a sample, the most at one moment."""
+    started_ahead: int | None = None
+    """How many of its lane were granted a slot while it wanted a thread; None: it is not known, or of another cause."""
     spans: tuple[Span, ...] = field(default=(), repr=False)
     """When."""
 
@@ -164,7 +166,8 @@ def scaled(parts: Sequence[Part], ms: int) -> list[Part]:
         done_ms += part.ms
         # Each end is rounded by itself, so nothing is lost or made on the way.
         until_ms = done_ms * ms // whole_ms
-        found.append(replace(part, ms=until_ms - given_ms))
+        holders = tuple(Held(each.execution_id, each.ms * ms // whole_ms) for each in part.holders)
+        found.append(replace(part, ms=until_ms - given_ms, holders=holders))
         given_ms = until_ms
     return [part for part in found if part.ms]
 
