@@ -28,6 +28,7 @@ from .api import (
     session,
     submitting,
     tokens,
+    waits,
     whoami,
     workers,
 )
@@ -82,7 +83,7 @@ def build(services: Services) -> FastAPI:
     problems.install(application)
     # Those of many before those of one, whose path would match theirs.
     of_many = (bulk.router, living.router, executions.history)
-    for part in (*of_many, executions.router, output.router, submitting.router, changing.router):
+    for part in (*of_many, executions.router, waits.router, output.router, submitting.router, changing.router):
         application.include_router(part, prefix=f"{V1}/executions", tags=["executions"])
         application.include_router(
             part,

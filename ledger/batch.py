@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL, State
 from .executions import OF_WHAT_WAS, Execution, Place, cleaned
+from .magnitudes import magnitude_of
 from .totals import Totals
 
 OF_SESSIONS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
@@ -58,6 +59,8 @@ class Hold:
     attempt: int
     since_ms: int
     gates: list[str]
+    """That of its action is the first."""
+    lane: str
     until_ms: int | None = None
 
 
@@ -126,7 +129,7 @@ class Batch:
             if granted_ms is not None and not begins_to_hold:
                 self.totals.observe_run(execution.lane, entry.at_ms - granted_ms)
         if begins_to_hold:
-            hold = Hold(execution.execution_id, execution.attempt, entry.at_ms, execution.all_gates)
+            hold = Hold(execution.execution_id, execution.attempt, entry.at_ms, execution.all_gates, execution.lane)
             self.begun[execution.execution_id] = hold
             self.holds.append(hold)
 
@@ -158,6 +161,7 @@ class Batch:
                     "of_attempt": attempt,
                     "from_ms": granted_ms,
                     "ended_ms": entry.at_ms,
+                    "ended_magnitude": magnitude_of(entry.at_ms - granted_ms),
                 }
             )
 

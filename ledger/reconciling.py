@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, or_, select, update
+from sqlalchemy import BigInteger, Connection, bindparam, func, or_, select, update
 
 from ..configs.logger import Logger
 from ..scheduler.engine.engine import Engine
@@ -24,6 +24,7 @@ from .executions import Execution, Place, cleaned
 from .fetching import Fetching
 from .figures import write_figures
 from .kept import write_payloads
+from .magnitudes import magnitude_in_sql
 from .schema.tables import action, executions, holds, queue_stats, transitions
 from .writing import known_by_id, write_executions, write_holds
 
@@ -38,7 +39,10 @@ _ENDED: Final = (
         or_(holds.c.attempt != bindparam("but_attempt"), holds.c.since_ms != bindparam("but_since_ms")),
         holds.c.until_ms.is_(None),
     )
-    .values(until_ms=bindparam("ended_ms"))
+    .values(
+        until_ms=bindparam("ended_ms"),
+        magnitude=magnitude_in_sql(bindparam("ended_ms", type_=BigInteger) - holds.c.since_ms),
+    )
 )
 
 
@@ -271,7 +275,7 @@ def _other_holds(row: Execution, at_ms: int) -> dict[str, object]:
 
 
 def _hold(row: Execution) -> Hold:
-    return Hold(row.execution_id, row.attempt, row.granted_ms or 0, row.all_gates)
+    return Hold(row.execution_id, row.attempt, row.granted_ms or 0, row.all_gates, row.lane)
 
 
 def _count_again(connection: Connection, limits: Mapping[str, int], at_ms: int) -> None:

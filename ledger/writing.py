@@ -15,6 +15,7 @@ from ..scheduler.engine.journal import JournalEntry
 from .batch import Batch, Hold
 from .executions import Execution
 from .figures import write_figures
+from .magnitudes import magnitude_of
 from .schema.tables import changes, consumer, executions, holds, transitions
 from .statements import among, put
 from .totals import write_totals
@@ -23,6 +24,7 @@ _COLUMNS: Final = tuple(one.name for one in fields(Execution))
 _VALUES: Final = attrgetter(*_COLUMNS)  # a third of the time of `asdict`, which copies what it finds
 _IDS_A_QUERY: Final = 500
 _HOLD: Final = ("execution_id", "attempt", "since_ms", "gate")
+_OF_HOLD: Final = ("until_ms", "magnitude", "lane")
 _ENDED: Final = (
     update(holds)
     .where(
@@ -30,7 +32,7 @@ _ENDED: Final = (
         holds.c.attempt == bindparam("of_attempt"),
         holds.c.since_ms == bindparam("from_ms"),
     )
-    .values(until_ms=bindparam("ended_ms"))
+    .values(until_ms=bindparam("ended_ms"), magnitude=bindparam("ended_magnitude"))
 )
 
 
@@ -101,8 +103,18 @@ def write_executions(connection: Connection, rows: Iterable[Execution]) -> None:
 def write_holds(connection: Connection, begun: Iterable[Hold]) -> None:
     """Write holds that begin, a row for each gate."""
     # A hold that begins twice in one millisecond, as when Redis is rebuilt twice, is one.
-    until_ms = {
-        (hold.execution_id, hold.attempt, hold.since_ms, gate): hold.until_ms for hold in begun for gate in hold.gates
+    rows = {
+        (hold.execution_id, hold.attempt, hold.since_ms, gate): (
+            hold.until_ms,
+            None if hold.until_ms is None else magnitude_of(hold.until_ms - hold.since_ms),
+            hold.lane if number == 0 else None,
+        )
+        for hold in begun
+        for number, gate in enumerate(hold.gates)
     }
-    rows = [dict(zip(_HOLD, key, strict=True)) | {"until_ms": until} for key, until in until_ms.items()]
-    put(connection, holds, rows, keys=_HOLD)
+    put(
+        connection,
+        holds,
+        [dict(zip((*_HOLD, *_OF_HOLD), (*key, *values), strict=True)) for key, values in rows.items()],
+        keys=_HOLD,
+    )

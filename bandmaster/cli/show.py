@@ -1,4 +1,4 @@
-"""``bandmaster show``: shows one execution, with its position, why it waits, its timeline and its result.
+"""``bandmaster show``: shows one execution: its position, why it waits, what it waited for, its timeline, its result.
 
 In the flow: reads only; the desk tells all that is shown. The tail of the output comes from the stored result, with
 every control character escaped.
@@ -14,6 +14,7 @@ from bandmaster.cli.desk.told import Shown
 from bandmaster.cli.failures import Failure
 from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
 from bandmaster.cli.times import show_duration, show_taken, show_time
+from bandmaster.cli.waited import sentences, wait_as_json
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.journal_events import event_of
 from bandmaster.scheduler.engine.record import Result
@@ -38,7 +39,7 @@ def show(
     execution_id: Id,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Show an execution: why it waits, its timeline, its result.
+    """Show an execution: why it waits, what it waited for, its timeline, its result.
 
     \b
     Examples:
@@ -65,6 +66,7 @@ def _document(told: Shown) -> dict[str, object]:
         "event": None if event is None else event.model_dump(mode="json", exclude_none=True),
         "result": None if told.result is None else told.result.model_dump(),
         "pod_waits_for": told.waits_for or None,
+        "waits": None if told.waits is None else list(map(wait_as_json, told.waits)),
         "failure": None if told.failure is None else told.failure.as_json(),
     }
 
@@ -80,6 +82,7 @@ def _say_record(told: Shown) -> None:
             (_TIMED.get(record.state, "took"), show_taken(record, told.now_ms) or None),
             ("position", record.position),
             ("why", reasons or None),
+            ("waited", sentences(told.waits or []) or None),
             ("asked to end", "yes; what runs is being ended" if record.cancel_requested and not record.ended else None),
             ("reason", record.reason),
             ("priority", record.priority.lower() or None),

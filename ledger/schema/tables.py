@@ -176,6 +176,8 @@ changes: Final = Table(
     comment="The journal's entries about limits, pauses and settings. No value: there was none, or is none now.",
 )
 
+# magnitude: how long it lasted, once it ended, by which those of a moment are found (`magnitudes.py`). lane: in the row
+# of the action's gate alone, the lane whose slot was held. The comment is that of the first migration.
 holds: Final = Table(
     "holds",
     metadata,
@@ -184,7 +186,25 @@ holds: Final = Table(
     Column("since_ms", BigInteger, primary_key=True),
     Column("gate", Text, primary_key=True),
     Column("until_ms", BigInteger),
+    Column("magnitude", Integer),
+    Column("lane", _BY_BYTES),
     Index("ix_holds_gate", "gate", "since_ms"),
+    Index("ix_holds_magnitude", "gate", "magnitude", "since_ms"),
+    Index(
+        "ix_holds_lane",
+        "lane",
+        "since_ms",
+        sqlite_where=text("lane IS NOT NULL"),
+        postgresql_where=text("lane IS NOT NULL"),
+    ),
+    Index(
+        "ix_holds_lane_magnitude",
+        "lane",
+        "magnitude",
+        "since_ms",
+        sqlite_where=text("lane IS NOT NULL"),
+        postgresql_where=text("lane IS NOT NULL"),
+    ),
     comment="From when to when an attempt held a gate. No until_ms: it still does.",
 )
 

@@ -38,6 +38,7 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "show_result",
             "show_session",
             "show_timeline",
+            "show_waits",
             "sign_out",
             "whoami",
         ),

@@ -146,11 +146,39 @@ def test_an_id_that_is_used_again_shows_nothing_of_whose_it_was(api: Api) -> Non
     send(api, "nightly", user="bob", command=("echo", "bobs"))
     for is_behind in (True, False):
         with api.client(api.token("bob", "submit")) as client:
-            for path in ("", "/timeline", "/payload", "/logs"):
+            for path in ("", "/timeline", "/waits", "/payload", "/logs"):
                 answer = client.get(f"{V1}/executions/nightly{path}")
                 assert answer.status_code == 200, answer.text
                 assert "anns" not in answer.text, (path, is_behind)
         api.catch_up()
+
+
+def test_who_held_a_gate_is_told_to_those_who_see_it_and_is_a_number_to_others(api: Api) -> None:
+    api.queue.controls.set_limit("tenant:acme", 2)
+    for name, user in (("anns", "ann"), ("bobs", "bob"), ("waits", "ann")):
+        send(api, name, user=user, gates=["tenant:acme"])
+    assert len(api.queue.transitions.admit(("executions",), 3).grants) == 2
+    begun_ms = api.queue.views.server_time_ms()
+    wait_until(lambda: api.queue.views.server_time_ms() > begun_ms, what="another millisecond")
+    api.catch_up()
+    for owner, scope, seen in (("ann", "read", {"anns"}), ("op", "operate", {"anns", "bobs"})):
+        with api.client(api.token(owner, scope)) as client:
+            answer = client.get(f"{V1}/executions/waits/waits").json()
+        (wait,) = answer["waits"]
+        assert (wait["attempt"], wait["ended_by"], answer["complete"]) == (1, None, True)
+        assert wait["ms"] == sum(part["ms"] for part in wait["parts"])
+        part = next(part for part in wait["parts"] if part["cause"] == "gate")
+        assert (part["name"], part["limit"], part["holder_count"]) == ("tenant:acme", 2, 2)
+        assert {each["execution_id"] for each in part["holders"]} == seen
+    with api.client(api.token("bob", "read")) as client:
+        assert client.get(f"{V1}/executions/waits/waits").status_code == 404
+
+
+def test_of_waits_that_the_ledger_has_not_read_nothing_is_made_up(api: Api) -> None:
+    send(api, "new")
+    with api.client(api.token("ann", "read")) as client:
+        answer = client.get(f"{V1}/executions/new/waits").json()
+    assert (answer["waits"], answer["complete"]) == ([], False)
 
 
 def test_refusals_under_its_id_are_none_of_its_transitions(api: Api) -> None:

@@ -55,6 +55,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "living": calls.living("waiting", user="ann", lane="executions", priority=["NORMAL"], limit=1),
         "show": calls.show("waits"),
         "timeline": calls.timeline("x"),
+        "waits": calls.waits("x"),
         "payload": calls.payload("waits"),
         "result": calls.result("x"),
         "logs": calls.logs("x", 100),
@@ -96,6 +97,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     assert got["show"].state == "PENDING"
     assert got["payload"].event["command"] == ECHO
     assert [step.verb for step in got["timeline"].steps] == ["park", "admit", "release"]
+    assert [(wait.attempt, wait.ended_by) for wait in got["waits"].waits] == [(1, "admit")]
     assert got["cancel"].state == "CANCELLED"
     assert got["set_limit"].limit == 2
     assert "tenant:a/b" in got["paused"].paused

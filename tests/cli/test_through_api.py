@@ -1,5 +1,6 @@
 """Every command through the API says what it says beside Redis in the same state, or that it works there only."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -155,6 +156,16 @@ def test_what_is_read_is_the_same_through_the_api(filled: Sides, line: str) -> N
 
     # The ledger follows within a second.
     wait_until(is_same, timeout_seconds=10, what=f"{line}: {filled.beside(*words)} {filled.through(*words)}")
+
+
+def test_what_it_waited_for_is_said_beside_redis_and_through_the_api(filled: Sides) -> None:
+    for run in (filled.beside, filled.through):
+        wait_until(
+            lambda run=run: re.search(
+                r"waited *TOOK: *TOOK while everything was paused\n", constant(run("show", "waits-1").out)
+            ),
+            what=f"a sentence: {run('show', 'waits-1')}",
+        )
 
 
 def known_lines(status: str) -> list[str]:

@@ -61,7 +61,8 @@ def constant_json(document: JsonValue) -> JsonValue:
     """The same of a JSON document."""
     match document:
         case dict():
-            return {name: constant_json(value) for name, value in document.items() if not name.endswith("_ms_ago")}
+            timed = {name for name in document if name == "ms" or name.endswith("_ms_ago")}
+            return {name: constant_json(value) for name, value in document.items() if name not in timed}
         case list():
             return [constant_json(value) for value in document]
         case str():

@@ -51,6 +51,7 @@ def test_what_waits_says_why_and_is_moved_and_many_are_cancelled(look: Look, ins
     ids = [installation.submit("true", gates=["tenant:shut"], user_id="waiter") for _ in range(3)]
     page = look.signed_in(installation.admin, f"executions/{ids[0]}")
     expect(page.locator(".card.waits")).to_contain_text("tenant:shut")
+    expect(page.locator(".card.waited")).to_contain_text(re.compile(r"\d m?s behind tenant:shut, whose limit was 0"))
     page.get_by_role("button", name="Priority…").click()
     page.get_by_role("dialog").get_by_label("Priority").select_option("Critical")
     page.get_by_role("button", name="Move it").click()

@@ -43,6 +43,7 @@ from .executions import (
     submit,
     timeline,
     upload,
+    waits,
 )
 from .figures import (
     actions,
@@ -95,6 +96,7 @@ __all__ = [
     "tokens",
     "upload",
     "users",
+    "waits",
     "whoami",
     "workers",
 ]

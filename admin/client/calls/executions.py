@@ -27,6 +27,7 @@ from ...answers.executions import (
     Retried,
     Timeline,
 )
+from ...answers.waits import Waits
 from ...api.idempotency import check_key
 from ..call import V1, Call, between, given
 
@@ -104,6 +105,11 @@ def show(execution_id: str) -> Call[OneExecution]:
 def timeline(execution_id: str) -> Call[Timeline]:
     """What happened to it."""
     return Call("GET", _of(execution_id, "/timeline"), Timeline)
+
+
+def waits(execution_id: str) -> Call[Waits]:
+    """What it waited for."""
+    return Call("GET", _of(execution_id, "/waits"), Waits)
 
 
 def payload(execution_id: str) -> Call[PayloadAnswer]:

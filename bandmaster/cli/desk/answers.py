@@ -8,7 +8,10 @@ from datetime import datetime
 from bandmaster.admin.answers.controls import LimitAnswer
 from bandmaster.admin.answers.executions import ExecutionAnswer, Timeline
 from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, LaneAnswer, VerdictAnswer
+from bandmaster.admin.answers.waits import WaitPart, Waits
 from bandmaster.admin.answers.workers import WorkerAnswer
+from bandmaster.cli.desk.told import Wait
+from bandmaster.ledger.waits.attributing import Held, Part
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
@@ -52,6 +55,23 @@ def timeline_of(answer: Timeline) -> list[JournalEntry]:
         fields = {name: str(value) for name, value in (known | step.details).items() if value is not None}
         entries.append(JournalEntry("", step.verb, answer.execution_id, ms_of(step.at), fields))
     return entries
+
+
+def waits_of(answer: Waits) -> list[Wait]:
+    """What an execution waited for."""
+    return [Wait(each.attempt, each.ms, [_part(part) for part in each.parts], each.sampled) for each in answer.waits]
+
+
+def _part(answer: WaitPart) -> Part:
+    return Part(
+        answer.cause,
+        answer.name,
+        answer.ms,
+        limit=answer.limit,
+        holders=tuple(Held(each.execution_id, each.ms) for each in answer.holders),
+        holder_count=answer.holder_count,
+        started_ahead=answer.started_ahead,
+    )
 
 
 def gate_of(answer: GateAnswer) -> GateLoad:

@@ -13,8 +13,8 @@ from uuid import uuid4
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.calls.executions import Filters
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import ms_of, record_of, timeline_of
-from bandmaster.cli.desk.told import HistoryUnavailable, Listed, Moved, Refusal, Shown
+from bandmaster.cli.desk.answers import ms_of, record_of, timeline_of, waits_of
+from bandmaster.cli.desk.told import HistoryUnavailable, Listed, Moved, Refusal, Shown, Wait
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.scheduler.engine.grants import Cancellation, Code, Parked
 from bandmaster.scheduler.engine.journal import JournalEntry
@@ -88,6 +88,7 @@ class ApiExecutions:
             event=self._event(execution_id),
             result=self.result(execution_id),
             now_ms=ms_of(answer.as_of),
+            waits=self._waits(execution_id),
             untold=_UNTOLD,
         )
 
@@ -159,6 +160,10 @@ class ApiExecutions:
     def _timeline(self, execution_id: str) -> list[JournalEntry]:
         answer = self._if_told(calls.timeline(execution_id))
         return [] if answer is None else timeline_of(answer)
+
+    def _waits(self, execution_id: str) -> list[Wait] | None:
+        answer = self._if_told(calls.waits(execution_id))
+        return None if answer is None else waits_of(answer)
 
     def _event(self, execution_id: str) -> ExecutionRequestedEvent | None:
         answer = self._if_told(calls.payload(execution_id))

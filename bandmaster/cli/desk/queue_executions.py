@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from bandmaster.cli.desk.queue_waits import waits_of
 from bandmaster.cli.desk.told import Listed, Moved, Refusal, Shown
 from bandmaster.cli.failures import read_failure
 from bandmaster.cli.opening import Opened
@@ -79,6 +80,7 @@ class QueueExecutions:
             result=self.result(execution_id),
             now_ms=self.now_ms(),
             waits_for=self.pod_waits_for(record),
+            waits=waits_of(self._bandmaster, record),
             failure=None if event is not None else read_failure(queue, execution_id),
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from bandmaster.cli.exits import CommandFailed, Exit
 from bandmaster.cli.failures import Failure
+from bandmaster.ledger.waits.attributing import Part
 from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record, Result
@@ -52,6 +53,18 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """What an execution waited for before one of its attempts."""
+
+    attempt: int
+    ms: int
+    parts: list[Part]
+    """The longest first; they sum to the wait."""
+    sampled: bool
+    """Whether they are estimated."""
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """All that is told of one execution."""
 
@@ -64,6 +77,8 @@ class Shown:
     now_ms: int
     waits_for: str = ""
     """What its pod waits for."""
+    waits: list[Wait] | None = None
+    """What it waited for, in order; None: no ledger tells of it."""
     failure: Failure | None = None
     untold: frozenset[str] = field(default=frozenset())
     """The members of the JSON document that are not known here, whether there is something or not."""

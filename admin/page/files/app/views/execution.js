@@ -13,6 +13,7 @@ import { Buttons } from "./execution-buttons.js";
 import { Log } from "./execution-log.js";
 import { Runs } from "./execution-runs.js";
 import { Attempts } from "./execution-timeline.js";
+import { Waited } from "./execution-waits.js";
 
 export function Execution({ id, caller }) {
   const path = `/executions/${part(id)}`;
@@ -20,6 +21,7 @@ export function Execution({ id, caller }) {
   const { data: execution, problem, reload } = useResource(path, { concerns, everyMs: 3000 });
   const lives = execution && !TERMINAL.has(execution.state);
   const timeline = useResource(`${path}/timeline`, { concerns, everyMs: lives ? 3000 : 30_000 });
+  const waits = useResource(`${path}/waits`, { concerns, everyMs: lives ? 10_000 : 30_000 });
   const mayRead = execution && caller.mayRead(execution);
   return html`
     <p class="crumbs"><a href=${href(["executions"])}>Executions</a></p>
@@ -33,6 +35,7 @@ export function Execution({ id, caller }) {
       </div>
       <${Waits} execution=${execution} />
       <${Facts} execution=${{ ...execution, started_at: execution.started_at ?? startOf(timeline.data) }} />
+      <${Waited} waits=${waits} />
       <${Attempts} execution=${execution} timeline=${timeline} />
       ${mayRead
         ? html`<${Log} path=${path} /><${Runs} path=${path} />`

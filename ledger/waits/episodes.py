@@ -1,0 +1,86 @@
+"""The waits of one execution: from when to when it waited for each of its attempts. Pure.
+
+In the flow: `telling.py` reads its transitions, and attributes each of these waits by itself. That a scheduled one
+becomes due, or is moved to another band, does not end a wait.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ...scheduler.engine.journal import Verb
+from ...scheduler.model.states import HOLDING, TERMINAL, WAITING
+from ..executions import Execution
+from ..queries.looking import Step
+from .spans import Span
+
+_BEGIN: Final = frozenset({Verb.PARK, Verb.RETRY, Verb.HAND_BACK, Verb.REAP})
+"""Entries after which it waits anew."""
+_GO_ON: Final = frozenset({Verb.PROMOTE, Verb.RESTORE})
+"""Entries with which a wait is first heard of, if those before were not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One wait."""
+
+    attempt: int
+    """The one that it waited for."""
+    span: Span
+    due_ms: int | None
+    """When it was due; None: at once."""
+    ended_by: str | None
+    """The verb that ended it; None: it goes on, or its end was not read."""
+
+
+def waits_of(steps: Sequence[Step], row: Execution, now_ms: int) -> list[Wait]:
+    """Find the waits.
+
+    Args:
+        steps: The execution's transitions in their order; the first may be missing.
+        row: Its row, which may know more than its transitions, as after a gap in the journal.
+        now_ms: Until when one that goes on is told.
+
+    Returns:
+        The waits in their order.
+    """
+    found: list[Wait] = []
+    begun: Wait | None = None
+    for step in steps:
+        if step.state in WAITING and (step.verb in _BEGIN or (step.verb in _GO_ON and begun is None)):
+            begun = Wait(step.attempt + 1, Span(step.at_ms, step.at_ms), _due_ms(step, row), None)
+        elif step.state not in WAITING:
+            if begun is None and step.verb == Verb.ADMIT and (waited_ms := _whole(step, "waited_ms")):
+                begun = Wait(step.attempt, Span(step.at_ms - waited_ms, step.at_ms), None, None)
+            if begun is not None:
+                found.append(_ended(begun, step.at_ms, step.verb))
+            begun = None
+    if begun is not None:
+        found.append(_ended(begun, _known_end_ms(row) or now_ms, None))
+    return found
+
+
+def _ended(begun: Wait, at_ms: int, verb: str | None) -> Wait:
+    # The server's clock may have been set back meanwhile.
+    since_ms = begun.span.since_ms
+    return Wait(begun.attempt, Span(since_ms, max(since_ms, at_ms)), begun.due_ms, verb)
+
+
+def _due_ms(step: Step, row: Execution) -> int | None:
+    if step.verb == Verb.RESTORE:
+        return row.due_ms
+    if step.verb == Verb.PARK:
+        return _whole(step, "due")
+    delay_ms = _whole(step, "delay_ms")
+    return None if delay_ms is None else step.at_ms + delay_ms
+
+
+def _whole(step: Step, name: str) -> int | None:
+    value = step.details.get(name)
+    return int(float(value)) if value else None
+
+
+def _known_end_ms(row: Execution) -> int | None:
+    if row.state in HOLDING:
+        return row.granted_ms
+    return row.ended_ms if row.state in TERMINAL else row.lost_ms

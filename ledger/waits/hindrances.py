@@ -1,0 +1,86 @@
+"""What could have held an execution up during a wait: pauses, and the limits of its gates, its lane and everything.
+
+In the flow: `telling.py` asks for each wait, and reads who held what had a limit. The order is that of admission:
+everything, the lane and the gates for pauses; the gates as `Execution.all_gates` has them, the lane, everything for
+limits. Nothing here writes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection
+
+from ...scheduler.keys import DEFAULT_LANE
+from ...scheduler.model.limits import EVERYTHING, kind_of
+from ..executions import Execution
+from .attributing import Cause, Pause, Step
+from .changing import LIMITS, PAUSES, SETTINGS, Changes
+from .holding import of_gate, of_lane
+from .in_force import InForce
+from .limits import gate_steps, is_ever_limited, pauses_of, steps_of
+from .spans import Span
+
+_LANE_BOUND: Final = "max_concurrent_executions"
+_OVER_EVERYTHING: Final = "max_concurrent"
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """What had a limit at some time of a wait."""
+
+    cause: Cause
+    name: str
+    steps: Sequence[Step]
+    of: tuple[ColumnElement[bool], ...]
+    """The holds that count for it."""
+
+
+class Hindrances:
+    """Those of one wait."""
+
+    def __init__(self, connection: Connection, row: Execution, now: InForce, wait: Span) -> None:
+        """Reads what was changed around it.
+
+        Args:
+            connection: Of `Asking.reading`.
+            row: The execution that waited.
+            now: What holds now.
+            wait: From when to when it waited.
+        """
+        self._row, self._now, self._wait = row, now, wait
+        self._gates = row.all_gates
+        self._paused = [EVERYTHING, f"lane:{row.lane}", *self._gates]
+        self._lane_bound = _LANE_BOUND if row.lane == DEFAULT_LANE else f"lane:{row.lane}:{_LANE_BOUND}"
+        kinds = {kind for gate in self._gates if (kind := kind_of(gate)) is not None}
+        names = dict.fromkeys([*self._paused, *sorted(kinds), self._lane_bound, _OVER_EVERYTHING])
+        self.changes: Final = Changes(connection, list(names), wait)
+
+    def pauses(self) -> list[Pause]:
+        """Those of everything, its lane and its gates."""
+        return [
+            Pause(name, pauses_of(self.changes.of(name, PAUSES), self._wait, self._now.paused.get(name)))
+            for name in self._paused
+        ]
+
+    def limited(self) -> list[Limited]:
+        """Its gates, its lane and everything, as far as they had a limit."""
+        lane, now = self._row.lane, self._now
+        found = [Limited(Cause.GATE, gate, self._gate_steps(gate), (of_gate(gate),)) for gate in self._gates]
+        of_lanes = tuple(of_lane(each) for each in now.lanes)
+        steps = self._setting_steps(self._lane_bound, now.lane_bound)
+        found.append(Limited(Cause.LANE, lane, steps, (of_lane(lane),)))
+        steps = self._setting_steps(_OVER_EVERYTHING, now.max_concurrent)
+        found.append(Limited(Cause.EVERYTHING, "", steps, of_lanes))
+        return [each for each in found if is_ever_limited(each.steps)]
+
+    def _gate_steps(self, gate: str) -> list[Step]:
+        by_operators, kind = self._now.limits.by_operators, kind_of(gate)
+        own = steps_of(self.changes.of(gate, LIMITS), self._wait, by_operators.get(gate))
+        of_kind: list[Step] = []
+        if kind is not None:
+            of_kind = steps_of(self.changes.of(kind, LIMITS), self._wait, by_operators.get(kind))
+        return gate_steps(gate, own, of_kind, self._now.limits)
+
+    def _setting_steps(self, name: str, now: int | None) -> list[Step]:
+        return steps_of(self.changes.of(name, SETTINGS), self._wait, now)

@@ -1,0 +1,154 @@
+"""Tells what an execution waited for, before each of its attempts.
+
+In the flow: the API and ``bandmaster show`` ask here, in one transaction that reads. At most `ROWS` rows are read for
+an answer. If more would be needed to know it exactly, the time behind gates, lane and everything is a sample of
+moments, and the answer says so; the parts sum to the wait all the same. Nothing here writes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ..executions import Execution
+from ..queries.looking import steps_of
+from .attributing import HOLDERS, Bound, Cause, Held, Hold, Part, Step, attributed, put_together, scaled
+from .episodes import Wait, waits_of
+from .hindrances import Hindrances, Limited
+from .holding import count_at, count_begun, held_at, holds_during, of_lane
+from .in_force import InForce
+from .spans import Span, length_ms
+
+ROWS: Final = 10_000
+"""So many rows are read for an answer."""
+STEPS: Final = 1_000
+"""So many transitions of it are looked at, the latest."""
+WAITS: Final = 20
+"""So many waits are told, the latest."""
+MOMENTS: Final = 32
+"""So many moments make a sample; a few at least, if several waits need one."""
+_FEWEST_MOMENTS: Final = 4
+_FOR_SAMPLES: Final = 3_000
+"""Rows that are kept for samples, and for earlier waits."""
+_FOR_ONE: Final = 1_700
+"""No sample, with all changes that tell of limits and pauses, takes more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """One wait, attributed."""
+
+    wait: Wait
+    parts: list[Part]
+    """One for each cause and name, the longest first. They sum to the wait."""
+    sampled: bool
+    """Whether the time behind what was full is that of a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The waits of an execution."""
+
+    waits: list[Waited]
+    """In their order."""
+    complete: bool
+    """Whether these are all that are known."""
+
+
+def waits_told(connection: Connection, row: Execution, now: InForce) -> Told:
+    """Attribute the waits of an execution.
+
+    Args:
+        connection: Of `Asking.reading`.
+        row: The execution, as the ledger has it.
+        now: What holds now; a wait that goes on is told until its time.
+    """
+    steps = steps_of(connection, row.execution_id, STEPS, from_ms=row.accepted_ms or 0)
+    waits = waits_of(steps, row, now.now_ms)
+    telling = _Telling(connection, row, now, ROWS - len(steps), max(_FEWEST_MOMENTS, MOMENTS // max(1, len(waits))))
+    # The latest first: it is asked for most, and so it is the last to be sampled.
+    told = [telling.tell(wait) for wait in reversed(waits[-WAITS:]) if telling.rows >= _FOR_ONE]
+    return Told(told[::-1], complete=len(steps) < STEPS and len(waits) == len(told))
+
+
+class _Telling:
+    """Attributes waits of one execution, with as many rows as there may be for all of them."""
+
+    def __init__(self, connection: Connection, row: Execution, now: InForce, rows: int, moments: int) -> None:
+        self._connection = connection
+        self._row, self._now = row, now
+        self.rows = rows
+        """How many may be read still."""
+        self._moments = moments
+
+    def tell(self, wait: Wait) -> Waited:
+        """Attribute one."""
+        hindrances = Hindrances(self._connection, self._row, self._now, wait.span)
+        pauses, limited = hindrances.pauses(), hindrances.limited()
+        self.rows -= hindrances.changes.rows
+        first = attributed(wait.span, wait.due_ms, pauses, [])
+        # While it was not due, or something was paused, it does not matter who held what.
+        open_spans = next((part.spans for part in first if part.cause is Cause.THREAD), ())
+        bounds = self._bounds(limited, open_spans)
+        if bounds is None:
+            parts = [part for part in first if part.cause is not Cause.THREAD]
+            parts += scaled([self._moment(limited, at_ms) for at_ms in self._some(open_spans)], length_ms(open_spans))
+        else:
+            parts = attributed(wait.span, wait.due_ms, pauses, bounds)
+        found = [self._with_started(part) for part in put_together(parts)]
+        return Waited(wait, found, sampled=bounds is None or not hindrances.changes.are_all)
+
+    def _bounds(self, limited: Sequence[Limited], spans: Sequence[Span]) -> list[Bound] | None:
+        """Who held what had a limit; None if that is too many rows."""
+        if not spans:
+            return []
+        around, found = Span(spans[0].since_ms, spans[-1].until_ms), list[Bound]()
+        for each in limited:
+            holds: list[Hold] = []
+            for of in each.of:
+                most = max(0, self.rows - _FOR_SAMPLES)
+                some = holds_during(self._connection, of, around, most) if most else None
+                self.rows -= most if some is None else len(some)
+                if some is None:
+                    return None
+                holds += some
+            found.append(Bound(each.cause, each.name, each.steps, holds))
+        return found
+
+    def _some(self, spans: Sequence[Span]) -> list[int]:
+        """Moments that are spread evenly over some spans."""
+        whole_ms, found, before_ms = length_ms(spans), list[int](), 0
+        offsets = [(2 * number + 1) * whole_ms // (2 * self._moments) for number in range(self._moments)]
+        for span in spans:
+            within = [each for each in offsets if before_ms <= each < before_ms + span.length_ms]
+            found += [span.since_ms + each - before_ms for each in within]
+            before_ms += span.length_ms
+        return found
+
+    def _moment(self, limited: Sequence[Limited], at_ms: int) -> Part:
+        """What held it up at a moment."""
+        for each in limited:
+            limit = _limit_at(each.steps, at_ms)
+            if limit is None:
+                continue
+            held = 0
+            for of in each.of:
+                held += count_at(self._connection, of, at_ms, limit - held) if held < limit else 0
+                self.rows -= 1
+            if held >= limit:
+                ids = [one for of in each.of for one in held_at(self._connection, of, at_ms, HOLDERS)][:HOLDERS]
+                self.rows -= len(ids)
+                holders = tuple(Held(one, 1) for one in ids)
+                return Part(each.cause, each.name, 1, limit=limit, holders=holders, holder_count=held)
+        return Part(Cause.THREAD, "", 1)
+
+    def _with_started(self, part: Part) -> Part:
+        if part.cause is not Cause.THREAD or not part.spans:
+            return part
+        self.rows -= 1
+        return replace(part, started_ahead=count_begun(self._connection, of_lane(self._row.lane), part.spans))
+
+
+def _limit_at(steps: Sequence[Step], at_ms: int) -> int | None:
+    return next((step.limit for step in reversed(steps) if step.at_ms <= at_ms), None)

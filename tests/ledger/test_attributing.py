@@ -1,0 +1,134 @@
+"""A wait's parts equal what a naive replay finds, which asks at each millisecond for itself, and sum to the wait."""
+
+from collections import Counter, defaultdict
+from random import Random
+
+import pytest
+
+from bandmaster.ledger.waits.attributing import (
+    HOLDERS,
+    Bound,
+    Cause,
+    Hold,
+    Part,
+    Pause,
+    Step,
+    attributed,
+    put_together,
+    scaled,
+)
+from bandmaster.ledger.waits.spans import Span, common, joined, length_ms, without
+
+WAIT = Span(100, 260)
+LATEST = 300
+
+
+def some_spans(random: Random, most: int) -> list[Span]:
+    begun = [random.randrange(60, LATEST) for _ in range(random.randrange(most))]
+    return [Span(since, since + random.choice([0, 1, 5, 60])) for since in begun]
+
+
+def some_holds(random: Random) -> list[Hold]:
+    holds: list[Hold] = []
+    for number in range(random.randrange(14)):
+        since_ms = random.randrange(60, LATEST)
+        until_ms = random.choice([None, since_ms, since_ms + random.randrange(120)])
+        holds.append(Hold(f"e-{number % 9}-{number}", since_ms, until_ms))
+    return holds
+
+
+def some_limits(random: Random) -> list[Step]:
+    times = sorted(random.randrange(100, LATEST) for _ in range(random.randrange(4)))
+    return [Step(at_ms, random.choice([None, 0, 1, 2, 3])) for at_ms in [random.choice([0, 100]), *times]]
+
+
+def naive(
+    wait: Span, due_ms: int | None, pauses: list[Pause], bounds: list[Bound]
+) -> tuple[Counter[tuple[Cause, str]], dict[str, Counter[str]]]:
+    """How many milliseconds of each cause, and how many each holder had in them, by asking at each."""
+    found, held = Counter[tuple[Cause, str]](), defaultdict[str, Counter[str]](Counter)
+    for now_ms in range(wait.since_ms, wait.until_ms):
+        cause = (Cause.THREAD, "")
+        paused = [each.name for each in pauses if any(a <= now_ms < b for a, b in each.spans)]
+        if due_ms is not None and now_ms < due_ms:
+            cause = (Cause.DELAY, "")
+        elif paused:
+            cause = (Cause.PAUSE, paused[0])
+        else:
+            for bound in bounds:
+                limit = [step.limit for step in bound.limits if step.at_ms <= now_ms][-1]
+                inside = [
+                    h for h in bound.holds if h.since_ms <= now_ms and (h.until_ms is None or now_ms < h.until_ms)
+                ]
+                if limit is not None and len(inside) >= limit:
+                    cause = (bound.cause, bound.name)
+                    held[bound.name].update(each.execution_id for each in inside)
+                    break
+        found[cause] += 1
+    return found, held
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_wait_is_attributed_as_a_naive_replay_does(seed: int) -> None:
+    random = Random(seed)
+    due_ms = random.choice([None, 90, 130, LATEST])
+    pauses = [Pause(name, some_spans(random, 4)) for name in ("*", "lane:mail", "action:a")]
+    bounds = [Bound(Cause.GATE, name, some_limits(random), some_holds(random)) for name in ("action:a", "user:u", "g")]
+    bounds += [Bound(Cause.LANE, "mail", some_limits(random), some_holds(random))]
+    bounds += [Bound(Cause.EVERYTHING, "", some_limits(random), some_holds(random))]
+
+    parts = attributed(WAIT, due_ms, pauses, bounds)
+    causes, held = naive(WAIT, due_ms, pauses, bounds)
+
+    assert {(part.cause, part.name): part.ms for part in parts} == causes
+    assert sum(part.ms for part in parts) == WAIT.length_ms
+    for part in parts:
+        if part.cause in (Cause.GATE, Cause.LANE, Cause.EVERYTHING):
+            expected = held[part.name]
+            assert part.holder_count == len(expected)
+            longest = sorted(expected.items(), key=lambda each: (-each[1], each[0]))[:HOLDERS]
+            assert [(each.execution_id, each.ms) for each in part.holders] == longest
+
+
+def test_all_causes_come_up() -> None:
+    seen = Counter[Cause]()
+    for seed in range(300):
+        random = Random(seed)
+        pauses = [Pause("*", some_spans(random, 4))]
+        bounds = [Bound(cause, cause, some_limits(random), some_holds(random)) for cause in (Cause.GATE, Cause.LANE)]
+        bounds.append(Bound(Cause.EVERYTHING, "", some_limits(random), some_holds(random)))
+        seen.update(part.cause for part in attributed(WAIT, 110, pauses, bounds))
+    assert set(seen) == set(Cause)
+    assert min(seen.values()) > 20
+
+
+def test_no_wait_has_no_parts() -> None:
+    assert attributed(Span(5, 5), 9, [], []) == []
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_spans_are_sets_of_milliseconds(seed: int) -> None:
+    random = Random(seed)
+    one, other = joined(some_spans(random, 6)), joined(some_spans(random, 6))
+
+    def milliseconds(spans: list[Span]) -> set[int]:
+        return {ms for span in spans for ms in range(*span)}
+
+    assert milliseconds(common(one, other)) == milliseconds(one) & milliseconds(other)
+    assert milliseconds(without(one, other)) == milliseconds(one) - milliseconds(other)
+    assert length_ms(without(one, other)) == len(milliseconds(one) - milliseconds(other))
+
+
+@pytest.mark.parametrize("ms", [1, 7, 100, 99_999])
+def test_a_sample_is_scaled_to_the_millisecond(ms: int) -> None:
+    parts = [Part(Cause.GATE, "a", 3), Part(Cause.PAUSE, "*", 11), Part(Cause.THREAD, "", 1)]
+    found = scaled(parts, ms)
+    assert sum(part.ms for part in found) == ms
+    for part in found:
+        whole = next(each for each in parts if each.cause is part.cause)
+        assert abs(part.ms - ms * whole.ms / 15) <= 1
+
+
+def test_parts_of_one_cause_are_put_together_the_longest_first() -> None:
+    parts = [Part(Cause.THREAD, "", 2), Part(Cause.GATE, "g", 5), Part(Cause.THREAD, "", 4), Part(Cause.GATE, "h", 1)]
+    assert [(part.name, part.ms) for part in put_together(parts)] == [("", 6), ("g", 5), ("h", 1)]
