@@ -61,7 +61,7 @@ def test_old_changes_and_gaps_are_deleted_in_pages(
     assert consumer.begin()
     catch_up(consumer)
     assert book.take()
-    keeper = Retention(book, Kept(ms=DAY_MS), Later())
+    keeper = Retention(book, Kept(audit_ms=DAY_MS), Later())
     left = [reading.one("SELECT count(*) FROM changes")]
     while len(left) < 30:
         keeper.step(queue.views.server_time_ms() + 2 * DAY_MS)

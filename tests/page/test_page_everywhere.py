@@ -185,3 +185,4 @@ def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: I
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert wrong_for_some(page) == []
     installation.call("POST", f"/executions/{held}/cancel")
+    installation.call("DELETE", "/executions/dead-for-axe/dead")
