@@ -119,3 +119,15 @@ class Lanes(Read):
     leader: str | None
     leader_epoch: int | None
     """The number of its leadership; a later leader has a higher one."""
+
+
+class DemandAnswer(Read):
+    """How many threads a lane could keep busy now."""
+
+    lane: str
+    admissible: int
+    """Executions that could start at once if threads were free, as far as is known."""
+    running: int
+    """Threads that work on the lane's executions; one that was handed over to a pod takes none."""
+    threads: int
+    """Both together: what the workers of the lane need."""

@@ -1,4 +1,4 @@
-"""Gates and lanes: what holds executions back, and who works.
+"""Gates and lanes: what holds executions back, who works, and how many more could.
 
 In the flow: figures of Redis as they are now. Everybody sees the gates of actions and lanes, and the one that is named
 after oneself; others by name only who operates, or has a token that says which gates it may name. To whom a gate is
@@ -7,11 +7,15 @@ not shown, it counts among `others`.
 
 from typing import Final
 
+from ...scheduler.demand import Demand
 from ...scheduler.engine.controls import BOUNDS
+from ...scheduler.keys import DEFAULT_LANE
 from ...scheduler.lanes import all_lanes
-from ..answers.figures import GateAnswer, GateCounts, Gates, LaneAnswer, Lanes
+from ..answers.figures import DemandAnswer, GateAnswer, GateCounts, Gates, LaneAnswer, Lanes
 from ..auth.tokens import Caller
+from ..errors import not_found
 from .moments import shown_at
+from .names import Lane
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
 
@@ -75,6 +79,23 @@ def list_lanes(services: ServicesOf, caller: ReadCaller) -> Lanes:
         leader_epoch=None if leader is None else leader.epoch,
         source="redis",
         as_of=shown_at(services.queue.views.server_time_ms()),
+    )
+
+
+@lanes.get("/lanes/{lane}/demand", summary="Show how many threads a lane could keep busy")
+def show_demand(services: ServicesOf, caller: ReadCaller, lane: Lane) -> DemandAnswer:
+    """For an autoscaler of workers. 404 if nothing was ever sent to the lane, and no worker ever asked for it."""
+    queue = services.queue
+    if lane != DEFAULT_LANE and not queue.overview.is_known(f"lane:{lane}"):
+        raise not_found(f"nothing was ever sent to lane {lane}")
+    demand = Demand(queue.scripts, queue.controls, queue.views).of(lane)
+    return DemandAnswer(
+        lane=lane,
+        admissible=demand.admissible,
+        running=demand.running,
+        threads=demand.threads,
+        source="redis",
+        as_of=shown_at(queue.views.server_time_ms()),
     )
 
 

@@ -31,6 +31,7 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "plan_bulk",
             "retry",
             "show",
+            "show_demand",
             "show_logs",
             "show_payload",
             "show_queue",

@@ -81,6 +81,8 @@ def test_those_who_wait_for_a_redis_that_hangs_hold_up_nobody_else(api_of_its_ow
             (503, "busy"),
         }
         assert {(each.result().status_code, each.result().json()["status"]) for each in probes} == {(503, "unready")}
+        # A scaler that were told 0 would remove the workers.
+        assert client.get(f"{V1}/lanes/executions/demand").status_code == 503
         server.signal(signal.SIGCONT)
         assert client.get(f"{V1}/executions/queue").status_code == 200
         assert client.get("/readyz").status_code == 200

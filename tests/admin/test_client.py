@@ -76,6 +76,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "limits": calls.limits(),
         "gates": calls.gates(),
         "lanes": calls.lanes(),
+        "demand": calls.demand("executions"),
         "pause": calls.pause("tenant:a/b"),
         "paused": calls.paused(),
         "resume": calls.resume("tenant:a/b"),

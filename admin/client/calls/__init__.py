@@ -47,6 +47,7 @@ from .executions import (
 )
 from .figures import (
     actions,
+    demand,
     drop_action,
     gates,
     lanes,
@@ -64,6 +65,7 @@ __all__ = [
     "change_setting",
     "create_token",
     "dead",
+    "demand",
     "drop",
     "drop_action",
     "executions",

@@ -1,7 +1,7 @@
 """Calls about actions, users, gates and lanes, with their figures. In the flow: see the package."""
 
 from ...answers.document import Nothing
-from ...answers.figures import Actions, Gates, Lanes, QueueStats, Users
+from ...answers.figures import Actions, DemandAnswer, Gates, Lanes, QueueStats, Users
 from ...answers.workers import WorkersAnswer
 from ..call import V1, Call, named
 
@@ -34,6 +34,11 @@ def gates() -> Call[Gates]:
 def lanes() -> Call[Lanes]:
     """Lanes, and who works."""
     return Call("GET", f"{V1}/lanes", Lanes)
+
+
+def demand(lane: str) -> Call[DemandAnswer]:
+    """How many threads a lane could keep busy."""
+    return Call("GET", named("lanes", lane) + "/demand", DemandAnswer)
 
 
 def workers() -> Call[WorkersAnswer]:
