@@ -40,7 +40,7 @@ BODIES: Final[dict[str, Any]] = {
     "plan_bulk": {"action": "cancel"},
     "change_bulk": {"ticket": "none"},
 }
-NAMES: Final = {"gate": "tenant:1", "name": "max_queue_size", "ref": "resize", "token_id": "none"}
+NAMES: Final = {"gate": "tenant:1", "name": "max_queue_size", "ref": "resize", "token_id": "none", "lane": "executions"}
 
 
 def operation_of(method: str, path: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
         for table in reversed(metadata.sorted_tables):
             connection.execute(table.delete())
     one_api.consumer.begin()
-    kinds = (("own", "ann"), ("others", "bob"), ("nobodys", None))
+    kinds = (("own", "ann"), ("bobs", "bob"), ("nobodys", None))
     for name, user in kinds:
         one_api.queue.enqueue({"execution_id": f"{name}-dead", "command": ["true"], "metadata": {"user_id": user}})
         one_api.queue.try_schedule()
@@ -183,7 +183,7 @@ def test_a_scope_opens_what_it_includes_and_nothing_else(
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
 
 
-@pytest.mark.parametrize("whose", ["others", "nobodys"])
+@pytest.mark.parametrize("whose", ["bobs", "nobodys"])
 @pytest.mark.parametrize("scope", Scope)
 @pytest.mark.parametrize(("method", "path"), OF_ONE)
 def test_an_execution_of_another_is_there_for_operators_only(
@@ -222,7 +222,7 @@ def test_lists_and_counts_show_no_other_user(filled_api: Api, scope: Scope) -> N
                 continue  # tests/admin/test_api_events.py and test_following_output.py
             text = client.get(filled(path)).text
             assert "bob" not in text, path
-            assert "others" not in text, path
+            assert "nobodys" not in text, path
         assert client.get(f"{V1}/executions/", params={"user": "bob"}).status_code == 403
         listed = client.get(f"{V1}/executions/", params={"text": "o", "total": True}).json()
         assert {each["execution_id"] for each in listed["executions"]} == {"own", "own-dead"}
