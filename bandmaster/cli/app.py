@@ -34,6 +34,7 @@ from bandmaster.cli.status import status
 from bandmaster.cli.streams import StreamLost, flush_streams, open_streams
 from bandmaster.cli.submit import submit, take_command
 from bandmaster.cli.tokens import create_token, list_tokens, revoke_token
+from bandmaster.cli.top import top
 from bandmaster.cli.up import up
 
 PROGRAM: Final = "bandmaster"
@@ -88,6 +89,7 @@ def build() -> typer.Typer:
     app.command("up")(up)
     app.command("submit")(submit)
     app.command("status")(status)
+    app.command("top")(top)
     app.command("gates")(gates)
     app.command("workers")(workers)
     app.command("actions")(actions)

@@ -125,6 +125,14 @@ class Column:
 
 def say_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     """Write a table to standard output, escaped; a cell that is a state gets its colour."""
+    table = table_of(columns, rows)
+    # If the table is still too wide, the terminal wraps it: Rich would leave out whole columns.
+    width = sum((each.width or 0) + GAP for each in table.columns)
+    output().print(table, width=width, crop=False)
+
+
+def table_of(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Table:
+    """Make the table that fits into standard output, with escaped cells."""
     cells = [[escaped(cell) for cell in row] for row in rows]
     natural = [
         max([cell_len(column.heading), *(cell_len(row[index]) for row in cells)])
@@ -138,13 +146,11 @@ def say_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
             justify="right" if columns[index].right else "left",
             no_wrap=not columns[index].folds,
             overflow="fold" if columns[index].folds else "ellipsis",
-            min_width=width,
-            max_width=width,
+            width=width,
         )
     for row in cells:
         table.add_row(*(Text(row[index], style=STATE_STYLES.get(row[index], "")) for index in widths))
-    # If the table is still too wide, the terminal wraps it: Rich would leave out whole columns.
-    output().print(table, width=sum(widths.values()) + GAP * len(widths), crop=False)
+    return table
 
 
 def fitted(columns: Sequence[Column], natural: Sequence[int], available: int) -> dict[int, int]:

@@ -41,13 +41,14 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     with at_desk() as desk:
         standing = desk.figures.standing()
     if as_json:
-        say_json(_document(standing))
+        say_json(document_of(standing))
     else:
         _say(standing)
 
 
-def _document(standing: Standing) -> dict[str, object]:
-    now, leader, backend = _sum_of(standing), standing.leader, standing.backend
+def document_of(standing: Standing) -> dict[str, object]:
+    """The JSON document of what is seen at a glance."""
+    now, leader, backend = sum_of(standing), standing.leader, standing.backend
     document: dict[str, object] = {
         "verdicts": [asdict(each) for each in standing.verdicts],
         "queue_depth": now.queue_depth,
@@ -74,7 +75,8 @@ def _document(standing: Standing) -> dict[str, object]:
     return document
 
 
-def _sum_of(standing: Standing) -> QueueStatus:
+def sum_of(standing: Standing) -> QueueStatus:
+    """The figures of all lanes together."""
     figures = [each for _, each in standing.lanes]
     names = figures[0].pending_by_priority
     return QueueStatus(
@@ -105,7 +107,7 @@ def _sentence(each: QueueStatus) -> str:
 
 
 def _say(standing: Standing) -> None:
-    now, leader, backend, server = _sum_of(standing), standing.leader, standing.backend, standing.server
+    now, leader, backend, server = sum_of(standing), standing.leader, standing.backend, standing.server
     slots = now.settings["max_concurrent"]
     by_lane = [_sentence(figures) for load, figures in standing.lanes if load.size or load.lane == DEFAULT_LANE]
     if len(by_lane) > LISTED:

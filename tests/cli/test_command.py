@@ -19,7 +19,7 @@ from bandmaster.scheduler.model.times import iso_of
 
 COMMANDS = (
     *("up", "submit", "status", "list", "show", "logs", "cancel", "priority", "pause", "resume", "limit", "setting"),
-    *("gates", "workers", "actions", "changes", "dead", "demo"),
+    *("top", "gates", "workers", "actions", "changes", "dead", "demo"),
 )
 
 

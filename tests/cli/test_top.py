@@ -1,0 +1,49 @@
+"""``bandmaster top``: what the queue does, look by look, in a terminal and as JSON lines."""
+
+import json
+import signal
+from collections.abc import Iterator
+
+import pytest
+from cli.driving import COMMAND, Driver
+from cli.terminal import terminal
+
+from waiting import wait_until
+
+
+@pytest.fixture
+def blocked(driver: Driver) -> Iterator[None]:
+    """One waits behind a gate that nobody may pass."""
+    driver.json("limit", "tenant:top", "0")
+    execution_id = driver.submit("--gate", "tenant:top", "--", "true")
+    wait_until(lambda: driver.json("gates")["gates"][0]["waiting"] == 1, what="it finds its gate closed")
+    yield
+    driver.run("cancel", execution_id)
+    driver.json("limit", "tenant:top", "none")
+
+
+def test_each_look_is_a_line_with_what_status_tells_and_how_much_ended(driver: Driver, blocked: None) -> None:
+    answer = driver.run("top", "--json", "--count", "2", "--every", "0.2")
+    assert (answer.code, answer.err) == (0, "")
+    first, second = map(json.loads, answer.out.splitlines())
+    assert first["ended_a_second"] is None
+    assert second["ended_a_second"] == 0
+    assert (second["queue_depth"], second["gates"][0]["gate"], second["gates"][0]["waiting"]) == (1, "tenant:top", 1)
+    assert second["threads"] == sum(each["threads"] for each in second["workers"]) > 0
+
+
+def test_it_goes_on_in_a_terminal_until_ctrl_c(driver: Driver, blocked: None) -> None:
+    command = [*COMMAND, "top", "--every", "0.2"]
+    with terminal(command, columns=80, cwd=driver.folder, environment=driver.environment) as one:
+        wait_until(lambda: "a second" in one.shown, what="two looks")
+        assert "tenant:top" in one.shown
+        one.process.send_signal(signal.SIGINT)
+        assert one.wait() == 130, one.shown
+    assert "Traceback" not in one.shown
+    assert one.shown.endswith("\x1b[?25h\x1b[?1049l"), "the cursor and the former screen are there again"
+
+
+def test_without_a_terminal_it_says_what_to_do(driver: Driver) -> None:
+    answer = driver.run("top")
+    assert (answer.code, answer.out) == (2, "")
+    assert "`bandmaster top --json`" in answer.err
