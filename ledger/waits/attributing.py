@@ -1,6 +1,6 @@
 """Attributes a wait: at each instant exactly one cause, the first of those that admission would have met. Pure.
 
-In the flow: `reading.py` gathers what the ledger knows of the time of a wait, and asks here. Each cause takes from what
+In the flow: `telling.py` gathers what the ledger knows of the time of a wait, and asks here. Each cause takes from what
 is left of the wait the time in which it held, in the order in which admission checks; what nothing explains was want of
 a free thread. So the parts sum to the wait, to the millisecond.
 """
