@@ -1,5 +1,6 @@
 """The chart and the kustomization with /metrics, as a text: who serves it, and who may scrape it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,3 +91,19 @@ def test_the_kustomization_serves_them_too() -> None:
     assert serving(manifests) == {"ledger": {"BANDMASTER_METRICS__HOST": "0.0.0.0", "BANDMASTER_METRICS__PORT": "8641"}}
     assert services(manifests)["bandmaster-metrics"]["ports"][0]["targetPort"] == "metrics"
     assert reaching(manifests, "bandmaster-metrics") == [{"ports": [{"protocol": "TCP", "port": 8641}]}]
+
+
+def test_dashboards_are_there_if_asked_for_where_the_sidecar_looks() -> None:
+    def found(**values: Any) -> list[Manifest]:
+        manifests = rendered({"metrics": {"enabled": True, "dashboards": values}})
+        return [each for each in of_kind(manifests, "ConfigMap") if "grafana_dashboard" in each["metadata"]["labels"]]
+
+    assert found() == []
+    (here,) = found(enabled=True)
+    assert "namespace" not in here["metadata"]
+    assert here["metadata"]["labels"]["grafana_dashboard"] == "1"
+    files = Path(__file__).parents[2] / "configs" / "grafana"
+    assert here["data"] == {f"bandmaster-{each.name}": each.read_text(encoding="utf-8") for each in files.iterdir()}
+    assert schema_fault(here, "1.31") is None
+    (there,) = found(enabled=True, namespace="monitoring")
+    assert (there["metadata"]["namespace"], there["data"]) == ("monitoring", here["data"])
