@@ -5,7 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def scraping(folder: Path, jobs: Mapping[str, Sequence[int]]) -> Iterator[Ask]:
+def scraping(folder: Path, jobs: Mapping[str, Sequence[int]]) -> Generator[Ask]:
     """Run one that scrapes each job's ports twice a second, and keeps all in the folder."""
     program = shutil.which("prometheus")
     if program is None:

@@ -4,7 +4,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -71,7 +71,7 @@ def sign(queue: ExecutionQueueService) -> None:
 
 
 @contextmanager
-def api_with_a_stream(folder: Path, redis_url: str, metrics_port: int) -> Iterator[Callable[[], None]]:
+def api_with_a_stream(folder: Path, redis_url: str, metrics_port: int) -> Generator[Callable[[], None]]:
     """The API's process, of which a stream is followed; and what asks it for something else."""
     port, token = free_port(), folder / "var" / "api-token"
     environment = os.environ | {
