@@ -1,14 +1,17 @@
 """The chart and the kustomization with /metrics, as a text: who serves it, and who may scrape it."""
 
+import tarfile
+from pathlib import Path
 from typing import Any
 
 import pytest
-from deploy_chart import of_kind, overlaid, pods_of, rendered
+from deploy_chart import CHART, helm, of_kind, overlaid, pods_of, rendered
 from deploy_kubectl import Manifest
 from kubernetes_rules import schema_fault
 
 pytestmark = pytest.mark.cluster
 
+DASHBOARDS = Path(__file__).parents[2] / "configs" / "grafana"
 LEDGER: dict[str, Any] = {"ledger": {"enabled": True, "existingSecret": "my-ledger"}}
 
 
@@ -90,3 +93,28 @@ def test_the_kustomization_serves_them_too() -> None:
     assert serving(manifests) == {"ledger": {"BANDMASTER_METRICS__HOST": "0.0.0.0", "BANDMASTER_METRICS__PORT": "8641"}}
     assert services(manifests)["bandmaster-metrics"]["ports"][0]["targetPort"] == "metrics"
     assert reaching(manifests, "bandmaster-metrics") == [{"ports": [{"protocol": "TCP", "port": 8641}]}]
+
+
+def test_dashboards_are_there_if_asked_for_where_the_sidecar_looks() -> None:
+    def found(**values: Any) -> list[Manifest]:
+        manifests = rendered({"metrics": {"enabled": True, "dashboards": values}})
+        return [each for each in of_kind(manifests, "ConfigMap") if "grafana_dashboard" in each["metadata"]["labels"]]
+
+    assert found() == []
+    (here,) = found(enabled=True)
+    assert "namespace" not in here["metadata"]
+    assert here["metadata"]["labels"]["grafana_dashboard"] == "1"
+    texts = {f"bandmaster-{each.name}": each.read_text(encoding="utf-8") for each in DASHBOARDS.iterdir()}
+    assert here["data"] == texts
+    assert schema_fault(here, "1.31") is None
+    (there,) = found(enabled=True, namespace="monitoring")
+    assert (there["metadata"]["namespace"], there["data"]) == ("monitoring", here["data"])
+
+
+def test_a_packaged_chart_has_the_dashboards_themselves(tmp_path: Path) -> None:
+    helm().package(str(CHART), destination=str(tmp_path))
+    (package,) = tmp_path.glob("*.tgz")
+    with tarfile.open(package) as archive:
+        packed = {Path(each.name).name: archive.extractfile(each) for each in archive if "/dashboards/" in each.name}
+        read = {name: file.read() for name, file in packed.items() if file is not None}
+    assert read == {each.name: each.read_bytes() for each in DASHBOARDS.iterdir()}

@@ -1,33 +1,18 @@
 """A real Prometheus scrapes the ledger's process, which is killed in between: its answers are the journal's counts."""
 
-import json
-import os
-import shutil
 import signal
-import socket
-import subprocess
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.error import URLError
-from urllib.parse import urlencode
-from urllib.request import urlopen
 
 import pytest
+from asked_prometheus import Ask, free_port, scraping
 from metrics_process import Start
 
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.metrics.buckets import BOUNDARIES_MS
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
-
-Ask = Callable[[str], list[tuple[dict[str, str], float]]]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
 
 
 @pytest.fixture
@@ -37,37 +22,9 @@ def target_port() -> int:
 
 @pytest.fixture
 def ask(tmp_path: Path, target_port: int) -> Iterator[Ask]:
-    """Asks a Prometheus that scrapes the port twice a second."""
-    program = shutil.which("prometheus")
-    if program is None:
-        assert os.environ.get("BANDMASTER_REQUIRE_PROMETHEUS") != "1", "prometheus is not installed"
-        pytest.skip("needs prometheus: apt-get install prometheus")
-    configuration, port = tmp_path / "prometheus.yml", free_port()
-    scraped = {"job_name": "ledger", "static_configs": [{"targets": [f"127.0.0.1:{target_port}"]}]}
-    settings = {"global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"}, "scrape_configs": [scraped]}
-    configuration.write_text(json.dumps(settings))  # JSON is YAML
-    with (tmp_path / "prometheus.log").open("w") as log:
-        process = subprocess.Popen(
-            [
-                *(program, f"--config.file={configuration}", f"--storage.tsdb.path={tmp_path / 'tsdb'}"),
-                f"--web.listen-address=127.0.0.1:{port}",
-            ],
-            stdout=log,
-            stderr=log,
-        )
-
-    def ask(query: str) -> list[tuple[dict[str, str], float]]:
-        address = f"http://127.0.0.1:{port}/api/v1/query?{urlencode({'query': query})}"
-        try:
-            with urlopen(address, timeout=10) as answer:
-                told: Any = json.load(answer)
-        except (URLError, ConnectionError):
-            return []
-        return [(each["metric"], float(each["value"][1])) for each in told["data"]["result"]]
-
-    yield ask
-    process.kill()
-    process.wait()
+    """Asks a Prometheus that scrapes the port."""
+    with scraping(tmp_path, {"ledger": [target_port]}) as ask:
+        yield ask
 
 
 def test_the_queries_are_right_though_the_process_was_killed(
