@@ -6,7 +6,6 @@ propagators messages have. If the process dies, its open spans are lost.
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.trace import Link, Status, StatusCode, Tracer
@@ -15,8 +14,6 @@ from bandmaster.scheduler.model.trace_context import TraceContext, read_trace
 from bandmaster.scheduler.spans import Attributes, Past, Spans
 
 from .carrier import W3C, context_of
-
-_NS_PER_SECOND: Final = 1_000_000_000
 
 
 class ProcessSpans(Spans):
@@ -64,4 +61,5 @@ class ProcessSpans(Spans):
 
 
 def _ns(unix_seconds: float) -> int:
-    return int(unix_seconds * _NS_PER_SECOND)
+    # To the microsecond, which is what a float holds of the time.
+    return round(unix_seconds * 1_000_000) * 1_000
