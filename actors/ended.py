@@ -28,6 +28,7 @@ from ..scheduler.model.operators import NO_OPERATOR
 from ..scheduler.model.states import State
 from .event_actor import CancelledActor, CompletedActor, FailedActor, Given, TimeoutActor
 from .outcome import result_json
+from .pod_life import life_of, tell_life
 from .runtime import LIFECYCLE_QUEUE, broker, pods, queue
 from .saga import pause_ms
 
@@ -82,6 +83,7 @@ def _end(event: ExecutionEndedEvent, state: State) -> None:
     if pod is not None and not pod.phase.ended:
         _end_pod(event, state, pod)
         return
+    life = life_of(event, pod)
     settled = queue.transitions.release(
         event.execution_id,
         event.attempt,
@@ -91,6 +93,7 @@ def _end(event: ExecutionEndedEvent, state: State) -> None:
         result=result_json(event),
     )
     _said(event, settled.code, settled.state)
+    tell_life(life, settled)
     _acknowledge(pod)
 
 
@@ -122,8 +125,10 @@ def _try_again(event: ExecutionFailedEvent) -> None:
         reason=event.reason or "infrastructure",
         result=result_json(event),
     )
+    life = life_of(event, pod)
     settled = queue.transitions.settle(retry)
     _said(event, settled.code, settled.state)
+    tell_life(life, settled)
     _acknowledge(pod)
 
 

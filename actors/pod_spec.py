@@ -8,10 +8,19 @@ from ..k8s.images import check_image
 from ..k8s.pods import PodScript, PodSpec
 from ..k8s.profiles import settings_of
 from ..scheduler.events import ExecutionRequestedEvent
+from ..scheduler.model.trace_context import TraceContext, read_trace
 
 
-def pod_spec(event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesSettings) -> PodSpec:
+def pod_spec(
+    event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesSettings, span: TraceContext | None = None
+) -> PodSpec:
     """Build the specification of this attempt's pod.
+
+    Args:
+        event: The request.
+        attempt: The attempt.
+        defaults: For what the request leaves out.
+        span: The span of this attempt, which the program can join; None: the one that the request names, if any.
 
     Raises:
         PodRejected: If the request can never run; the error message names the field.
@@ -33,4 +42,5 @@ def pod_spec(event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesS
         cpu_limit=event.cpu_limit or (None if event.cpu_request else defaults.cpu_limit),
         memory_request=event.memory_request or (None if event.memory_limit else defaults.memory_request),
         memory_limit=event.memory_limit or (None if event.memory_request else defaults.memory_limit),
+        trace=span or read_trace(event.metadata.traceparent, event.metadata.tracestate),
     )

@@ -35,6 +35,7 @@ from ..scheduler.engine.settlements import Retry
 from ..scheduler.engine.transitions import Transitions
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.model.states import State
+from ..scheduler.spans import ATTEMPT, EXECUTION, POD, spans
 from .creating import Creator
 from .outcome import rejection_json
 from .pod_spec import pod_spec
@@ -124,7 +125,7 @@ class Saga:
         log.info("cancelled_before_its_pod", execution_id=execution_id, attempt=attempt, state=settled.state)
 
     def _steps(self, event: ExecutionRequestedEvent, attempt: int, nonce: str) -> PodStatus | None:
-        spec = pod_spec(event, attempt, self._defaults)
+        spec = pod_spec(event, attempt, self._defaults, spans().current())
         creating = False
         try:
             self._clear_earlier(event.execution_id, attempt)
@@ -147,7 +148,9 @@ class Saga:
             return None
 
     def _create(self, spec: PodSpec, nonce: str, *, doubtful: bool = False) -> PodStatus | None:
-        pod = self._creator.create(spec, nonce, doubtful=doubtful)
+        of_attempt = {EXECUTION: spec.execution_id, ATTEMPT: spec.attempt, POD: spec.name}
+        with spans().step("create pod", of_attempt):
+            pod = self._creator.create(spec, nonce, doubtful=doubtful)
         return self._hand_over(spec.execution_id, spec.attempt, nonce, pod)
 
     def _hand_over(self, execution_id: str, attempt: int, nonce: str, pod: PodStatus) -> PodStatus | None:

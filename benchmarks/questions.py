@@ -25,6 +25,7 @@ from . import (
     pathological,
     round_trips,
     send,
+    send_traced,
     server_cost,
     start_up,
     urgent,
@@ -37,6 +38,7 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
     module.QUESTION
     for module in (
         send,
+        send_traced,
         bulk_send,
         drain,
         many_lanes,

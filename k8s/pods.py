@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from ..scheduler.model.trace_context import TraceContext
 from .output import Closing, Piece
 from .phases import PodPhase, Reason
 from .spec import PodScript, PodSpec, pod_name
@@ -71,6 +72,7 @@ class PodStatus:
         deleting: Its deletion was requested, but it still exists.
         acknowledged: Its outcome was stored; the pod may be collected at any time.
         discarded: We requested its deletion ourselves, on a cluster.
+        trace: The span of the attempt that created it, if that was traced.
     """
 
     name: str
@@ -83,6 +85,7 @@ class PodStatus:
     deleting: bool = False
     acknowledged: bool = False
     discarded: bool = False
+    trace: TraceContext | None = None
 
 
 class ChangeKind(Enum):

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from ..scheduler.model.errors import InvalidRequest, shown
 from ..scheduler.model.identifiers import check_execution_id
+from ..scheduler.model.trace_context import TraceContext
 from .errors import PodRejected
 from .quantity import cpu_cores, memory_bytes
 from .runtimes import Runtime, choose_runtime, default_file_name
@@ -114,6 +115,8 @@ class PodSpec:
     cpu_limit: str | None = None
     memory_request: str | None = None
     memory_limit: str | None = None
+    trace: TraceContext | None = None
+    """The span that its program can join, by its environment."""
 
     def __post_init__(self) -> None:
         """Check everything; raise ``PodRejected`` that names the first invalid field."""
@@ -135,6 +138,12 @@ class PodSpec:
     def name(self) -> str:
         """The name of its pod."""
         return pod_name(self.execution_id, self.attempt)
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The variables by which its program learns what it is, on every backend."""
+        own = {"EXECUTION_ID": self.execution_id, "EXECUTION_ATTEMPT": str(self.attempt)}
+        return own if self.trace is None else own | self.trace.environment
 
 
 def _read(quantity: Callable[[str], T], spec: PodSpec, field: str) -> T | None:

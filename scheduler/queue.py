@@ -24,6 +24,7 @@ from .model.limits import check_limit
 from .model.priority import Priority
 from .model.states import TERMINAL, State
 from .overview import Overview
+from .spans import traced
 from .transport.scripts import DEADLINE_SECONDS, Scripts
 from .views import ActionStatistics, Explanation
 
@@ -81,7 +82,8 @@ class ExecutionQueueService(Engine):
             QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
             QueueUnavailable: If Redis did not answer or has no memory left.
         """
-        return self.transitions.park(candidate_of(ExecutionRequestedEvent.from_any(event), self.lane)).position
+        request = traced(ExecutionRequestedEvent.from_any(event))
+        return self.transitions.park(candidate_of(request, self.lane)).position
 
     def enqueue_many(
         self, events: Iterable[ExecutionRequestedEvent | dict[str, object]], *, by: str | None = None
@@ -103,7 +105,7 @@ class ExecutionQueueService(Engine):
         checked: list[tuple[int, Candidate]] = []
         for index, event in enumerate(events):
             try:
-                candidate = candidate_of(ExecutionRequestedEvent.from_any(event), self.lane)
+                candidate = candidate_of(traced(ExecutionRequestedEvent.from_any(event)), self.lane)
             except InvalidRequest as error:
                 outcomes.append(error)
             else:

@@ -19,7 +19,9 @@ from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, Unknow
 from ...scheduler.model.identifiers import new_execution_id
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
+from ...scheduler.model.trace_context import TraceContext, read_trace
 from ...scheduler.queue import candidate_of
+from ...scheduler.spans import traced
 from ..answers.executions import Accepted
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
@@ -39,15 +41,27 @@ Key = Annotated[
     IdempotencyKey | None,
     Header(description="The same request sent again is carried out once; kept for a day."),
 ]
+Traceparent = Annotated[
+    str | None,
+    Header(description="The span that the execution is a part of (W3C Trace Context); what is not valid is left out."),
+]
+Tracestate = Annotated[str | None, Header(description="What tracing systems add to it; likewise.")]
 router: Final = QueueRouter(route_class=StrictRoute)
 
 
 @router.post("/", status_code=201, summary="Submit an execution", responses=_ANSWERS)
 def submit(
-    services: ServicesOf, caller: SubmitCaller, submission: Submission, response: Response, idempotency_key: Key = None
+    services: ServicesOf,
+    caller: SubmitCaller,
+    submission: Submission,
+    response: Response,
+    idempotency_key: Key = None,
+    traceparent: Traceparent = None,
+    tracestate: Tracestate = None,
 ) -> Accepted:
     """A script or a command. 201: it was accepted; 200: it had been, under the same Idempotency-Key."""
-    return _submitted(services, caller, submission, response, idempotency_key)
+    span = read_trace(traceparent, tracestate)
+    return _submitted(services, caller, submission, response, idempotency_key, span)
 
 
 @router.post("/upload", status_code=201, summary="Submit a script as a file", responses=_ANSWERS)
@@ -57,9 +71,12 @@ def upload(
     sent: Annotated[Upload, Form()],
     response: Response,
     idempotency_key: Key = None,
+    traceparent: Traceparent = None,
+    tracestate: Tracestate = None,
 ) -> Accepted:
     """As `multipart/form-data`; otherwise the same as a submission as JSON."""
-    return _submitted(services, caller, _read(sent), response, idempotency_key)
+    span = read_trace(traceparent, tracestate)
+    return _submitted(services, caller, _read(sent), response, idempotency_key, span)
 
 
 def _read(sent: Upload) -> Submission:
@@ -81,9 +98,14 @@ def _read(sent: Upload) -> Submission:
 
 
 def _submitted(
-    services: Services, caller: Caller, submission: Submission, response: Response, idempotency_key: str | None
+    services: Services,
+    caller: Caller,
+    submission: Submission,
+    response: Response,
+    idempotency_key: str | None,
+    span: TraceContext | None,
 ) -> Accepted:
-    event = _event(caller, submission)
+    event = traced(_event(caller, submission), span)
     if idempotency_key is None:
         try:
             return _park(services, event, caller.by)

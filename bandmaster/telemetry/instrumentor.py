@@ -17,8 +17,10 @@ from opentelemetry import trace
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from bandmaster.configs.logger import Logger
+from bandmaster.scheduler.spans import use
 
 from .patches import Patches
+from .process_spans import ProcessSpans
 from .sending import Sending
 from .working import Working
 
@@ -46,6 +48,7 @@ class DramatiqInstrumentor(BaseInstrumentor):
         tracer = trace.get_tracer("bandmaster.telemetry", tracer_provider=kwargs.get("tracer_provider"))
         self._patches = Patches()
         sending, working = Sending(tracer), Working(tracer)
+        use(ProcessSpans(tracer))
 
         def enqueue(original: Method) -> Method:
             @functools.wraps(original)
@@ -75,6 +78,7 @@ class DramatiqInstrumentor(BaseInstrumentor):
         self._patches.replace(_WorkerThread, "process_message", lambda original: _processing(original, working))
 
     def _uninstrument(self, **kwargs: Any) -> None:
+        use(None)
         self._patches.restore()
 
 

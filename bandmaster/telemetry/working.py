@@ -17,12 +17,10 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 
 from bandmaster.middleware.grants.context import current_entry
 from bandmaster.middleware.grants.table import Entry
+from bandmaster.scheduler.spans import ATTEMPT, EXECUTION, LANE
 
-from .carrier import attributes_of, read
+from .carrier import attributes_of, read, read_request
 
-EXECUTION: Final = "bandmaster.execution.id"
-LANE: Final = "bandmaster.lane"
-ATTEMPT: Final = "bandmaster.attempt"
 RETRIES: Final = "dramatiq.retries"
 SKIPPED: Final = "dramatiq.skipped"
 _NS_PER_MS: Final = 1_000_000
@@ -40,10 +38,13 @@ class Working:
     def begin(self, message: MessageProxy) -> None:
         """Begin the span of the message that this thread is about to run, and make it the current one."""
         self.end()
-        parent = read(message)
+        entry: Any = current_entry()
+        parent, enqueued_ms = read(message), None
+        if entry is not None and entry.grant.message is None and entry.grant.event is not None:
+            requested, enqueued_ms = read_request(entry.grant.event)
+            parent = parent or requested
         attributes: dict[str, Any] = attributes_of(message, "process", "process")
         attributes[RETRIES] = message.options.get("retries", 0)
-        entry: Any = current_entry()
         if entry is not None:
             grant = entry.grant
             attributes |= {EXECUTION: grant.execution_id, LANE: grant.lane, ATTEMPT: grant.attempt}
@@ -54,7 +55,7 @@ class Working:
             attributes=attributes,
         )
         if isinstance(entry, Entry) and span.is_recording():
-            _tell_wait(span, message, entry)
+            _tell_wait(span, message, entry, enqueued_ms)
         _open.set((span, current.attach(set_span_in_context(span, parent))))
 
     def tell(self, exception: BaseException | None, *, is_skipped: bool) -> None:
@@ -86,11 +87,11 @@ class Working:
         span.end()
 
 
-def _tell_wait(span: Span, message: MessageProxy, entry: Entry) -> None:
+def _tell_wait(span: Span, message: MessageProxy, entry: Entry, enqueued_ms: int | None) -> None:
     # The lease counts from before the call that gave it: that is when it was admitted, to a round trip.
     ago_seconds = time.monotonic() - (entry.deadline - entry.grant.lease_ms / 1000)
     admitted_ns = time.time_ns() - int(ago_seconds * _NS_PER_SECOND)
-    parked_ms: object = message.options.get("requeue_timestamp") or message.message_timestamp
+    parked_ms: object = message.options.get("requeue_timestamp") or enqueued_ms or message.message_timestamp
     if isinstance(parked_ms, int):
         span.add_event("bandmaster.sent", timestamp=parked_ms * _NS_PER_MS)
         span.set_attribute("bandmaster.wait_ms", max(0, admitted_ns // _NS_PER_MS - parked_ms))

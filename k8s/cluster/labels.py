@@ -37,6 +37,9 @@ ENDED_MESSAGE: Final = f"{_DOMAIN}/ended-message"
 OUTLIVED: Final = f"{_DOMAIN}/outlived"
 #: Annotation: the outcome of this pod, which was deleted, is not needed.
 DISCARDED: Final = f"{_DOMAIN}/discarded"
+#: Annotations: the span of the attempt that created the pod, as its program sees it.
+TRACEPARENT: Final = f"{_DOMAIN}/traceparent"
+TRACESTATE: Final = f"{_DOMAIN}/tracestate"
 
 #: The finalizer: keeps an ended pod until its result is stored.
 FINALIZER: Final = f"{_DOMAIN}/result"

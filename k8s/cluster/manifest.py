@@ -81,7 +81,8 @@ def pod_manifest(spec: PodSpec, settings: KubernetesSettings) -> Json:
             "name": spec.name,
             "labels": settings.labels | _labels(spec, settings),
             "annotations": settings.annotations
-            | {labels.EXECUTION_ID: spec.execution_id, labels.TIMEOUT_SECONDS: f"{spec.timeout_seconds:g}"},
+            | {labels.EXECUTION_ID: spec.execution_id, labels.TIMEOUT_SECONDS: f"{spec.timeout_seconds:g}"}
+            | _trace(spec),
             "finalizers": [labels.FINALIZER],
         },
         "spec": _isolation(settings)
@@ -140,6 +141,13 @@ def _labels(spec: PodSpec, settings: KubernetesSettings) -> dict[str, str]:
     return found if spec.user_id is None else found | {labels.USER: labels.digest(spec.user_id)}
 
 
+def _trace(spec: PodSpec) -> dict[str, str]:
+    if spec.trace is None:
+        return {}
+    both = {labels.TRACEPARENT: spec.trace.traceparent, labels.TRACESTATE: spec.trace.tracestate}
+    return {name: value for name, value in both.items() if value}
+
+
 def _isolation(settings: KubernetesSettings) -> Json:
     found: Json = {
         "automountServiceAccountToken": False,
@@ -188,7 +196,8 @@ def _container(spec: PodSpec, image: str, settings: KubernetesSettings) -> Json:
         "imagePullPolicy": settings.image_pull_policy,
         # Kubernetes expands $(NAME) and reduces $$ to $ in a command: double every $, so that it arrives unchanged.
         "command": [argument.replace("$", "$$") for argument in command],
-        "env": [{"name": name, "value": value} for name, value in _environment(spec).items()],
+        # Values are expanded as well; a tracestate may have a $.
+        "env": [{"name": name, "value": value.replace("$", "$$")} for name, value in _environment(spec).items()],
         "resources": _resources(spec, settings),
         "securityContext": {
             "privileged": False,
@@ -225,8 +234,7 @@ def _environment(spec: PodSpec) -> dict[str, str]:
         "TMPDIR": "/tmp",
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",  # so that a log can be followed, and a killed script leaves what it printed
-        "EXECUTION_ID": spec.execution_id,
-        "EXECUTION_ATTEMPT": str(spec.attempt),
+        **spec.identity,
     }
 
 

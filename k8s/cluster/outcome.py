@@ -10,6 +10,7 @@ is over. Second, a pod deleted without a grace period while it starts is gone fo
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...scheduler.model.trace_context import read_trace
 from ..phases import PodPhase, Reason
 from ..pods import PodOutcome, PodStatus
 from . import labels
@@ -154,6 +155,7 @@ def _status(pod: Pod, phase: PodPhase, outcome: PodOutcome | None) -> PodStatus:
         deleting=pod.deleting,
         acknowledged=labels.ACKNOWLEDGED in pod.metadata.labels,
         discarded=labels.DISCARDED in pod.metadata.annotations,
+        trace=read_trace(*(pod.metadata.annotations.get(name) for name in (labels.TRACEPARENT, labels.TRACESTATE))),
     )
 
 

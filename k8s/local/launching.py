@@ -127,8 +127,7 @@ def _environment(spec: PodSpec, uid: str, work: str, tmp: str, search_path: str)
         "TMPDIR": tmp,
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",  # so that a log can be followed, and a killed script leaves what it printed
-        "EXECUTION_ID": spec.execution_id,
-        "EXECUTION_ATTEMPT": str(spec.attempt),
+        **spec.identity,
         UID_VARIABLE: uid,
     }
 

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from ...configs.logger import Logger
+from ...scheduler.model.trace_context import read_environment
 from ..errors import PodsUnavailable
 from ..phases import PodPhase, Reason
 from ..pods import PodOutcome, PodStatus
@@ -197,6 +198,7 @@ def _status(folder: Folder, manifest: Manifest, progress: Progress, *, deleting:
         created_at=manifest.created_at,
         deleting=deleting,
         acknowledged=folder.marked(folder.acknowledged, manifest.uid),
+        trace=read_environment(manifest.env),
     )
 
 

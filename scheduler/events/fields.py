@@ -24,6 +24,7 @@ from ..model.identifiers import (
 )
 from ..model.priority import Priority
 from ..model.quantity import quantity_value
+from ..model.trace_context import read_traceparent, read_tracestate
 
 GATES_MAX: Final = 8
 LABELS_MAX: Final = 32
@@ -206,6 +207,9 @@ Labels = Annotated[
     AfterValidator(_labels),
     described(maxProperties=LABELS_MAX, propertyNames={"pattern": f"^{_LABEL}$"}),
 ]
+# Whoever sends no valid one is not refused: it is left out.
+Traceparent = Annotated[str | None, BeforeValidator(read_traceparent)]
+Tracestate = Annotated[str | None, BeforeValidator(read_tracestate)]
 Reason = Annotated[str, Field(max_length=REASON_MAX_CHARS), AfterValidator(check_text)]
 OutputTail = Annotated[str, BeforeValidator(_cleaned), Field(max_length=OUTPUT_TAIL_MAX_CHARS)]
 UnixMs = Annotated[int, Field(ge=0)]

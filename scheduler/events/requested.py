@@ -29,6 +29,8 @@ from .fields import (
     Quantity,
     Runtime,
     Script,
+    Traceparent,
+    Tracestate,
     UserId,
     UtcTime,
     Word,
@@ -53,6 +55,10 @@ class Metadata(Part, frozen=True):
     """Up to 32 labels of the caller's own."""
     profile: Word | None = None
     """A profile from the settings for pods (`k8s.profiles`); None: the settings for all pods."""
+    traceparent: Traceparent = None
+    """The span that the execution is a part of, as W3C Trace Context writes it; what is not valid is left out."""
+    tracestate: Tracestate = None
+    """What tracing systems add to it; likewise."""
 
 
 class ExecutionRequestedEvent(Event, frozen=True):

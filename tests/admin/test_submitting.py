@@ -10,6 +10,7 @@ from bandmaster.admin.api.names import WORDS
 from bandmaster.admin.describing import described
 
 HERE = f"{V1}/executions/"
+SPAN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 ECHO = {"command": ["echo", "hello"]}
 
 
@@ -221,3 +222,17 @@ def test_the_journal_says_who_asked(api: Api) -> None:
     by = f"ann (token {token.split('_')[1]}, 127.0.0.1)"
     told = {(e.verb, e.execution_id): e.fields.get("by") for e in api.queue.journal.entries()}
     assert (told["reprioritise", "a"], told["cancel", "b"]) == (by, by)
+
+
+@pytest.mark.parametrize(("traceparent", "is_kept"), [(SPAN, True), (SPAN.upper(), False), ("x" * 4_000, False)])
+def test_an_execution_belongs_to_the_trace_of_its_request(api: Api, traceparent: str, is_kept: bool) -> None:
+    sent = {"traceparent": traceparent, "tracestate": "a=1"}
+    with api.client(api.token("ann", "submit"), **sent) as client:
+        assert client.post(HERE, json=ECHO).status_code == 201
+        upload = client.post(f"{HERE}upload", files={"script": ("it.sh", b"echo hello")})
+        assert upload.status_code == 201, upload.text
+    for _ in range(2):
+        found = api.queue.try_schedule()
+        assert found is not None
+        metadata = found[1].metadata
+        assert metadata.traceparent == (traceparent if is_kept else None)

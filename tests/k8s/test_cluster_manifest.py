@@ -12,8 +12,10 @@ from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.cluster import labels
 from bandmaster.k8s.cluster.manifest import check_settings, pod_manifest, script_manifest, script_of
 from bandmaster.k8s.cluster.objects import Pod
+from bandmaster.k8s.cluster.outcome import look
 from bandmaster.k8s.errors import BackendNotAvailable, PodRejected
 from bandmaster.k8s.pods import PodScript, PodSpec
+from bandmaster.scheduler.model.trace_context import TraceContext
 
 SETTINGS = KubernetesSettings(namespace="pods", default_image="python:3.11-slim")
 LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
@@ -243,3 +245,20 @@ def test_a_script_that_is_too_long_for_the_cluster_is_refused_with_both_lengths(
     assert pod_of(settings, script=PodScript("é" * 5))
     with pytest.raises(PodRejected, match=r"has 11 bytes; k8s\.max_script_bytes allows 10"):
         pod_of(settings, script=PodScript("é" * 5 + "x"))
+
+
+def test_a_program_learns_of_the_span_of_its_attempt_and_the_pod_says_it() -> None:
+    trace = TraceContext("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", "a=$(HOME)")
+    variables = {each["name"]: each["value"] for each in container_of(trace=trace)["env"]}
+    assert variables["TRACEPARENT"] == trace.traceparent
+    assert variables["TRACESTATE"] == "a=$$(HOME)", "Kubernetes makes it $(HOME)"
+    sight = look(recorded("running", **pod_of(trace=trace)["metadata"]["annotations"]))
+    assert sight is not None
+    assert sight.status.trace == trace
+
+
+def test_an_attempt_without_a_trace_leaves_nothing_of_one() -> None:
+    assert "TRACE" not in str(pod_of()).upper()
+    sight = look(recorded("running"))
+    assert sight is not None
+    assert sight.status.trace is None

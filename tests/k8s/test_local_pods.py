@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE, Popen
 
@@ -17,6 +18,7 @@ from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.local.records import Folder
 from bandmaster.k8s.pods import PodPhase, PodScript, PodSpec, Reason
+from bandmaster.scheduler.model.trace_context import TraceContext
 from waiting import wait_until
 
 
@@ -190,3 +192,19 @@ def test_a_pod_that_a_newer_release_made_is_one_all_the_same(pods: LocalPods, ro
     assert status.outcome is not None
     assert status.outcome.output_tail == "once\n"
     assert [each.name for each in pods.attempts(status.execution_id)] == [name]
+
+
+def test_a_program_learns_of_the_span_of_its_attempt_and_the_pod_says_it_to_the_last(pods: LocalPods) -> None:
+    trace = TraceContext("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=$(HOME)")
+    created = pods.create(replace(spec('echo "$TRACEPARENT $TRACESTATE"'), trace=trace))
+    assert created.trace == trace
+    assert ended(pods, created.name).output_tail == f"{trace.traceparent} a=$(HOME)\n"
+    pods.delete(created.name)
+    wait_until(lambda: pods.get(created.name) is None, what="the deletion")
+    last = pods.last_words(created.name, created.uid)
+    assert last is not None
+    assert last.trace == trace
+
+
+def test_a_program_without_a_trace_has_no_variables_of_one(pods: LocalPods) -> None:
+    assert "TRACE" not in outcome_of(pods, spec("env")).output_tail

@@ -225,6 +225,8 @@ def _told(wanted: Wanted) -> Filters:
 
 def _submission(event: ExecutionRequestedEvent) -> dict[str, Any]:
     told = event.model_dump(mode="json", exclude_none=True, exclude=_NOT_SENT)
-    metadata = event.metadata.model_dump(mode="json", exclude_none=True, exclude={"user_id"})
+    metadata = event.metadata.model_dump(
+        mode="json", exclude_none=True, exclude={"user_id", "traceparent", "tracestate"}
+    )
     of_user = {} if event.metadata.user_id is None else {"user_id": event.metadata.user_id}
     return told | {"metadata": metadata} | of_user
