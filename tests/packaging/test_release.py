@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from released import PARTS, ROOT, Release
 from trove_classifiers import classifiers
 
-NOT_INSTALLED: Final = tuple(PurePosixPath("bandmaster/configs") / each for each in ("deploy", "prometheus"))
+NOT_INSTALLED: Final = tuple(PurePosixPath("bandmaster/configs") / each for each in ("deploy", "grafana", "prometheus"))
 PYTHON: Final = "Programming Language :: Python :: "
 
 

@@ -1,14 +1,17 @@
 """The dashboards: each number says its unit and how it is computed, and links lead on."""
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final
 
 import promql_parser
 import pytest
 
 from prometheus.dashboards import ROOT, VARIABLE, Asked, all_asked, dashboards, panels_of
+from prometheus.rules import promtool
 
 DOCUMENT: Final = ROOT / "docs" / "metrics.md"
 BY_GRAFANA: Final = {"__rate_interval": "5m", "__range": "1h"}
@@ -118,6 +121,21 @@ def test_a_click_on_an_action_leads_to_its_dashboard() -> None:
     uid, variable = re.findall(r"/d/([\w-]+)\?var-(\w+)=", link["url"])[0]
     assert uid in {dashboard["uid"] for dashboard in dashboards().values()}
     assert variable in variables_of(uid.removeprefix("bandmaster-"))
+
+
+@pytest.mark.parametrize(
+    ("redis", "ledger", "both"), [("1", "1", "1"), ("1", "0", "0"), ("0", "1", "0"), ("1", "_", "1"), ("0", "_", "0")]
+)
+def test_what_is_away_is_seen_though_the_other_answers(redis: str, ledger: str, both: str, tmp_path: Path) -> None:
+    """`_`: no such series, as without a ledger."""
+    (asked,) = [each for each in all_asked() if each.panel == "Redis and SQL answer"]
+    values = {"bandmaster_redis_up": redis, "bandmaster_ledger_up": ledger}
+    scraped = [{"series": f'{name}{{job="x",instance="a"}}', "values": value} for name, value in values.items()]
+    expected = {"expr": plain(asked.expression), "exp_samples": [{"labels": '{job="x"}', "value": int(both)}]}
+    tried = {"input_series": scraped, "promql_expr_test": [expected]}
+    (tmp_path / "tried.yml").write_text(json.dumps({"tests": [tried]}))  # JSON is YAML
+    done = promtool("test", "rules", tmp_path / "tried.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_documents_name_each_dashboard() -> None:

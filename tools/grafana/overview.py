@@ -8,6 +8,7 @@ from .panels import Query, Unit, figure, lines, table
 
 _WAITING: Final = now("bandmaster_waiting", LANE)
 _AGES: Final = total(now("bandmaster_waiting_age_seconds_bucket", LANE), "lane", "le")
+_REDIS_UP: Final = now("bandmaster_redis_up")
 _TO_ONE_ACTION: Final = (
     "This action /d/bandmaster-one-action?var-action=${__field.labels.action}"
     "&${datasource:queryparam}&${job:queryparam}&${__url_time_range}"
@@ -39,9 +40,9 @@ _NOW: Final = Row(
         ),
         figure(
             *("Redis and SQL answer", "yes or no", Unit.YES_OR_NO),
-            "The lesser of bandmaster_redis_up and bandmaster_ledger_up: whether both answered the last scrape. "
+            "bandmaster_redis_up times bandmaster_ledger_up: whether both answered the last scrape. "
             "Without a ledger it is Redis alone.",
-            f"min({now('bandmaster_redis_up')} or {now('bandmaster_ledger_up')})",
+            f"{_REDIS_UP} * {now('bandmaster_ledger_up')} or {_REDIS_UP}",
         ),
     ),
 )
