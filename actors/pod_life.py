@@ -38,8 +38,9 @@ def life_of(event: ExecutionEndedEvent, pod: PodStatus | None) -> Past | None:
         return None
     ended = pod.outcome
     meta = queue.views.meta(event.execution_id)
-    # Of the hand-over Redis has the time; where it does not know it any more, the pod's own creation is near it.
-    handed_over_at = int(meta["handed_over_at"]) / 1000 if meta.get("pod_uid") == pod.uid else pod.created_at
+    # Of the hand-over Redis has the time; where it does not (it was restored), the pod's own creation is near it.
+    known_ms = meta.get("handed_over_at") if meta.get("pod_uid") == pod.uid else None
+    handed_over_at = pod.created_at if known_ms is None else int(known_ms) / 1000
     attributes: dict[str, str | int] = {EXECUTION: event.execution_id, ATTEMPT: event.attempt or 0, POD: pod.name}
     if ended.exit_code is not None:
         attributes[EXIT_CODE] = ended.exit_code

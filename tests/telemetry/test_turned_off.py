@@ -3,13 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
-from dramatiq import Message
 from logged import context_of
 
+from bandmaster.middleware.intake.envelope import decoded
 from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.spans import spans
@@ -35,8 +34,7 @@ def test_a_process_that_is_not_traced_adds_nothing_to_what_it_sends(
     assert subprocess.check_output(command, env=environment, text=True, cwd=tmp_path) == "False False False\n"
     (grant,) = ExecutionQueueService(redis_client).transitions.admit((DEFAULT_LANE,), 1).grants
     assert grant.message is not None
-    message: Message[Any] = Message.decode(grant.message)
-    assert message.options == {"execution_id": "x"}
+    assert decoded(grant.message).options == {"execution_id": "x"}
     assert grant.event is not None
     assert b"trace" not in grant.event
 
