@@ -48,3 +48,8 @@ def busy(detail: str) -> Refused:
 def rate_limited(detail: str, again_seconds: int, headers: dict[str, str]) -> Refused:
     """It comes too often."""
     return Refused(429, "rate_limited", detail, headers={"Retry-After": str(again_seconds), **headers})
+
+
+def too_many_lookups() -> Refused:
+    """More tokens are being looked up than there are places for."""
+    return rate_limited("too many tokens are being looked up", again_seconds=1, headers={})

@@ -13,6 +13,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.queue import ExecutionQueueService
 from .auth.browser_sessions import BrowserSessions
 from .auth.keeper import Keeper
+from .errors import too_many_lookups
 from .events.hub import Hub
 from .ledger_watch import LedgerWatch
 from .lookups import Lookups
@@ -47,6 +48,12 @@ class Services:
     sessions: BrowserSessions
     oidc: Oidc | None = None
     """Logins with an OpenID provider; None: there is none."""
+    known_tokens: Lookups = field(default_factory=lambda: Lookups(16, most=10_000, refusal=too_many_lookups))
+    """Looks for tokens that were valid before."""
+    strange_tokens: Lookups = field(
+        default_factory=lambda: Lookups(4, most=256, refusal=too_many_lookups, patience_seconds=1.0)
+    )
+    """Looks for tokens that nobody knows yet."""
     probes: Lookups = field(default_factory=lambda: Lookups(2, most=2, refusal=TimeoutError))
     """Looks at Redis and at the ledger, one each however many ask: whoever probes needs no token and has no quota."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))

@@ -14,22 +14,11 @@ from ..auth.secrets import Secret
 from ..auth.standing_for import OfUser, StandsFor
 from ..auth.tokens import Session, Token
 from ..auth.unguessable import Unguessable
-from ..errors import Refused, rate_limited
-from ..lookups import Lookups
 from ..quotas.networks import network_of
 from ..services import Services
 from .queue_routes import in_turn
 
 _log = Logger(__name__)
-_AGAIN_SECONDS: Final = 1
-
-
-def _too_many() -> Refused:
-    return rate_limited("too many tokens are being looked up", _AGAIN_SECONDS, {})
-
-
-_OF_KNOWN: Final = Lookups(16, most=10_000, refusal=_too_many)
-_OF_STRANGERS: Final = Lookups(4, most=256, refusal=_too_many, patience_seconds=1.0)
 _REFUSED: Final = "token_refused"
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,12 +52,13 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
     """
     token = services.keeper.known(secret)
     if token is None and services.keeper.recalls(secret):
-        token = await _OF_KNOWN.run(services.keeper.find, secret)
+        token = await services.known_tokens.run(services.keeper.find, secret)
     if token is not None:
         return token
     # A client may begin with many requests at once: they are one stranger.
-    key = (services.keeper, secret)
-    return await tried(services, address, lambda: _OF_STRANGERS.run_once(key, services.keeper.find, secret))
+    return await tried(
+        services, address, lambda: services.strange_tokens.run_once(secret, services.keeper.find, secret)
+    )
 
 
 async def token_of_session(services: Services, session_id: Unguessable, address: str) -> tuple[Token, Session] | None:
@@ -121,7 +111,7 @@ async def token_of(services: Services, of: StandsFor) -> Token | None:
     if isinstance(of, OfUser):
         return None if services.oidc is None else services.oidc.users.token_of(of)
     # Who has a session is no stranger.
-    return services.keeper.known(of.secret) or await _OF_KNOWN.run(services.keeper.find, of.secret)
+    return services.keeper.known(of.secret) or await services.known_tokens.run(services.keeper.find, of.secret)
 
 
 async def tried(services: Services, address: str, find: Callable[[], Awaitable[T | None]]) -> T | None:

@@ -15,8 +15,11 @@ from calling import V1, Api, Clock, api_with, services_on
 from postgres import installations, postgres_server
 
 from bandmaster.admin.auth.keeper import FRESH_SECONDS, Keeper
+from bandmaster.admin.auth.secrets import Secret
+from bandmaster.admin.auth.tokens import Token
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
+from waiting import wait_until
 
 WHOAMI = f"{V1}/whoami"
 ALLOWED = 6
@@ -164,3 +167,29 @@ def test_a_flood_of_unknown_tokens_holds_up_no_known_caller(redis_client: redis.
             assert told[f'"failed-logins";q={ALLOWED};w=60'] > 50, "those beyond the quota were not looked up"
         services.queue.close()
         database.close()
+
+
+def test_look_ups_of_one_api_hold_up_no_other_of_the_process(
+    api: Api, redis_client: redis.Redis, tmp_path: Path
+) -> None:
+    class Hung(Keeper):
+        """Its database does not answer."""
+
+        def find(self, secret: Secret) -> Token | None:
+            looking.append(secret)
+            assert go_on.wait(60)
+            return super().find(secret)
+
+    looking, go_on = list[Secret](), Event()
+    hung = replace(services_on(redis_client, api.database, tmp_path), keeper=Hung(table=api.table))
+    token = api.token("ann", "read")
+    with (
+        behind_a_proxy(replace(api, services=hung), allowed=100) as client,
+        ThreadPoolExecutor(8) as executor,
+        api.client(token) as other,
+    ):
+        waiting = [executor.submit(asked, client, unknown(number), HERE) for number in range(8)]
+        wait_until(lambda: len(looking) >= 4, what="all threads of the one are taken")
+        assert other.get(WHOAMI).status_code == 200
+        go_on.set()
+        assert {each.result().status_code for each in waiting} <= {401, 429}

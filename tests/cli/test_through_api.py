@@ -17,6 +17,8 @@ from waiting import wait_until
 
 READING: Final = {
     "status": ["status"],
+    # Without a terminal, it wants to be asked for JSON.
+    "top": ["top --count 1"],
     "gates": ["gates", "gates -n 1"],
     "workers": ["workers"],
     "actions": ["actions", "actions -n 1"],
