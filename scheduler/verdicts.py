@@ -15,7 +15,7 @@ from .model.limits import EVERYTHING
 from .views import ActionStatistics, QueueStatus
 
 HALF_FULL: Final = 0.5
-"""This and the next: of what may wait in a lane."""
+"""This and the next: of what may wait or be scheduled in a lane."""
 NEARLY_FULL: Final = 0.9
 MANY_WAITING: Final = 100
 OLD_SECONDS: Final = 1_800
@@ -82,11 +82,12 @@ def on_lane(status: QueueStatus, ages: LaneAges, paused: Collection[str] = ()) -
     subject, lane = f"lane:{status.lane}", f"Lane {status.lane}"
     waiting, most = status.queue_depth, status.settings.get("max_queue_size")
     limit = status.settings.get("max_concurrent_executions")
-    if most is not None and waiting > HALF_FULL * most:
-        is_nearly = waiting > NEARLY_FULL * most
+    queued = waiting + status.scheduled_count
+    if most is not None and queued > HALF_FULL * most:
+        is_nearly = queued > NEARLY_FULL * most
         code = VerdictCode.QUEUE_NEARLY_FULL if is_nearly else VerdictCode.QUEUE_HALF_FULL
-        text = f"{lane}: {waiting:,} of the {most:,.0f} that may wait do; when it is full, it refuses what is sent"
-        yield _verdict(code, subject, text)
+        text = f"{lane}: {queued:,} of {most:,.0f} places are taken by what waits or is scheduled"
+        yield _verdict(code, subject, f"{text}; when it is full, it refuses what is sent")
     if ages.standstill_ms > STANDSTILL_SECONDS * 1000:
         stopped = "it is paused, and " if {EVERYTHING, subject} & set(paused) else ""
         text = f"{stopped}no slot was granted or given back for {lasting(ages.standstill_ms)}"

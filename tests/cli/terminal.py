@@ -17,9 +17,10 @@ from waiting import wait_until
 
 
 def _begin() -> None:
-    """What a login does before a shell begins; who runs the tests under `nohup` has hang-ups ignored."""
+    """What a login does before a shell begins; tests under `nohup` or in the background have signals ignored."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    for each in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(each, signal.SIG_DFL)
 
 
 class Terminal:

@@ -32,8 +32,11 @@ def said(verdicts: Iterable[Verdict]) -> dict[str, str]:
     return {each.code: each.sentence for each in verdicts}
 
 
-def lane(waiting: int = 0, running: int = 0, ages: LaneAges = NO_AGES, *paused: str) -> dict[str, str]:
-    return said(on_lane(replace(QUIET, queue_depth=waiting, active_count=running), ages, paused))
+def lane(
+    waiting: int = 0, running: int = 0, ages: LaneAges = NO_AGES, *paused: str, scheduled: int = 0
+) -> dict[str, str]:
+    figures = replace(QUIET, queue_depth=waiting, active_count=running, scheduled_count=scheduled)
+    return said(on_lane(figures, ages, paused))
 
 
 def action(waiting: int, running: int, oldest_minutes: float, limit: int | None = 10) -> dict[str, str]:
@@ -49,10 +52,17 @@ def test_a_quiet_lane_gets_no_verdict() -> None:
 def test_a_queue_that_fills_up_is_told_of_once_the_worse_way() -> None:
     assert lane(waiting=50) == {}
     assert lane(waiting=51) == {
-        "queue_half_full": "Lane mails: 51 of the 100 that may wait do; when it is full, it refuses what is sent"
+        "queue_half_full": "Lane mails: 51 of 100 places are taken by what waits or is scheduled; when it is full, it "
+        "refuses what is sent"
     }
     assert lane(waiting=90).keys() == {"queue_half_full"}
     assert lane(waiting=91).keys() == {"queue_nearly_full"}
+
+
+def test_what_is_scheduled_fills_a_queue_too() -> None:
+    assert lane(waiting=20, scheduled=30) == {}
+    assert lane(waiting=20, scheduled=31).keys() == {"queue_half_full"}
+    assert lane(scheduled=91).keys() == {"queue_nearly_full"}
 
 
 def test_without_bounds_nothing_is_full() -> None:

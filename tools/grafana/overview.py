@@ -68,11 +68,14 @@ _WORK: Final = Row(
             Query(now("bandmaster_active_limit", LANE), "{{lane}}: limit"),
         ),
         lines(
-            *("Fullness", "of what may wait", Unit.RATIO),
-            "Sum of bandmaster_waiting over the bands, divided by bandmaster_queue_size_limit; lanes without one are "
-            "not "
-            "here. At 100 % a lane refuses what is sent.",
-            Query(f"{total(_WAITING, 'lane')} / {total(now('bandmaster_queue_size_limit', LANE), 'lane')}", "{{lane}}"),
+            *("Fullness", "of what may wait or be scheduled", Unit.RATIO),
+            "Sum of bandmaster_waiting over the bands and bandmaster_scheduled, by bandmaster_queue_size_limit; "
+            "lanes without one are not here. At 100 % a lane refuses what is sent.",
+            Query(
+                f"({total(_WAITING, 'lane')} + {total(now('bandmaster_scheduled', LANE), 'lane')}) / "
+                f"{total(now('bandmaster_queue_size_limit', LANE), 'lane')}",
+                "{{lane}}",
+            ),
         ),
         lines(
             *("Not yet due", "executions", Unit.NUMBER, "bandmaster_scheduled: delayed ones and retries with a delay."),
