@@ -16,7 +16,7 @@ from ...scheduler.model.limits import EVERYTHING, kind_of
 from ..executions import Execution
 from .attributing import Cause, Pause, Step
 from .changing import LIMITS, PAUSES, SETTINGS, Changes
-from .holding import of_gate, of_lane
+from .holding import LANES, of_gate, of_lanes
 from .in_force import InForce
 from .limits import gate_steps, is_ever_limited, pauses_of, steps_of
 from .spans import Span
@@ -32,7 +32,7 @@ class Limited:
     cause: Cause
     name: str
     steps: Sequence[Step]
-    of: tuple[ColumnElement[bool], ...]
+    of: ColumnElement[bool]
     """The holds that count for it."""
 
 
@@ -55,6 +55,12 @@ class Hindrances:
         kinds = {kind for gate in self._gates if (kind := kind_of(gate)) is not None}
         names = dict.fromkeys([*self._paused, *sorted(kinds), self._lane_bound, _OVER_EVERYTHING])
         self.changes: Final = Changes(connection, list(names), wait)
+        self._are_all_lanes = True
+
+    @property
+    def are_all(self) -> bool:
+        """Whether nothing was left out: no change, and no lane of those that count for the limit over everything."""
+        return self.changes.are_all and self._are_all_lanes
 
     def pauses(self) -> list[Pause]:
         """Those of everything, its lane and its gates."""
@@ -66,12 +72,12 @@ class Hindrances:
     def limited(self) -> list[Limited]:
         """Its gates, its lane and everything, as far as they had a limit."""
         lane, now = self._row.lane, self._now
-        found = [Limited(Cause.GATE, gate, self._gate_steps(gate), (of_gate(gate),)) for gate in self._gates]
-        of_lanes = tuple(of_lane(each) for each in now.lanes)
+        found = [Limited(Cause.GATE, gate, self._gate_steps(gate), of_gate(gate)) for gate in self._gates]
         steps = self._setting_steps(self._lane_bound, now.lane_bound)
-        found.append(Limited(Cause.LANE, lane, steps, (of_lane(lane),)))
+        found.append(Limited(Cause.LANE, lane, steps, of_lanes([lane])))
         steps = self._setting_steps(_OVER_EVERYTHING, now.max_concurrent)
-        found.append(Limited(Cause.EVERYTHING, "", steps, of_lanes))
+        found.append(Limited(Cause.EVERYTHING, "", steps, of_lanes(now.lanes[:LANES])))
+        self._are_all_lanes = len(now.lanes) <= LANES or not is_ever_limited(steps)
         return [each for each in found if is_ever_limited(each.steps)]
 
     def _gate_steps(self, gate: str) -> list[Step]:

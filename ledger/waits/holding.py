@@ -4,9 +4,10 @@ In the flow: `telling.py` asks for each gate that had a limit. However many ever
 moment by how long they held it (`magnitudes.py`). Nothing here writes.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, func, literal, or_, select, union_all
 
 from ..magnitudes import BASE, LAST
 from ..schema.tables import holds
@@ -15,6 +16,8 @@ from .spans import Span
 
 COUNTED: Final = 10_000
 """So many that began are counted, and no more."""
+LANES: Final = 1_000
+"""So many lanes are looked at together."""
 COUNTED_SPANS: Final = 20
 """In so many spans, the longest of them."""
 _HOLD: Final = (holds.c.execution_id, holds.c.since_ms, holds.c.until_ms)
@@ -25,9 +28,10 @@ def of_gate(gate: str) -> ColumnElement[bool]:
     return holds.c.gate == gate
 
 
-def of_lane(lane: str) -> ColumnElement[bool]:
-    """Those of the slots of a lane."""
-    return holds.c.lane == lane
+def of_lanes(lanes: Sequence[str]) -> ColumnElement[bool]:
+    """Those of the slots of some lanes, of which there may be `LANES`: one condition, however many they are."""
+    # By one name, so that it is the same parameter in every range of a statement.
+    return holds.c.lane.in_(bindparam("lanes", list(lanes), expanding=True))
 
 
 def holds_during(connection: Connection, of: ColumnElement[bool], wait: Span, most: int) -> list[Hold] | None:

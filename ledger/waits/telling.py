@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 
 from ..executions import Execution
 from ..queries.looking import steps_of
-from .attributing import HOLDERS, Bound, Cause, Held, Hold, Part, Step, attributed, put_together, scaled
+from .attributing import HOLDERS, Bound, Cause, Held, Part, Step, attributed, put_together, scaled
 from .episodes import Wait, waits_of
 from .hindrances import Hindrances, Limited
-from .holding import count_at, count_begun, held_at, holds_during, of_lane
+from .holding import count_at, count_begun, held_at, holds_during, of_lanes
 from .in_force import InForce
 from .spans import Span, length_ms
 
@@ -97,7 +97,7 @@ class _Telling:
         else:
             parts = attributed(wait.span, wait.due_ms, pauses, bounds)
         found = [self._with_started(part) for part in put_together(parts)]
-        return Waited(wait, found, sampled=bounds is None or not hindrances.changes.are_all)
+        return Waited(wait, found, sampled=bounds is None or not hindrances.are_all)
 
     def _bounds(self, limited: Sequence[Limited], spans: Sequence[Span]) -> list[Bound] | None:
         """Who held what had a limit; None if that is too many rows."""
@@ -105,14 +105,11 @@ class _Telling:
             return []
         around, found = Span(spans[0].since_ms, spans[-1].until_ms), list[Bound]()
         for each in limited:
-            holds: list[Hold] = []
-            for of in each.of:
-                most = max(0, self.rows - _FOR_SAMPLES)
-                some = holds_during(self._connection, of, around, most) if most else None
-                self.rows -= most if some is None else len(some)
-                if some is None:
-                    return None
-                holds += some
+            most = max(0, self.rows - _FOR_SAMPLES)
+            holds = holds_during(self._connection, each.of, around, most) if most else None
+            self.rows -= most if holds is None else len(holds)
+            if holds is None:
+                return None
             found.append(Bound(each.cause, each.name, each.steps, holds))
         return found
 
@@ -132,12 +129,10 @@ class _Telling:
             limit = _limit_at(each.steps, at_ms)
             if limit is None:
                 continue
-            held = 0
-            for of in each.of:
-                held += count_at(self._connection, of, at_ms, limit - held) if held < limit else 0
-                self.rows -= 1
+            held = count_at(self._connection, each.of, at_ms, limit)
+            self.rows -= 1
             if held >= limit:
-                ids = [one for of in each.of for one in held_at(self._connection, of, at_ms, HOLDERS)][:HOLDERS]
+                ids = held_at(self._connection, each.of, at_ms, HOLDERS)
                 self.rows -= len(ids)
                 holders = tuple(Held(one, 1) for one in ids)
                 return Part(each.cause, each.name, 1, limit=limit, holders=holders, holder_count=held)
@@ -147,7 +142,7 @@ class _Telling:
         if part.cause is not Cause.THREAD or not part.spans:
             return part
         self.rows -= 1
-        return replace(part, started_ahead=count_begun(self._connection, of_lane(self._row.lane), part.spans))
+        return replace(part, started_ahead=count_begun(self._connection, of_lanes([self._row.lane]), part.spans))
 
 
 def _limit_at(steps: Sequence[Step], at_ms: int) -> int | None:
