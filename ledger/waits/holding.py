@@ -14,7 +14,7 @@ from ..schema.tables import holds
 from .attributing import Hold
 from .spans import Span
 
-COUNTED: Final = 10_000
+COUNTED: Final = 1_000
 """So many that began are counted, and no more."""
 LANES: Final = 1_000
 """So many lanes are looked at together."""
