@@ -33,7 +33,7 @@ def waits_of(bandmaster: Opened, record: Record) -> Waits | None:
         with asking.reading() as connection:
             row = looking.execution_of(connection, record.execution_id)
             # One that had its id before, or one of which the ledger has not read yet, is another.
-            is_this = row is not None and row.accepted_ms == record.accepted_ms
+            is_this = row is not None and looking.is_of(row, record)
             return telling.waits_told(connection, row, now) if is_this else None
 
     try:
