@@ -14,11 +14,12 @@ from sqlalchemy import Connection
 
 from ..executions import Execution
 from ..queries.looking import steps_of
-from .attributing import HOLDERS, Bound, Cause, Held, Part, Step, attributed, put_together, scaled
+from .attributing import HOLDERS, Bound, Cause, Held, Part, attributed, put_together, scaled
 from .episodes import Wait, waits_of
 from .hindrances import Hindrances, Limited
 from .holding import COUNTED, count_at, count_begun, held_at, holds_during, of_lanes
 from .in_force import InForce
+from .limits import limit_at
 from .spans import Span, length_ms
 
 ROWS: Final = 10_000
@@ -138,7 +139,7 @@ class _Telling:
     def _moment(self, limited: Sequence[Limited], at_ms: int) -> Part:
         """What held it up at a moment. A limit of more than may be counted is never seen to be reached."""
         for each in limited:
-            limit = _limit_at(each.steps, at_ms)
+            limit = limit_at(each.steps, at_ms)
             if limit is None:
                 continue
             most = min(limit, self.rows - 1)
@@ -157,7 +158,3 @@ class _Telling:
         begun = count_begun(self._connection, of_lanes([self._row.lane]), part.spans)
         self.rows -= begun + 1
         return replace(part, started_ahead=begun)
-
-
-def _limit_at(steps: Sequence[Step], at_ms: int) -> int | None:
-    return next((step.limit for step in reversed(steps) if step.at_ms <= at_ms), None)
