@@ -17,7 +17,7 @@ from ..queries.looking import steps_of
 from .attributing import HOLDERS, Bound, Cause, Held, Part, attributed, put_together, scaled
 from .episodes import Wait, waits_of
 from .hindrances import Hindrances, Limited
-from .holding import COUNTED, count_at, count_begun, held_at, holds_during, of_lanes
+from .holding import COUNTED, AtMoments, count_begun, holds_during, of_lanes
 from .in_force import InForce
 from .limits import limit_at
 from .spans import Span, length_ms
@@ -100,7 +100,8 @@ class _Telling:
         if bounds is None:
             parts = [part for part in first if part.cause is not Cause.THREAD]
             moments = self._some(open_spans, self._affordable(limited))
-            parts += scaled([self._moment(limited, at_ms) for at_ms in moments], length_ms(open_spans))
+            asked = [(each, AtMoments(self._connection, each.of)) for each in limited]
+            parts += scaled([self._moment(asked, at_ms) for at_ms in moments], length_ms(open_spans))
         else:
             parts = attributed(wait.span, wait.due_ms, pauses, bounds)
         found = [self._with_started(part) for part in put_together(parts)]
@@ -136,17 +137,17 @@ class _Telling:
             before_ms += span.length_ms
         return found
 
-    def _moment(self, limited: Sequence[Limited], at_ms: int) -> Part:
+    def _moment(self, asked: Sequence[tuple[Limited, AtMoments]], at_ms: int) -> Part:
         """What held it up at a moment. A limit of more than may be counted is never seen to be reached."""
-        for each in limited:
+        for each, moments in asked:
             limit = limit_at(each.steps, at_ms)
             if limit is None:
                 continue
             most = min(limit, self.rows - 1)
-            held = count_at(self._connection, each.of, at_ms, most) if most > 0 else 0
+            held = moments.count(at_ms, most) if most > 0 else 0
             self.rows -= held + 1 if most > 0 else 0
             if held >= limit:
-                ids = held_at(self._connection, each.of, at_ms, min(HOLDERS, self.rows)) if held else []
+                ids = moments.ids(at_ms, min(HOLDERS, self.rows)) if held else []
                 self.rows -= len(ids)
                 holders = tuple(Held(one, 1) for one in ids)
                 return Part(each.cause, each.name, 1, limit=limit, holders=holders, holder_count=held)
