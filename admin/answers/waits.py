@@ -29,7 +29,7 @@ class WaitPart(Answer):
     holders: list[HolderAnswer]
     """Those of them that the caller may see: at most ten, those who held it longest first."""
     started_ahead: int | None
-    """Of `thread`: how many of its lane were granted a slot meanwhile; at most 10,000 are counted, in the twenty
+    """Of `thread`: how many of its lane were granted a slot meanwhile; at most 1,000 are counted, in the twenty
     longest stretches. None: it is not known, as in a sample."""
 
 

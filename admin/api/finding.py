@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from ...ledger.errors import LedgerError
 from ...ledger.executions import Execution
-from ...ledger.queries.looking import execution_of, written_until_ms
+from ...ledger.queries.looking import execution_of, is_of, written_until_ms
 from ...ledger.queries.looking import result_of as kept_result
 from ...scheduler.engine.record import Record, Result, parse_result
 from ...scheduler.model.errors import UnknownExecution
@@ -59,10 +59,15 @@ def find(services: Services, caller: Caller, execution_id: str) -> Found:
     raise UnknownExecution(execution_id=execution_id)
 
 
-def is_of_ledger(connection: Connection, found: Found) -> bool:
-    """Whether what the ledger has under the id is this execution's: an id may be used again."""
+def row_of_ledger(connection: Connection, found: Found) -> Execution | None:
+    """Return the execution's row; None if the ledger has not read of it yet, or only of an earlier one with its id."""
     row = found.row or execution_of(connection, found.record.execution_id)
-    return row is not None and (row.accepted_ms, row.user_id) == (found.record.accepted_ms, found.record.user_id)
+    return row if row is not None and is_of(row, found.record) else None
+
+
+def is_of_ledger(connection: Connection, found: Found) -> bool:
+    """Whether what the ledger has under the id is this execution's."""
+    return row_of_ledger(connection, found) is not None
 
 
 def check_reads(caller: Caller, record: Record) -> None:

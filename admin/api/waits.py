@@ -9,7 +9,6 @@ from typing import Final
 
 from sqlalchemy import Connection, select
 
-from ...ledger.queries.looking import execution_of
 from ...ledger.schema.tables import executions
 from ...ledger.waits.attributing import Part
 from ...ledger.waits.in_force import in_force
@@ -19,7 +18,7 @@ from ...scheduler.keys import DEFAULT_LANE
 from ..answers.waits import HolderAnswer, WaitAnswer, WaitPart, Waits
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
-from .finding import find, is_of_ledger
+from .finding import find, row_of_ledger
 from .moments import shown_at
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
@@ -35,9 +34,8 @@ def show_waits(services: ServicesOf, caller: ReadCaller, execution_id: Execution
     found = find(services, caller, execution_id)
     now = in_force(services.queue, found.record.lane or DEFAULT_LANE)
     with services.ledger.reading() as connection:
-        row = execution_of(connection, execution_id)
-        # The ledger may not have read of it yet, or only of an earlier one that had its id.
-        told = waits_told(connection, row, now) if row is not None and is_of_ledger(connection, found) else _UNKNOWN
+        row = row_of_ledger(connection, found)
+        told = _UNKNOWN if row is None else waits_told(connection, row, now)
         seen = None if caller.token.may(Scope.OPERATE) else _seen(connection, caller, told)
     return Waits(
         execution_id=execution_id,

@@ -66,7 +66,8 @@ def _document(told: Shown) -> dict[str, object]:
         "event": None if event is None else event.model_dump(mode="json", exclude_none=True),
         "result": None if told.result is None else told.result.model_dump(),
         "pod_waits_for": told.waits_for or None,
-        "waits": None if told.waits is None else list(map(wait_as_json, told.waits)),
+        "waits": None if told.waits is None else list(map(wait_as_json, told.waits.each)),
+        "waits_complete": None if told.waits is None else told.waits.complete,
         "failure": None if told.failure is None else told.failure.as_json(),
     }
 
@@ -82,7 +83,7 @@ def _say_record(told: Shown) -> None:
             (_TIMED.get(record.state, "took"), show_taken(record, told.now_ms) or None),
             ("position", record.position),
             ("why", reasons or None),
-            ("waited", sentences(told.waits or []) or None),
+            ("waited", None if told.waits is None else sentences(told.waits) or None),
             ("asked to end", "yes; what runs is being ended" if record.cancel_requested and not record.ended else None),
             ("reason", record.reason),
             ("priority", record.priority.lower() or None),

@@ -3,11 +3,10 @@
 In the flow: ``bandmaster show`` prints one for each wait, from what its desk told.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
-from bandmaster.cli.desk.told import Wait
+from bandmaster.cli.desk.told import Wait, Waits
 from bandmaster.cli.times import show_duration
 from bandmaster.ledger.waits.attributing import Cause, Part
 
@@ -16,13 +15,17 @@ SHOWN: Final = 5
 _NAMED: Final = 3
 """So many holders are named."""
 _EVERYTHING: Final = "*"
+_NOT_COMPLETE: Final = "there were earlier waits, or the ledger has not read of all of them yet"
 
 
-def sentences(waits: Sequence[Wait]) -> list[str]:
-    """One for each wait that took any time; of several, each with its attempt."""
-    shown = [each for each in waits if each.ms][-SHOWN:]
-    several = len(waits) > 1
-    return [(f"for attempt {each.attempt}: " if several else "") + _sentence(each) for each in shown]
+def sentences(waits: Waits) -> list[str]:
+    """One for each wait that took any time, of several each with its attempt; and what is left out."""
+    told = [each for each in waits.each if each.ms]
+    several = len(waits.each) > 1
+    found = [(f"for attempt {each.attempt}: " if several else "") + _sentence(each) for each in told[-SHOWN:]]
+    if before := len(told) - len(found):
+        found.append(f"and {before} before, which --json has")
+    return found if waits.complete else [*found, _NOT_COMPLETE]
 
 
 def wait_as_json(wait: Wait) -> dict[str, object]:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from ...scheduler.engine.journal import Verb
+from ...scheduler.engine.record import Record
 from ..executions import Execution
 from ..schema.tables import consumer, executions, journals, payloads, results, transitions
 from .listing import COLUMNS
@@ -33,6 +34,11 @@ def execution_of(connection: Connection, execution_id: str) -> Execution | None:
     """Return an execution's row; None if it is not known."""
     row = connection.execute(select(*COLUMNS).where(executions.c.execution_id == execution_id)).one_or_none()
     return None if row is None else Execution(*row)
+
+
+def is_of(row: Execution, record: Record) -> bool:
+    """Whether a row is of the execution that a record is of: an id may be used again."""
+    return (row.accepted_ms, row.user_id) == (record.accepted_ms, record.user_id)
 
 
 def steps_of(connection: Connection, execution_id: str, limit: int, *, from_ms: int = 0) -> list[Step]:

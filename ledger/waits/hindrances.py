@@ -16,7 +16,7 @@ from ...scheduler.model.limits import EVERYTHING, kind_of
 from ..executions import Execution
 from .attributing import Cause, Pause, Step
 from .changing import LIMITS, PAUSES, SETTINGS, Changes
-from .holding import of_gate, of_lane
+from .holding import LANES, of_gate, of_lanes
 from .in_force import InForce
 from .limits import gate_steps, is_ever_limited, pauses_of, steps_of
 from .spans import Span
@@ -32,7 +32,7 @@ class Limited:
     cause: Cause
     name: str
     steps: Sequence[Step]
-    of: tuple[ColumnElement[bool], ...]
+    of: ColumnElement[bool]
     """The holds that count for it."""
 
 
@@ -52,9 +52,15 @@ class Hindrances:
         self._gates = row.all_gates
         self._paused = [EVERYTHING, f"lane:{row.lane}", *self._gates]
         self._lane_bound = _LANE_BOUND if row.lane == DEFAULT_LANE else f"lane:{row.lane}:{_LANE_BOUND}"
-        kinds = {kind for gate in self._gates if (kind := kind_of(gate)) is not None}
-        names = dict.fromkeys([*self._paused, *sorted(kinds), self._lane_bound, _OVER_EVERYTHING])
+        self._kinds = sorted({kind for gate in self._gates if (kind := kind_of(gate)) is not None})
+        names = dict.fromkeys([*self._paused, *self._kinds, self._lane_bound, _OVER_EVERYTHING])
         self.changes: Final = Changes(connection, list(names), wait)
+        self._are_all_lanes = True
+
+    @property
+    def are_all(self) -> bool:
+        """Whether nothing was left out: no change, and no lane of those that count for the limit over everything."""
+        return self.changes.are_all and self._are_all_lanes
 
     def pauses(self) -> list[Pause]:
         """Those of everything, its lane and its gates."""
@@ -66,21 +72,23 @@ class Hindrances:
     def limited(self) -> list[Limited]:
         """Its gates, its lane and everything, as far as they had a limit."""
         lane, now = self._row.lane, self._now
-        found = [Limited(Cause.GATE, gate, self._gate_steps(gate), (of_gate(gate),)) for gate in self._gates]
-        of_lanes = tuple(of_lane(each) for each in now.lanes)
+        by_operators = now.limits.by_operators
+        # Gates of one kind share its changes.
+        of_kinds = {kind: self._limit_steps(kind, by_operators.get(kind)) for kind in self._kinds}
+        found: list[Limited] = []
+        for gate in self._gates:
+            own, kind = self._limit_steps(gate, by_operators.get(gate)), kind_of(gate)
+            steps = gate_steps(gate, own, [] if kind is None else of_kinds[kind], now.limits)
+            found.append(Limited(Cause.GATE, gate, steps, of_gate(gate)))
         steps = self._setting_steps(self._lane_bound, now.lane_bound)
-        found.append(Limited(Cause.LANE, lane, steps, (of_lane(lane),)))
+        found.append(Limited(Cause.LANE, lane, steps, of_lanes([lane])))
         steps = self._setting_steps(_OVER_EVERYTHING, now.max_concurrent)
-        found.append(Limited(Cause.EVERYTHING, "", steps, of_lanes))
+        found.append(Limited(Cause.EVERYTHING, "", steps, of_lanes(now.lanes[:LANES])))
+        self._are_all_lanes = len(now.lanes) <= LANES or not is_ever_limited(steps)
         return [each for each in found if is_ever_limited(each.steps)]
 
-    def _gate_steps(self, gate: str) -> list[Step]:
-        by_operators, kind = self._now.limits.by_operators, kind_of(gate)
-        own = steps_of(self.changes.of(gate, LIMITS), self._wait, by_operators.get(gate))
-        of_kind: list[Step] = []
-        if kind is not None:
-            of_kind = steps_of(self.changes.of(kind, LIMITS), self._wait, by_operators.get(kind))
-        return gate_steps(gate, own, of_kind, self._now.limits)
+    def _limit_steps(self, name: str, now: int | None) -> list[Step]:
+        return steps_of(self.changes.of(name, LIMITS), self._wait, now)
 
     def _setting_steps(self, name: str, now: int | None) -> list[Step]:
         return steps_of(self.changes.of(name, SETTINGS), self._wait, now)

@@ -4,17 +4,33 @@ In the flow: `telling.py` asks for each gate that had a limit. However many ever
 moment by how long they held it (`magnitudes.py`). Nothing here writes.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, or_, select, union_all
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+)
 
 from ..magnitudes import BASE, LAST
 from ..schema.tables import holds
 from .attributing import Hold
 from .spans import Span
 
-COUNTED: Final = 10_000
+COUNTED: Final = 1_000
 """So many that began are counted, and no more."""
+LANES: Final = 1_000
+"""So many lanes are looked at together."""
 COUNTED_SPANS: Final = 20
 """In so many spans, the longest of them."""
 _HOLD: Final = (holds.c.execution_id, holds.c.since_ms, holds.c.until_ms)
@@ -25,9 +41,10 @@ def of_gate(gate: str) -> ColumnElement[bool]:
     return holds.c.gate == gate
 
 
-def of_lane(lane: str) -> ColumnElement[bool]:
-    """Those of the slots of a lane."""
-    return holds.c.lane == lane
+def of_lanes(lanes: Sequence[str]) -> ColumnElement[bool]:
+    """Those of the slots of some lanes, of which there may be `LANES`: one condition, however many they are."""
+    # By one name, so that it is the same parameter in every range of a statement.
+    return holds.c.lane.in_(bindparam("lanes", list(lanes), expanding=True))
 
 
 def holds_during(connection: Connection, of: ColumnElement[bool], wait: Span, most: int) -> list[Hold] | None:
@@ -41,14 +58,23 @@ def holds_during(connection: Connection, of: ColumnElement[bool], wait: Span, mo
     return None if len(found) > most else found
 
 
-def held_at(connection: Connection, of: ColumnElement[bool], at_ms: int, most: int) -> list[str]:
-    """Return up to `most` of those that held it at a moment."""
-    return list(connection.execute(_held_at(of, at_ms, holds.c.execution_id).limit(most)).scalars())
+class AtMoments:
+    """Who held something at moments; what is asked is put together once: that takes longer than the answer."""
 
+    def __init__(self, connection: Connection, of: ColumnElement[bool]) -> None:
+        self._connection = connection
+        at_ms, most = bindparam("at_ms", type_=BigInteger), bindparam("most", type_=Integer)
+        counted = _held_at(of, at_ms, literal(1).label("one")).limit(most).subquery()
+        self._count = select(func.count()).select_from(counted)
+        self._ids = _held_at(of, at_ms, holds.c.execution_id).limit(most)
 
-def count_at(connection: Connection, of: ColumnElement[bool], at_ms: int, most: int) -> int:
-    """How many held it at a moment; `most`, if there were as many or more."""
-    return _count(connection, _held_at(of, at_ms, literal(1).label("one")).limit(most))
+    def ids(self, at_ms: int, most: int) -> list[str]:
+        """Return up to `most` of those that held it at a moment."""
+        return list(self._connection.execute(self._ids, {"at_ms": at_ms, "most": most}).scalars())
+
+    def count(self, at_ms: int, most: int) -> int:
+        """How many held it at a moment; `most`, if there were as many or more."""
+        return self._connection.execute(self._count, {"at_ms": at_ms, "most": most}).scalar_one()
 
 
 def count_begun(connection: Connection, of: ColumnElement[bool], spans: tuple[Span, ...]) -> int:
@@ -59,7 +85,7 @@ def count_begun(connection: Connection, of: ColumnElement[bool], spans: tuple[Sp
     return _count(connection, select(literal(1).label("one")).select_from(holds).where(of, within).limit(COUNTED))
 
 
-def _held_at(of: ColumnElement[bool], at_ms: int, *columns: ColumnElement[Any]) -> Any:
+def _held_at(of: ColumnElement[bool], at_ms: Any, *columns: ColumnElement[Any]) -> Any:
     """One range of an index for each magnitude, and one for those that hold it still; who held it long comes first."""
     since_ms, until_ms, of_index = holds.c.since_ms, holds.c.until_ms, holds.c.magnitude
     begun = select(*columns).select_from(holds).where(of, since_ms <= at_ms)

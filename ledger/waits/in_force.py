@@ -6,7 +6,6 @@ In the flow: whoever tells what an execution waited for reads this first, and th
 from dataclasses import dataclass
 
 from ...scheduler.model.limits import Limits
-from ...scheduler.overview import Overview
 from ...scheduler.queue import ExecutionQueueService
 
 
@@ -45,5 +44,5 @@ def in_force(queue: ExecutionQueueService, lane: str) -> InForce:
         paused=queue.controls.paused(),
         lane_bound=None if lane_bound is None else int(lane_bound),
         max_concurrent=None if max_concurrent is None else int(max_concurrent),
-        lanes=tuple(Overview(queue.scripts, queue.controls).lane_names()),
+        lanes=tuple(queue.overview.lane_names()),
     )

@@ -57,11 +57,11 @@ def gate_steps(gate: str, own: Sequence[Step], of_kind: Sequence[Step], declared
     lowest, kinds_lowest = by_actors.named(gate), None if kind is None else by_actors.named(kind)
     found: list[Step] = []
     for at_ms in sorted({step.at_ms for step in (*own, *of_kind)}):
-        limit = _at(own, at_ms)
+        limit = limit_at(own, at_ms)
         if limit is None and lowest is not None:
             limit = lowest.limit
         if limit is None:
-            limit = _at(of_kind, at_ms)
+            limit = limit_at(of_kind, at_ms)
         if limit is None and kinds_lowest is not None:
             limit = kinds_lowest.limit
         found.append(Step(at_ms, limit))
@@ -92,13 +92,14 @@ def pauses_of(changes: Sequence[Changed], wait: Span, since_ms: int | None) -> l
     return joined(found)
 
 
+def limit_at(steps: Sequence[Step], at_ms: int) -> int | None:
+    """The limit at a time; None: there was none, or nothing is known of so early."""
+    return next((step.limit for step in reversed(steps) if step.at_ms <= at_ms), None)
+
+
 def is_ever_limited(steps: Iterable[Step]) -> bool:
     """Whether there was a limit at any time."""
     return any(step.limit is not None for step in steps)
-
-
-def _at(steps: Sequence[Step], at_ms: int) -> int | None:
-    return next((step.limit for step in reversed(steps) if step.at_ms <= at_ms), None)
 
 
 def _limit(value: str | None) -> int | None:

@@ -1,8 +1,9 @@
 """Tells what an execution waited for, before each of its attempts.
 
 In the flow: the API and ``bandmaster show`` ask here, in one transaction that reads. At most `ROWS` rows are read for
-an answer. If more would be needed to know it exactly, the time behind gates, lane and everything is a sample of
-moments, and the answer says so; the parts sum to the wait all the same. Nothing here writes.
+an answer, those that the database counts with those that it returns. If more would be needed to know it exactly, the
+time behind gates, lane and everything is a sample of moments, and the answer says so; the parts sum to the wait all the
+same. Nothing here writes.
 """
 
 from collections.abc import Sequence
@@ -13,26 +14,27 @@ from sqlalchemy import Connection
 
 from ..executions import Execution
 from ..queries.looking import steps_of
-from .attributing import HOLDERS, Bound, Cause, Held, Hold, Part, Step, attributed, put_together, scaled
+from .attributing import HOLDERS, Bound, Cause, Held, Part, attributed, put_together, scaled
 from .episodes import Wait, waits_of
 from .hindrances import Hindrances, Limited
-from .holding import count_at, count_begun, held_at, holds_during, of_lane
+from .holding import COUNTED, AtMoments, count_begun, holds_during, of_lanes
 from .in_force import InForce
+from .limits import limit_at
 from .spans import Span, length_ms
 
 ROWS: Final = 10_000
-"""So many rows are read for an answer."""
+"""So many rows are read for an answer, returned or counted; the latest wait has most of them."""
 STEPS: Final = 1_000
 """So many transitions of it are looked at, the latest."""
 WAITS: Final = 20
 """So many waits are told, the latest."""
 MOMENTS: Final = 32
-"""So many moments make a sample; a few at least, if several waits need one."""
+"""At most so many moments make a sample: fewer if there are several waits, or if that would be too many rows."""
 _FEWEST_MOMENTS: Final = 4
 _FOR_SAMPLES: Final = 3_000
 """Rows that are kept for samples, and for earlier waits."""
-_FOR_ONE: Final = 1_700
-"""No sample, with all changes that tell of limits and pauses, takes more."""
+_FOR_CHANGES: Final = 1_200
+"""No wait has more changes of limits, pauses and settings to read (`changing.py`: those of ten gates at most)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,13 @@ def waits_told(connection: Connection, row: Execution, now: InForce) -> Told:
     """
     steps = steps_of(connection, row.execution_id, STEPS, from_ms=row.accepted_ms or 0)
     waits = waits_of(steps, row, now.now_ms)
-    telling = _Telling(connection, row, now, ROWS - len(steps), max(_FEWEST_MOMENTS, MOMENTS // max(1, len(waits))))
+    latest = waits[-WAITS:]
+    # Of the rows, the one of the execution was read before.
+    telling = _Telling(
+        connection, row, now, ROWS - 1 - len(steps), max(_FEWEST_MOMENTS, MOMENTS // max(1, len(latest)))
+    )
     # The latest first: it is asked for most, and so it is the last to be sampled.
-    told = [telling.tell(wait) for wait in reversed(waits[-WAITS:]) if telling.rows >= _FOR_ONE]
+    told = [telling.tell(wait) for wait in reversed(latest) if telling.rows > _FOR_CHANGES]
     return Told(told[::-1], complete=len(steps) < STEPS and len(waits) == len(told))
 
 
@@ -93,11 +99,13 @@ class _Telling:
         bounds = self._bounds(limited, open_spans)
         if bounds is None:
             parts = [part for part in first if part.cause is not Cause.THREAD]
-            parts += scaled([self._moment(limited, at_ms) for at_ms in self._some(open_spans)], length_ms(open_spans))
+            moments = self._some(open_spans, self._affordable(limited))
+            asked = [(each, AtMoments(self._connection, each.of)) for each in limited]
+            parts += scaled([self._moment(asked, at_ms) for at_ms in moments], length_ms(open_spans))
         else:
             parts = attributed(wait.span, wait.due_ms, pauses, bounds)
         found = [self._with_started(part) for part in put_together(parts)]
-        return Waited(wait, found, sampled=bounds is None or not hindrances.changes.are_all)
+        return Waited(wait, found, sampled=bounds is None or not hindrances.are_all)
 
     def _bounds(self, limited: Sequence[Limited], spans: Sequence[Span]) -> list[Bound] | None:
         """Who held what had a limit; None if that is too many rows."""
@@ -105,50 +113,49 @@ class _Telling:
             return []
         around, found = Span(spans[0].since_ms, spans[-1].until_ms), list[Bound]()
         for each in limited:
-            holds: list[Hold] = []
-            for of in each.of:
-                most = max(0, self.rows - _FOR_SAMPLES)
-                some = holds_during(self._connection, of, around, most) if most else None
-                self.rows -= most if some is None else len(some)
-                if some is None:
-                    return None
-                holds += some
+            # One more is read, to know that there are too many.
+            most = self.rows - _FOR_SAMPLES - 1
+            holds = holds_during(self._connection, each.of, around, most) if most > 0 else None
+            self.rows -= max(0, most + 1) if holds is None else len(holds)
+            if holds is None:
+                return None
             found.append(Bound(each.cause, each.name, each.steps, holds))
         return found
 
-    def _some(self, spans: Sequence[Span]) -> list[int]:
+    def _affordable(self, limited: Sequence[Limited]) -> int:
+        """At how many moments may be looked: at each, as many holds are counted as each limit allows."""
+        counted = sum(max(step.limit or 0 for step in each.steps) + 1 for each in limited) + HOLDERS
+        return max(1, min(self._moments, (self.rows - COUNTED) // counted))
+
+    def _some(self, spans: Sequence[Span], count: int) -> list[int]:
         """Moments that are spread evenly over some spans."""
         whole_ms, found, before_ms = length_ms(spans), list[int](), 0
-        offsets = [(2 * number + 1) * whole_ms // (2 * self._moments) for number in range(self._moments)]
+        offsets = [(2 * number + 1) * whole_ms // (2 * count) for number in range(count)]
         for span in spans:
             within = [each for each in offsets if before_ms <= each < before_ms + span.length_ms]
             found += [span.since_ms + each - before_ms for each in within]
             before_ms += span.length_ms
         return found
 
-    def _moment(self, limited: Sequence[Limited], at_ms: int) -> Part:
-        """What held it up at a moment."""
-        for each in limited:
-            limit = _limit_at(each.steps, at_ms)
+    def _moment(self, asked: Sequence[tuple[Limited, AtMoments]], at_ms: int) -> Part:
+        """What held it up at a moment. A limit of more than may be counted is never seen to be reached."""
+        for each, moments in asked:
+            limit = limit_at(each.steps, at_ms)
             if limit is None:
                 continue
-            held = 0
-            for of in each.of:
-                held += count_at(self._connection, of, at_ms, limit - held) if held < limit else 0
-                self.rows -= 1
+            most = min(limit, self.rows - 1)
+            held = moments.count(at_ms, most) if most > 0 else 0
+            self.rows -= held + 1 if most > 0 else 0
             if held >= limit:
-                ids = [one for of in each.of for one in held_at(self._connection, of, at_ms, HOLDERS)][:HOLDERS]
+                ids = moments.ids(at_ms, min(HOLDERS, self.rows)) if held else []
                 self.rows -= len(ids)
                 holders = tuple(Held(one, 1) for one in ids)
                 return Part(each.cause, each.name, 1, limit=limit, holders=holders, holder_count=held)
         return Part(Cause.THREAD, "", 1)
 
     def _with_started(self, part: Part) -> Part:
-        if part.cause is not Cause.THREAD or not part.spans:
+        if part.cause is not Cause.THREAD or not part.spans or self.rows <= COUNTED:
             return part
-        self.rows -= 1
-        return replace(part, started_ahead=count_begun(self._connection, of_lane(self._row.lane), part.spans))
-
-
-def _limit_at(steps: Sequence[Step], at_ms: int) -> int | None:
-    return next((step.limit for step in reversed(steps) if step.at_ms <= at_ms), None)
+        begun = count_begun(self._connection, of_lanes([self._row.lane]), part.spans)
+        self.rows -= begun + 1
+        return replace(part, started_ahead=begun)

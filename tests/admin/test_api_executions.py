@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from calling import V1, Api
+from sqlalchemy import Engine, event
 
 from bandmaster.admin.api import living
 from bandmaster.admin.api.living import MOST_A_PAGE
@@ -172,6 +173,25 @@ def test_who_held_a_gate_is_told_to_those_who_see_it_and_is_a_number_to_others(a
         assert {each["execution_id"] for each in part["holders"]} == seen
     with api.client(api.token("bob", "read")) as client:
         assert client.get(f"{V1}/executions/waits/waits").status_code == 404
+
+
+def test_the_row_of_an_execution_is_read_once_for_what_it_waited_for(api: Api) -> None:
+    send(api, "one")
+    api.catch_up()
+    rows: list[str] = []
+
+    def hear(_: Any, __: Any, statement: str, ___: Any, ____: Any, _____: bool) -> None:
+        if "FROM executions" in statement:
+            rows.append(statement)
+
+    with api.client(api.token("op", "operate")) as client:
+        event.listen(Engine, "before_cursor_execute", hear)
+        try:
+            answer = client.get(f"{V1}/executions/one/waits").json()
+        finally:
+            event.remove(Engine, "before_cursor_execute", hear)
+    assert len(answer["waits"]) == 1
+    assert len(rows) == 1, rows
 
 
 def test_of_waits_that_the_ledger_has_not_read_nothing_is_made_up(api: Api) -> None:

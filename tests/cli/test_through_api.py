@@ -10,6 +10,7 @@ from cli.driving import Answer
 from cli.through_api import Sides, constant, constant_json, told_of
 
 from bandmaster.cli.app import build
+from bandmaster.ledger.waits.telling import WAITS as MOST_WAITS
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -110,7 +111,7 @@ def test_every_command_is_decided_upon() -> None:
 
 @pytest.fixture(scope="module")
 def filled(sides: Sides) -> Iterator[Sides]:
-    """Everything is paused; two executions wait, one is due later, one has ended, one is dead."""
+    """Everything is paused; three executions wait, one has often done so, one is due later, one ended, one is dead."""
     driver = sides.driver
     with driver.connect() as client:
         queue = ExecutionQueueService(client)
@@ -121,6 +122,10 @@ def filled(sides: Sides) -> Iterator[Sides]:
             b'{"exit_code": 3, "reason": "Error", "duration_seconds": 2.5, "output_tail": "caf\\u00e9\\u001b[1m\\n"}'
         )
         queue.transitions.settle(Release("letter-1", 1, State.FAILED, reason="crashed", result=result, dead=True))
+        letters.enqueue({"execution_id": "often", "command": ["true"]})
+        for attempt in range(1, MOST_WAITS + 2):
+            assert [each.attempt for each in queue.transitions.admit(("letters",), 1).grants] == [attempt]
+            queue.retry("often", attempt, delay_ms=0)
         driver.json("pause")
         for name, more in (
             ("waits-1", ("-p", "high", "--gate", "tenant:1")),
@@ -168,6 +173,20 @@ def test_what_it_waited_for_is_said_beside_redis_and_through_the_api(filled: Sid
             ),
             what=f"a sentence: {run('show', 'waits-1')}",
         )
+
+
+def test_that_earlier_waits_are_not_told_is_said_beside_redis_and_through_the_api(filled: Sides) -> None:
+    for run in (filled.beside, filled.through):
+        wait_until(
+            lambda run=run: (
+                run("show", "often", "--json").json["waits_complete"] is False
+                and len(run("show", "often", "--json").json["waits"]) == MOST_WAITS
+            ),
+            what="the ledger has read of them",
+        )
+        assert "there were earlier waits" in run("show", "often").out
+        assert run("show", "waits-1", "--json").json["waits_complete"] is True
+        assert "there were earlier waits" not in run("show", "waits-1").out
 
 
 def known_lines(status: str) -> list[str]:

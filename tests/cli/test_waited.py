@@ -2,7 +2,7 @@
 
 import pytest
 
-from bandmaster.cli.desk.told import Wait
+from bandmaster.cli.desk.told import Wait, Waits
 from bandmaster.cli.waited import SHOWN, sentences, wait_as_json
 from bandmaster.ledger.waits.attributing import Cause, Held, Part
 from bandmaster.ledger.waits.spans import Span
@@ -29,17 +29,25 @@ def gate(ms: int, names: tuple[str, ...], count: int) -> Part:
     ],
 )
 def test_each_cause_is_said(part: Part, said: str) -> None:
-    assert sentences([Wait(1, 252_000, [part, Part(Cause.THREAD, "", 22_000)], sampled=False)]) == [
-        f"4m 12s: {said}; 22.0 s for a thread"
-    ]
+    wait = Wait(1, 252_000, [part, Part(Cause.THREAD, "", 22_000)], sampled=False)
+    assert sentences(Waits([wait], complete=True)) == [f"4m 12s: {said}; 22.0 s for a thread"]
 
 
 def test_of_several_waits_each_names_its_attempt_and_none_is_told_that_took_no_time() -> None:
     waits = [Wait(number, number - 1, [Part(Cause.THREAD, "", number - 1)], number == 9) for number in range(1, 10)]
-    said = sentences(waits)
-    assert len(said) == SHOWN
-    assert said[-1] == "for attempt 9: 8 ms: 8 ms for a thread (estimated from a sample)"
-    assert sentences([waits[0]]) == []
+    said = sentences(Waits(waits, complete=True))
+    assert said[SHOWN - 1 :] == [
+        "for attempt 9: 8 ms: 8 ms for a thread (estimated from a sample)",
+        "and 3 before, which --json has",
+    ]
+    assert sentences(Waits([waits[0]], complete=True)) == []
+
+
+def test_that_not_all_waits_are_known_is_said_after_those_that_are() -> None:
+    not_all = "there were earlier waits, or the ledger has not read of all of them yet"
+    wait = Wait(2, 5, [Part(Cause.THREAD, "", 5)], sampled=False)
+    assert sentences(Waits([wait], complete=False)) == ["5 ms: 5 ms for a thread", not_all]
+    assert sentences(Waits([], complete=False)) == [not_all]
 
 
 def test_a_document_has_what_the_api_tells() -> None:

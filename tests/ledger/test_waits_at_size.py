@@ -1,16 +1,10 @@
 """Waits in a ledger with much history: along indexes, with a bounded number of rows, else a sample that says so."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
-
 import pytest
-from sqlalchemy import Connection, event, insert, text
+from sqlalchemy import Connection, insert, text
+from waited_rows import GATE, hold, listened, waits
 
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.executions import Execution
-from bandmaster.ledger.magnitudes import magnitude_of
 from bandmaster.ledger.queries.looking import execution_of
 from bandmaster.ledger.schema.tables import changes, executions, holds, journals, transitions
 from bandmaster.ledger.waits.attributing import Cause, Part
@@ -18,65 +12,12 @@ from bandmaster.ledger.waits.in_force import InForce
 from bandmaster.ledger.waits.telling import MOMENTS, ROWS, Told, waits_told
 from bandmaster.scheduler.model.limits import Limits
 
-GATE = "action:pod"
 STEP_MS, HELD_MS = 10, 100
 HOLDS = 12_000
 """One begins each step, so ten hold the gate at any moment, and one more all the time."""
 END_MS = HOLDS * STEP_MS
 CHANGED_MS = 70_000
 """When the limit was lifted."""
-
-
-@dataclass
-class Asked:
-    """Statements, with their values, that were asked."""
-
-    statements: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
-
-
-@contextmanager
-def listened(connection: Connection) -> Generator[Asked]:
-    asked = Asked()
-
-    def hear(_: Connection, __: Any, statement: str, parameters: Any, ___: Any, ____: bool) -> None:
-        asked.statements.append((statement, parameters))
-
-    event.listen(connection, "before_cursor_execute", hear)
-    try:
-        yield asked
-    finally:
-        event.remove(connection, "before_cursor_execute", hear)
-
-
-def hold(name: str, since_ms: int, until_ms: int) -> dict[str, Any]:
-    return {
-        "execution_id": name,
-        "attempt": 1,
-        "since_ms": since_ms,
-        "gate": GATE,
-        "until_ms": until_ms,
-        "magnitude": magnitude_of(until_ms - since_ms),
-        "lane": "executions",
-    }
-
-
-def waits(name: str, since_ms: int, until_ms: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Rows of an execution that waited from then until then, and of its transitions."""
-    row = Execution(name, lane="executions", action="pod", state="COMPLETED", attempt=1, accepted_ms=since_ms)
-    steps = [
-        {
-            "journal_id": 1,
-            "entry_ms": at_ms,
-            "entry_number": 7 + len(name),
-            "execution_id": name,
-            "at_ms": at_ms,
-            "verb": verb,
-            "state": state,
-            "attempt": attempt,
-        }
-        for at_ms, verb, state, attempt in ((since_ms, "park", "PENDING", 0), (until_ms, "admit", "RUNNING", 1))
-    ]
-    return {each: getattr(row, each) for each in Execution.__slots__}, steps
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from looking import Look
 from playwright.sync_api import expect
 from served_page import V1, Installation
 
+from waiting import wait_until
+
 ANEW = """async () => {
   const address = document.querySelector('link[href$="/live/feed.js"]').href.replace("feed.js", "worker.js");
   await import(address);
@@ -52,3 +54,23 @@ def test_an_output_that_begins_anew_after_a_long_one_is_shown_whole(look: Look, 
     expect(log).to_contain_text("line 49")
     expect(log).to_contain_text("line 0\n")
     expect(log.locator("span")).to_have_count(50)
+
+
+def test_what_an_ended_execution_waited_for_is_not_asked_again(look: Look, installation: Installation) -> None:
+    ended = installation.submit("true", scheduled_at="2099-01-01T00:00:00Z")
+    installation.call("POST", f"/executions/{ended}/cancel", {"reason": "not needed"})
+    installation.listed(ended, "CANCELLED")
+    page = look.signed_in(installation.admin)
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    look.go(page, f"executions/{ended}")
+
+    def is_asked_no_more() -> bool:
+        # As when somebody looks at the page again: what may have changed is loaded anew.
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        after = asked[len(asked) - asked[::-1].index("waits") :] if "waits" in asked else []
+        return after.count("timeline") >= 4
+
+    wait_until(
+        is_asked_no_more, timeout_seconds=20, what="the timeline is asked for again and again, the waits are not"
+    )

@@ -11,6 +11,7 @@ from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, LaneAnswe
 from bandmaster.admin.answers.waits import WaitPart, Waits
 from bandmaster.admin.answers.workers import WorkerAnswer
 from bandmaster.cli.desk.told import Wait
+from bandmaster.cli.desk.told import Waits as Told
 from bandmaster.ledger.waits.attributing import Held, Part
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record
@@ -57,9 +58,10 @@ def timeline_of(answer: Timeline) -> list[JournalEntry]:
     return entries
 
 
-def waits_of(answer: Waits) -> list[Wait]:
+def waits_of(answer: Waits) -> Told:
     """What an execution waited for."""
-    return [Wait(each.attempt, each.ms, [_part(part) for part in each.parts], each.sampled) for each in answer.waits]
+    waits = [Wait(each.attempt, each.ms, [_part(part) for part in each.parts], each.sampled) for each in answer.waits]
+    return Told(waits, answer.complete)
 
 
 def _part(answer: WaitPart) -> Part:

@@ -14,7 +14,7 @@ from bandmaster.admin.client import calls
 from bandmaster.admin.client.calls.executions import Filters
 from bandmaster.admin.client.errors import ApiProblem
 from bandmaster.cli.desk.answers import ms_of, record_of, timeline_of, waits_of
-from bandmaster.cli.desk.told import HistoryUnavailable, Listed, Moved, Refusal, Shown, Wait
+from bandmaster.cli.desk.told import HistoryUnavailable, Listed, Moved, Refusal, Shown, Waits
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.scheduler.engine.grants import Cancellation, Code, Parked
 from bandmaster.scheduler.engine.journal import JournalEntry
@@ -161,7 +161,7 @@ class ApiExecutions:
         answer = self._if_told(calls.timeline(execution_id))
         return [] if answer is None else timeline_of(answer)
 
-    def _waits(self, execution_id: str) -> list[Wait] | None:
+    def _waits(self, execution_id: str) -> Waits | None:
         answer = self._if_told(calls.waits(execution_id))
         return None if answer is None else waits_of(answer)
 

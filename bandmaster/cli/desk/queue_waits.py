@@ -6,7 +6,7 @@ import, so it is only where there is something to read.
 
 from typing import Any
 
-from bandmaster.cli.desk.told import Wait
+from bandmaster.cli.desk.told import Wait, Waits
 from bandmaster.cli.opening import Opened
 from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.configs.extras import import_extra
@@ -14,8 +14,8 @@ from bandmaster.ledger.errors import LedgerError
 from bandmaster.scheduler.engine.record import Record
 
 
-def waits_of(bandmaster: Opened, record: Record) -> list[Wait] | None:
-    """Return the waits of an execution, in order; None if no ledger tells of them."""
+def waits_of(bandmaster: Opened, record: Record) -> Waits | None:
+    """Return the waits of an execution; None if there is no ledger that answers."""
     settings = bandmaster.settings
     try:
         if not record.lane or not (settings.ledger.url or settings.paths.ledger_file.exists()):
@@ -33,7 +33,7 @@ def waits_of(bandmaster: Opened, record: Record) -> list[Wait] | None:
         with asking.reading() as connection:
             row = looking.execution_of(connection, record.execution_id)
             # One that had its id before, or one of which the ledger has not read yet, is another.
-            is_this = row is not None and row.accepted_ms == record.accepted_ms
+            is_this = row is not None and looking.is_of(row, record)
             return telling.waits_told(connection, row, now) if is_this else None
 
     try:
@@ -41,5 +41,6 @@ def waits_of(bandmaster: Opened, record: Record) -> list[Wait] | None:
     except LedgerError:
         return None
     if told is None:
-        return None
-    return [Wait(each.wait.attempt, each.wait.span.length_ms, each.parts, each.sampled) for each in told.waits]
+        return Waits([], complete=False)
+    waits = [Wait(each.wait.attempt, each.wait.span.length_ms, each.parts, each.sampled) for each in told.waits]
+    return Waits(waits, told.complete)

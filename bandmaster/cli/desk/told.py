@@ -65,6 +65,16 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """What an execution waited for, as a ledger tells it."""
+
+    each: list[Wait]
+    """In order."""
+    complete: bool
+    """Whether these are all that are known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """All that is told of one execution."""
 
@@ -77,8 +87,8 @@ class Shown:
     now_ms: int
     waits_for: str = ""
     """What its pod waits for."""
-    waits: list[Wait] | None = None
-    """What it waited for, in order; None: no ledger tells of it."""
+    waits: Waits | None = None
+    """What it waited for; None: no ledger tells of it."""
     failure: Failure | None = None
     untold: frozenset[str] = field(default=frozenset())
     """The members of the JSON document that are not known here, whether there is something or not."""

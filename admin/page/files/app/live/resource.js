@@ -7,17 +7,20 @@ import { onNews } from "./feed.js";
 const LEAST_MS = 500;
 const TIMES_SLOWER = 4;
 
-// `path`: null loads nothing. `concerns`: whether what happened changes it. `everyMs`: also after so long without news.
-export function useResource(path, { concerns = () => true, everyMs = 5000 } = {}) {
+// `path`: null loads nothing. `concerns`: whether what happened changes it. `everyMs`: also after so long without news. `isLast`: whether
+// what was loaded will not change any more; then it is not loaded again.
+export function useResource(path, { concerns = () => true, everyMs = 5000, isLast = () => false } = {}) {
   const [state, setState] = useState({ path: null, data: null, problem: null, isLoading: true });
   const reload = useRef(() => {});
   const heeded = useRef(concerns);
   heeded.current = concerns;
+  const last = useRef(isLast);
+  last.current = isLast;
 
   useEffect(() => {
     if (path === null) return undefined;
     const ended = new AbortController();
-    let timer = null, isLoading = false, isStale = false, lastMs = 0, tookMs = 0, heldUntilMs = 0;
+    let timer = null, isLoading = false, isStale = false, isOver = false, lastMs = 0, tookMs = 0, heldUntilMs = 0;
 
     async function load() {
       timer = clearTimeout(timer);
@@ -27,6 +30,7 @@ export function useResource(path, { concerns = () => true, everyMs = 5000 } = {}
       try {
         const data = await get(path, {}, { signal: ended.signal });
         setState({ path, data, problem: null, isLoading: false });
+        isOver = last.current(data);
       } catch (problem) {
         if (ended.signal.aborted) return;
         setState((had) => ({ path, data: had.path === path ? had.data : null, problem, isLoading: false }));
@@ -40,12 +44,13 @@ export function useResource(path, { concerns = () => true, everyMs = 5000 } = {}
       else later();
     }
     function later() {
+      if (isOver) return;
       const pauseMs = Math.max(everyMs, heldUntilMs - performance.now());
       timer ??= setTimeout(() => (document.hidden ? later((timer = null)) : load()), pauseMs);
     }
     function soon() {
       isStale = true;
-      if (isLoading || document.hidden) return;
+      if (isLoading || isOver || document.hidden) return;
       clearTimeout(timer);
       const nextMs = Math.max(lastMs + Math.max(LEAST_MS, TIMES_SLOWER * tookMs), heldUntilMs);
       timer = setTimeout(load, Math.max(0, nextMs - performance.now()));

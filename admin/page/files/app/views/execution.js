@@ -15,13 +15,17 @@ import { Runs } from "./execution-runs.js";
 import { Attempts } from "./execution-timeline.js";
 import { Waited } from "./execution-waits.js";
 
+const READ_WITHIN_MS = 3000;
+
 export function Execution({ id, caller }) {
   const path = `/executions/${part(id)}`;
   const concerns = (news) => news.many || news.ids.includes(id);
   const { data: execution, problem, reload } = useResource(path, { concerns, everyMs: 3000 });
   const lives = execution && !TERMINAL.has(execution.state);
   const timeline = useResource(`${path}/timeline`, { concerns, everyMs: lives ? 3000 : 30_000 });
-  const waits = useResource(`${path}/waits`, { concerns, everyMs: lives ? 10_000 : 30_000 });
+  // Of one that has ended they are asked for once, as soon as the ledger should have read of its end.
+  const isLast = (told) => !lives && Date.parse(told.as_of) - Date.parse(execution.ended_at ?? execution.accepted_at) > READ_WITHIN_MS;
+  const waits = useResource(execution && `${path}/waits`, { concerns, everyMs: lives ? 10_000 : 30_000, isLast });
   const mayRead = execution && caller.mayRead(execution);
   return html`
     <p class="crumbs"><a href=${href(["executions"])}>Executions</a></p>

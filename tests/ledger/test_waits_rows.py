@@ -1,0 +1,71 @@
+"""However long its waits, however high the limits: for one answer no more rows are read than are allowed."""
+
+import pytest
+from sqlalchemy import Connection, insert
+from waited_rows import GATE, hold, listened, waits
+
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.queries.looking import execution_of
+from bandmaster.ledger.schema.tables import executions, holds, journals, transitions
+from bandmaster.ledger.waits.attributing import Cause
+from bandmaster.ledger.waits.in_force import InForce
+from bandmaster.ledger.waits.telling import ROWS, WAITS, Told, waits_told
+from bandmaster.scheduler.model.limits import Limits
+
+HELD, WAIT_MS = 9_000, 2_000
+"""So many hold the gate all the time; and as many begin in the lane, one each millisecond, until the last wait ends."""
+ATTEMPTS = WAITS
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    end_ms = WAIT_MS * (ATTEMPTS + 2)
+    some = [hold(f"held-{number}", 0, end_ms) for number in range(HELD)]
+    some += [hold(f"begun-{at_ms}", at_ms, at_ms + 1, gate="action:brief") for at_ms in range(1, end_ms)]
+    row, _ = waits("waits", 1, end_ms)
+    often, steps = waits("often", 1, end_ms)
+    for attempt in range(ATTEMPTS):
+        at_ms = 1 + attempt * WAIT_MS
+        verbs = ((at_ms, "retry", "PENDING", attempt), (at_ms + WAIT_MS, "admit", "RUNNING", attempt + 1))
+        names = ("at_ms", "verb", "state", "attempt")
+        steps += [
+            steps[0] | {"entry_ms": each[0], "entry_number": 21 - number} | dict(zip(names, each, strict=True))
+            for number, each in enumerate(verbs)
+        ]
+    _, once = waits("waits", 1, end_ms)
+    with database.writing() as connection:
+        connection.execute(insert(journals), [{"journal_id": 1, "incarnation": "one", "begun_ms": 0}])
+        connection.execute(insert(holds), some)
+        connection.execute(insert(executions), [row, often])
+        connection.execute(insert(transitions), [*steps[2:], *once])
+    return database
+
+
+def read(connection: Connection, name: str, limit: int | None) -> tuple[Told, int]:
+    """What is told, and how many rows were read for it: returned, or counted by the database."""
+    by_operators = {} if limit is None else {GATE: limit}
+    with listened(connection) as asked:
+        row = execution_of(connection, name)
+        assert row is not None
+        told = waits_told(connection, row, InForce(10**6, Limits(by_operators=by_operators), {}, None, None, ()))
+    rows = 0
+    for statement, values in asked.statements:
+        found = connection.exec_driver_sql(statement, values).all()
+        rows += len(found) + (int(found[0][0]) if statement.startswith("SELECT count(") else 0)
+    return told, rows
+
+
+@pytest.mark.parametrize("name", ["waits", "often"])
+@pytest.mark.parametrize("limit", [None, 10, 1_000, 2_500, HELD])
+def test_no_more_rows_are_read_than_are_allowed(filled: Database, name: str, limit: int | None) -> None:
+    with filled.reading() as connection:
+        told, rows = read(connection, name, limit)
+    assert len(told.waits) > 0
+    assert rows <= ROWS
+    for each in told.waits:
+        assert sum(part.ms for part in each.parts) == each.wait.span.length_ms
+    # Of what can be counted within these rows it is known whether it was full; it always was.
+    if limit is not None:
+        latest = told.waits[-1]
+        assert latest.sampled
+        assert {part.cause for part in latest.parts} == {Cause.GATE if limit < HELD else Cause.THREAD}
