@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST_ARGS ?= -n auto --dist loadfile
+# Half of the time a test waits for a process, so three at once for two cores.
+PYTEST_ARGS ?= -n $(shell $(PYTHON) -c 'import os; print(max(2, (os.cpu_count() or 2) * 3 // 2))') --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
 CLUSTER_ARGS ?= -n 4 --dist loadfile
 # Of chaos-cluster: how long, and which chances; CHAOS_ARGS="--plant program" has to be found.
