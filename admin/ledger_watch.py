@@ -15,6 +15,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.engine.journal_following import Follower
 from ..scheduler.model.errors import QueueUnavailable
 from ..scheduler.verdicts import Verdict, on_ledger
+from .in_background import InBackground
 
 _log = Logger(__name__)
 FRESH_SECONDS: Final = 5.0
@@ -36,7 +37,7 @@ class LedgerWatch:
         self._follower = follower
         self._clock = clock
         self._lock = threading.Lock()
-        self._is_asking = False
+        self._background = InBackground("ledger-watch")
         self._asked_at = self._answered_at = float("-inf")
         self._told: list[Verdict] = []
 
@@ -44,24 +45,18 @@ class LedgerWatch:
         """What was so when it was last asked; nothing, if that was too long ago."""
         now = self._clock()
         with self._lock:
-            is_due = not self._is_asking and now - self._asked_at >= FRESH_SECONDS
-            if is_due:
-                self._is_asking, self._asked_at = True, now
-            told = self._told if now - self._answered_at < USABLE_SECONDS else []
-        if is_due:
-            threading.Thread(target=self._ask, name="ledger-watch", daemon=True).start()
-        return told
+            if now - self._asked_at >= FRESH_SECONDS and self._background.begin(self._ask):
+                self._asked_at = now
+            return self._told if now - self._answered_at < USABLE_SECONDS else []
 
     def _ask(self) -> None:
-        told: list[Verdict] | None = None
         try:
             told = list(self._look())
         except QueueUnavailable as error:
             _log.debug("ledger_not_watched", problem=str(error))
+            return
         with self._lock:
-            self._is_asking = False
-            if told is not None:
-                self._told, self._answered_at = told, self._clock()
+            self._told, self._answered_at = told, self._clock()
 
     def _look(self) -> list[Verdict]:
         file = self._asking.database.file

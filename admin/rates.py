@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from ..configs.logger import Logger
@@ -16,6 +17,7 @@ from ..ledger.errors import LedgerError
 from ..ledger.queries.asking import Asking
 from ..ledger.queries.rates import grants_per_second
 from ..scheduler.model.errors import QueueUnavailable
+from .in_background import InBackground
 
 _log = Logger(__name__)
 WINDOW_SECONDS: Final = 600
@@ -50,36 +52,27 @@ class Rates:
         self._clock = clock
         self._lock = threading.Lock()
         self._rates: dict[str, _Rate] = {}
-        self._is_asking = False
+        self._background = InBackground("rates")
 
     def per_second(self, action: str) -> float | None:
         """How many executions of an action began a second in the last ten minutes; None: not known, or none did."""
         now = self._clock()
         with self._lock:
             rate = self._rates.get(action)
-            is_due = not self._is_asking and (rate is None or now - rate.asked_at >= FRESH_SECONDS)
-            if is_due:
-                self._is_asking = True
+            is_due = rate is None or now - rate.asked_at >= FRESH_SECONDS
+            if is_due and self._background.begin(partial(self._ask, action)):
                 self._rates = {name: each for name, each in self._rates.items() if now - each.asked_at < USABLE_SECONDS}
                 self._rates.setdefault(action, _Rate()).asked_at = now
-            known = rate.per_second if rate is not None and now - rate.answered_at < USABLE_SECONDS else None
-        if is_due:
-            threading.Thread(target=self._ask, args=(action,), name="rates", daemon=True).start()
-        return known
+            return rate.per_second if rate is not None and now - rate.answered_at < USABLE_SECONDS else None
 
     def _ask(self, action: str) -> None:
-        answered = _Rate()
         try:
             now_ms = self._now_ms()
             with self._asking.reading() as connection:
-                answered.per_second = grants_per_second(
-                    connection, action, now_ms=now_ms, window_ms=WINDOW_SECONDS * 1000
-                )
-            answered.answered_at = self._clock()
+                per_second = grants_per_second(connection, action, now_ms=now_ms, window_ms=WINDOW_SECONDS * 1000)
         except (LedgerError, QueueUnavailable) as error:
             _log.debug("rates_not_read", problem=str(error))
+            return
         with self._lock:
-            self._is_asking = False
-            rate = self._rates.get(action)
-            if rate is not None and answered.answered_at > rate.answered_at:
-                rate.answered_at, rate.per_second = answered.answered_at, answered.per_second
+            if (rate := self._rates.get(action)) is not None:
+                rate.answered_at, rate.per_second = self._clock(), per_second
