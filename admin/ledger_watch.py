@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Final
 
 from ..configs.logger import Logger
-from ..ledger.errors import LedgerError
 from ..ledger.queries.asking import Asking
+from ..ledger.queries.judging import judged_ledger
 from ..scheduler.engine.journal_following import Follower
 from ..scheduler.model.errors import QueueUnavailable
-from ..scheduler.verdicts import Verdict, on_ledger
+from ..scheduler.verdicts import Verdict
 from .in_background import InBackground
 
 _log = Logger(__name__)
@@ -51,7 +51,7 @@ class LedgerWatch:
 
     def _ask(self) -> None:
         try:
-            told = list(self._look())
+            told = self._look()
         except QueueUnavailable as error:
             _log.debug("ledger_not_watched", problem=str(error))
             return
@@ -62,10 +62,4 @@ class LedgerWatch:
         file = self._asking.database.file
         if file is not None and not file.exists():
             return []  # nobody keeps a history
-        try:
-            # A database that hangs is one that does not answer.
-            is_written, position = self._asking.soon(self._asking.progress)
-        except LedgerError:
-            return list(on_ledger(is_read=False, is_written=False, behind=None))
-        behind = None if position is None else self._follower.behind(position)
-        return list(on_ledger(is_read=True, is_written=is_written, behind=behind))
+        return judged_ledger(self._asking, self._follower).verdicts

@@ -10,11 +10,12 @@ import pytest
 from ledger_reading import Reading, catch_up
 from postgres import PostgresServer, installations
 from random_operators import Operators
-from sqlalchemy import make_url
+from sqlalchemy import make_url, update
 
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
+from bandmaster.ledger.schema.tables import consumer as consumer_row
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -117,7 +118,10 @@ def test_a_restored_copy_goes_on_where_it_was_made(
 
     restored = opened(restore())
     upgrade(restored)
-    again = Consumer(queue, Book(restored, queue="exec_queue", holder="second", ttl_ms=-1))
+    with restored.writing() as connection:
+        # The consumer of the copy is long gone.
+        connection.execute(update(consumer_row).values(renewed_ms=0))
+    again = Consumer(queue, Book(restored, queue="exec_queue", holder="second"))
     assert again.begin()
     assert catch_up(again) >= 100, "what came after the copy is read from the journal"
     for table, order in COMPARED.items():

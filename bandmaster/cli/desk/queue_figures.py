@@ -10,13 +10,12 @@ from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
-from bandmaster.ledger.errors import LedgerError
 from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.judging import foremost_actions, judged_actions, judged_lanes
 from bandmaster.scheduler.lanes import all_lanes
 from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
 from bandmaster.scheduler.server.connection import redis_url
-from bandmaster.scheduler.verdicts import Verdict, on_ledger, ordered
+from bandmaster.scheduler.verdicts import Verdict, ordered
 from bandmaster.scheduler.workers import Workers, WorkerSigned
 
 
@@ -92,16 +91,10 @@ class QueueFigures:
                 return None, []
             opening = import_extra("bandmaster.ledger.opening", "ledger")
             asking_of = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking
+            judging = import_extra("bandmaster.ledger.queries.judging", "ledger")
             database = opening.database_of(settings)
         except (ExtraMissing, SettingsError):
             return None, []
         asking = asking_of(database, queue=settings.redis.prefix)
-        try:
-            is_written, position = asking.soon(asking.progress)
-        except LedgerError:
-            return Ledger(is_read=False, is_written=False), list(
-                on_ledger(is_read=False, is_written=False, behind=None)
-            )
-        behind = None if position is None else Follower(self._queue.scripts).behind(position)
-        told = on_ledger(is_read=True, is_written=is_written, behind=behind)
-        return Ledger(is_read=True, is_written=is_written), list(told)
+        judged = judging.judged_ledger(asking, Follower(self._queue.scripts))
+        return Ledger(judged.is_read, judged.is_written), judged.verdicts
