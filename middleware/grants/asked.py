@@ -3,6 +3,7 @@
 In the flow: `holding.py` and `pump.py` make them, `exchange.py` answers. If the process dies here, the leases run out.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,11 +61,19 @@ class Settling(Ask):
 class Asking(Ask):
     """A request of free threads for executions; without free threads, it only marks the lanes as live."""
 
-    def __init__(self, lanes: tuple[str, ...], permits: int) -> None:
+    def __init__(self, look: Callable[[], tuple[str, ...]], permits: int) -> None:
+        """Make a request that has no answer yet.
+
+        Args:
+            look: Returns the lanes from which executions may be admitted. It is called when the call is prepared: a
+                lane whose consumer comes while the request waits for its turn must not be passed over.
+            permits: The permits taken for this request; the call also takes all other free permits.
+        """
         super().__init__()
-        self.lanes: Final = lanes
+        self.look: Final = look
+        self.lanes: tuple[str, ...] = ()
+        """The lanes that were asked for, once the call is prepared."""
         self.permits: Final = permits
-        """The permits taken for this request; the call also takes all other free permits."""
         self.admitted: Admitted | None = None
 
 

@@ -174,7 +174,10 @@ class Exchange:
             settled = [ask for ask in batch.asks if isinstance(ask, Settling)]
             asking = next((ask for ask in batch.asks if isinstance(ask, Asking)), None)
             asked = 0 if asking is None else asking.permits
-            batch.lanes = self._lanes() if asking is None else asking.lanes
+            if asking is None:
+                batch.lanes = self._lanes()
+            else:
+                batch.lanes = asking.lanes = asking.look()
             count = asked
             if batch.lanes:
                 batch.permits += self._permits.take(LANES, self._permits.total, 0.0)

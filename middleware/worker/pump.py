@@ -80,7 +80,7 @@ class Pump:
         if rest_seconds > 0:
             self._rest(lanes, max(SHORTEST_REST_SECONDS, min(rest_seconds, longest_seconds)))
             return
-        self._ask(lanes, longest_seconds)
+        self._ask(longest_seconds)
 
     def _ask_soon(self) -> None:
         self._rests_until, self._knows_more = 0.0, True
@@ -106,17 +106,17 @@ class Pump:
         elif token.points_to_list:
             self._point_to_list(token.lane)
 
-    def _ask(self, lanes: tuple[str, ...], longest_seconds: float) -> None:
+    def _ask(self, longest_seconds: float) -> None:
         if self._asking is None:
             # Wait for a permit, in competition with the plain queues, only if an execution is known to wait.
             permits = self._permits.take(
                 LANES, self._permits.total, longest_seconds if self._knows_more else 0.0, in_hand=True
             )
-            self._asking = Asking(lanes, permits)
+            self._asking = Asking(self._lanes, permits)
         asking, admitted = self._asking, self._exchange.ask(self._asking)
         self._asking, self._asked_for = None, asking.lanes
         if admitted.untold:
-            self._tell(lanes)
+            self._tell(asking.lanes)
         self._knows_more = admitted.more or 0 < asking.permits <= admitted.started
         if not self._knows_more:
             # An execution that becomes eligible pushes a token.

@@ -89,7 +89,7 @@ class Exchanged:
     def ask(self, most: int | None = None) -> int:
         """Take what threads are free, and have them look for work; how many were started."""
         permits = self.permits.take(LANES, self.permits.total if most is None else most, 0, in_hand=True)
-        return self.exchange.ask(Asking(self.lanes, permits)).started
+        return self.exchange.ask(Asking(lambda: self.lanes, permits)).started
 
     def taken(self) -> list[GrantedMessage]:
         """What was started and not taken yet."""
@@ -127,7 +127,9 @@ class Exchanged:
         asking: Asking | None = None
         while not self.stopped.is_set():
             if asking is None:
-                asking = Asking(self.lanes, self.permits.take(LANES, self.permits.total, ASK_SECONDS, in_hand=True))
+                asking = Asking(
+                    lambda: self.lanes, self.permits.take(LANES, self.permits.total, ASK_SECONDS, in_hand=True)
+                )
             with suppress(QueueUnavailable):
                 if not self.exchange.ask(asking).started:
                     time.sleep(ASK_SECONDS)

@@ -130,7 +130,7 @@ def test_no_correction_takes_what_the_pump_has_in_hand(
 ) -> None:
     send(6)
     work = Exchanged(broker, redis_client, ("default",), 2)
-    asking = Asking(work.lanes, work.permits.take(LANES, 2, 0, in_hand=True))
+    asking = Asking(lambda: work.lanes, work.permits.take(LANES, 2, 0, in_hand=True))
     for _ in range(3):
         work.exchange.tend()
     assert work.permits.free == 0
@@ -172,10 +172,28 @@ def test_a_thread_that_gave_up_leaves_its_settlement_and_its_permit_to_others(
         assert work.permits.free == 1
 
 
+def test_a_lane_whose_consumer_comes_while_a_request_waits_is_not_passed_over(
+    broker: BandedRedisBroker, redis_client: redis.Redis
+) -> None:
+    @dramatiq.actor(broker=broker, band="HIGH", queue_name="first")
+    def first() -> None: ...
+
+    @dramatiq.actor(broker=broker, band="CRITICAL", queue_name="second")
+    def second() -> None: ...
+
+    first.send()
+    second.send()
+    work = Exchanged(broker, redis_client, ("first",), 1)
+    asking = Asking(lambda: work.lanes, work.permits.take(LANES, 1, 0, in_hand=True))
+    work.lanes = ("first", "second")
+    assert work.exchange.ask(asking).started == 1
+    assert [message.actor_name for message in work.taken()] == ["second"]
+
+
 def test_no_more_settlements_go_in_a_call_than_may(broker: BandedRedisBroker, redis_client: redis.Redis) -> None:
     asks = [Settling(Release(f"e{number}", 1, State.COMPLETED)) for number in range(MOST_SETTLEMENTS + 2)]
     assert fitting([*asks]) == asks[:MOST_SETTLEMENTS]
-    asking = Asking(("default",), 0)
+    asking = Asking(lambda: ("default",), 0)
     assert fitting([asking, *asks]) == [asking, *asks[:MOST_SETTLEMENTS]]
     asks[2].set_apart()
     assert fitting([*asks]) == asks[:2]

@@ -94,7 +94,7 @@ def test_what_was_being_started_when_an_exception_struck_is_started_once(
         raise Interrupted
 
     work.after_start = strike_once
-    asking = Asking(work.lanes, work.permits.take(LANES, 2, 0, in_hand=True))
+    asking = Asking(lambda: work.lanes, work.permits.take(LANES, 2, 0, in_hand=True))
     with pytest.raises(Interrupted):
         work.exchange.ask(asking)
     assert work.exchange.ask(asking).started == 1
