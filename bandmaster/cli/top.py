@@ -19,7 +19,7 @@ from bandmaster.cli.desk.port import Desk
 from bandmaster.cli.desk.told import Standing
 from bandmaster.cli.exits import EXPECTED, WrongUsage, sentence_of
 from bandmaster.cli.occupancy import gate_json, limit_of, named
-from bandmaster.cli.screen import Column, escaped, output, say_json, table_of
+from bandmaster.cli.screen import Column, escaped, note, output, say_json, table_of
 from bandmaster.cli.status import document_of, sum_of
 from bandmaster.scheduler.overview import GateLoad
 from bandmaster.scheduler.workers import WorkerSigned
@@ -70,6 +70,8 @@ def top(
                 if isinstance(look, Look):
                     say_json(_document(look, before), line=True)
                     before = look
+                else:
+                    note(f"nothing was seen: {look}")
             return
         with Live(console=output(), screen=True, auto_refresh=False) as live:
             seen: list[Look] = []

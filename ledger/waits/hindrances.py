@@ -16,7 +16,7 @@ from ...scheduler.model.limits import EVERYTHING, kind_of
 from ..executions import Execution
 from .attributing import Cause, Pause, Step
 from .changing import LIMITS, PAUSES, SETTINGS, Changes
-from .holding import LANES, of_gate, of_lanes
+from .holding import LANES, RANGES, of_gate, of_lanes
 from .in_force import InForce
 from .limits import gate_steps, is_ever_limited, pauses_of, steps_of
 from .spans import Span
@@ -34,6 +34,8 @@ class Limited:
     steps: Sequence[Step]
     of: ColumnElement[bool]
     """The holds that count for it."""
+    ranges: int = RANGES
+    """In so many ranges of an index they are sought."""
 
 
 class Hindrances:
@@ -83,7 +85,8 @@ class Hindrances:
         steps = self._setting_steps(self._lane_bound, now.lane_bound)
         found.append(Limited(Cause.LANE, lane, steps, of_lanes([lane])))
         steps = self._setting_steps(_OVER_EVERYTHING, now.max_concurrent)
-        found.append(Limited(Cause.EVERYTHING, "", steps, of_lanes(now.lanes[:LANES])))
+        lanes = now.lanes[:LANES]
+        found.append(Limited(Cause.EVERYTHING, "", steps, of_lanes(lanes), RANGES * len(lanes)))
         self._are_all_lanes = len(now.lanes) <= LANES or not is_ever_limited(steps)
         return [each for each in found if is_ever_limited(each.steps)]
 

@@ -31,6 +31,8 @@ COUNTED: Final = 1_000
 """So many that began are counted, and no more."""
 LANES: Final = 1_000
 """So many lanes are looked at together."""
+RANGES: Final = LAST + 1
+"""In so many ranges of an index those are sought that held something at a moment; of lanes, in as many for each."""
 COUNTED_SPANS: Final = 20
 """In so many spans, the longest of them."""
 _HOLD: Final = (holds.c.execution_id, holds.c.since_ms, holds.c.until_ms)

@@ -123,9 +123,12 @@ class _Telling:
         return found
 
     def _affordable(self, limited: Sequence[Limited]) -> int:
-        """At how many moments may be looked: at each, as many holds are counted as each limit allows."""
-        counted = sum(max(step.limit or 0 for step in each.steps) + 1 for each in limited) + HOLDERS
-        return max(1, min(self._moments, (self.rows - COUNTED) // counted))
+        """At how many moments may be looked, and at least at one: at each, as many holds are counted as each limit
+        allows, and each range of an index is sought, for the count and for the names.
+        """
+        most = sum(max(step.limit or 0 for step in each.steps) for each in limited) + HOLDERS
+        sought = sum(2 * each.ranges for each in limited)
+        return max(1, min(self._moments, (self.rows - COUNTED) // (most + sought)))
 
     def _some(self, spans: Sequence[Span], count: int) -> list[int]:
         """Moments that are spread evenly over some spans."""
@@ -138,17 +141,16 @@ class _Telling:
         return found
 
     def _moment(self, asked: Sequence[tuple[Limited, AtMoments]], at_ms: int) -> Part:
-        """What held it up at a moment. A limit of more than may be counted is never seen to be reached."""
+        """What held it up at a moment."""
         for each, moments in asked:
             limit = limit_at(each.steps, at_ms)
             if limit is None:
                 continue
-            most = min(limit, self.rows - 1)
-            held = moments.count(at_ms, most) if most > 0 else 0
-            self.rows -= held + 1 if most > 0 else 0
-            if held >= limit:
-                ids = moments.ids(at_ms, min(HOLDERS, self.rows)) if held else []
-                self.rows -= len(ids)
+            held = moments.count(at_ms, limit) if limit else 0
+            self.rows -= held + each.ranges
+            if held == limit:
+                ids = moments.ids(at_ms, HOLDERS) if held else []
+                self.rows -= len(ids) + each.ranges
                 holders = tuple(Held(one, 1) for one in ids)
                 return Part(each.cause, each.name, 1, limit=limit, holders=holders, holder_count=held)
         return Part(Cause.THREAD, "", 1)

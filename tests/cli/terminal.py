@@ -17,8 +17,13 @@ from waiting import wait_until
 
 
 def _begin() -> None:
-    """What a login does before a shell begins; tests under `nohup` or in the background have signals ignored."""
+    """What a login does before a shell begins."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    hear_signals()
+
+
+def hear_signals() -> None:
+    """Have a new process hear them: where tests run in the background or under `nohup`, they are ignored."""
     for each in (signal.SIGHUP, signal.SIGINT):
         signal.signal(each, signal.SIG_DFL)
 

@@ -2,11 +2,15 @@
 
 import json
 import signal
+import subprocess
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from cli.driving import COMMAND, Driver
-from cli.terminal import terminal
+from cli.terminal import hear_signals, terminal
+from faults_server.own_server import OwnServer
 
 from waiting import wait_until
 
@@ -47,3 +51,28 @@ def test_without_a_terminal_it_says_what_to_do(driver: Driver) -> None:
     answer = driver.run("top")
     assert (answer.code, answer.out) == (2, "")
     assert "`bandmaster top --json`" in answer.err
+
+
+def test_a_look_in_vain_is_told_beside_the_lines(driver: Driver) -> None:
+    with tempfile.TemporaryDirectory(prefix="bm-") as folder:
+        own = OwnServer(Path(folder))
+        own.start()
+        with subprocess.Popen(
+            [*COMMAND, "top", "--json", "--every", "0.2"],
+            cwd=driver.folder,
+            env=driver.environment | {"BANDMASTER_REDIS__URL": own.url},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=hear_signals,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            try:
+                assert json.loads(process.stdout.readline())["queue_depth"] == 0
+                own.kill()
+                assert "nothing was seen: " in process.stderr.readline()
+            finally:
+                own.end()
+                process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
