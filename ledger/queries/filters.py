@@ -68,10 +68,14 @@ def filters_of(wanted: Wanted) -> list[Filter]:
 
 def always(wanted: Wanted) -> ColumnElement[bool]:
     """What holds of every execution in the list, whatever index is gone along."""
+    # What Redis has lost is in no state any more, whatever its row said last.
+    known = [executions.c.lost_ms.is_(None)] if wanted.states else []
+    return and_(within(wanted), *known)
+
+
+def within(wanted: Wanted) -> ColumnElement[bool]:
+    """The part of it that each index has: the time of acceptance."""
     conditions: list[ColumnElement[bool]] = [executions.c.accepted_ms.is_not(None)]
-    if wanted.states:
-        # What Redis has lost is in no state any more, whatever its row said last.
-        conditions.append(executions.c.lost_ms.is_(None))
     if wanted.from_ms is not None:
         conditions.append(executions.c.accepted_ms >= wanted.from_ms)
     if wanted.to_ms is not None:
@@ -79,26 +83,26 @@ def always(wanted: Wanted) -> ColumnElement[bool]:
     return and_(*conditions)
 
 
-def leading(connection: Connection, filters: list[Filter], rest: ColumnElement[bool]) -> Filter | None:
+def leading(connection: Connection, filters: list[Filter], place: ColumnElement[bool]) -> Filter | None:
     """The filter whose index a page goes along; None: the list's own, which has all executions.
 
     Args:
         connection: Of `Asking.reading`.
         filters: Those of the list.
-        rest: What holds besides.
+        place: What else the indexes tell, so that no row is read to be counted.
     """
     ordered = next((each for each in filters if each.is_ordered), None)
     if ordered is not None and len(filters) == 1:
         return ordered
-    counts = [_count(connection, each, rest) for each in filters]
+    counts = [_count(connection, each, place) for each in filters]
     fewest = min(counts, default=COUNTED)
     return ordered if fewest >= COUNTED else filters[counts.index(fewest)]
 
 
-def _count(connection: Connection, one: Filter, rest: ColumnElement[bool]) -> int:
+def _count(connection: Connection, one: Filter, place: ColumnElement[bool]) -> int:
     found = 0
     for condition in one.along:
-        part = select(literal(1)).select_from(executions).where(condition, rest).limit(COUNTED - found).subquery()
+        part = select(literal(1)).select_from(executions).where(condition, place).limit(COUNTED - found).subquery()
         found += connection.execute(select(func.count()).select_from(part)).scalar_one()
         if found >= COUNTED:
             break

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, and_, func, or_, select, tuple_
 
 from ..executions import Execution
 from ..schema.tables import executions
-from .filters import Wanted, always, filters_of, leading
+from .filters import Wanted, always, filters_of, leading, within
 
 COLUMNS: Final = tuple(executions.c[name] for name in Execution.__slots__)
 _KEY: Final = tuple_(executions.c.accepted_ms, executions.c.execution_id)
@@ -48,15 +48,15 @@ def executions_page(
         before: List those accepted before this place; None: the latest.
         after: List those accepted after this place, the nearest of them; the page is in the same order.
     """
-    filters, rest = filters_of(wanted), always(wanted)
+    filters, place = filters_of(wanted), within(wanted)
     if before is not None:
-        rest = and_(rest, (before.accepted_ms, before.execution_id) > _KEY)
+        place = and_(place, (before.accepted_ms, before.execution_id) > _KEY)
     if after is not None:
-        rest = and_(rest, (after.accepted_ms, after.execution_id) < _KEY)
+        place = and_(place, (after.accepted_ms, after.execution_id) < _KEY)
     backwards = after is not None
-    query = select(*COLUMNS).where(rest)
+    query = select(*COLUMNS).where(place, always(wanted))
     query = query.order_by(*(_ORDER if backwards else (column.desc() for column in _ORDER))).limit(limit + 1)
-    lead = leading(connection, filters, rest)
+    lead = leading(connection, filters, place)
     query = query.where(*(each.beside for each in filters if each is not lead))
     # Each range of the leading index is in order by itself; what is found in two is one.
     parts = [query] if lead is None else [query.where(each) for each in lead.along]

@@ -166,9 +166,10 @@ def scaled(parts: Sequence[Part], ms: int) -> list[Part]:
         done_ms += part.ms
         # Each end is rounded by itself, so nothing is lost or made on the way.
         until_ms = done_ms * ms // whole_ms
-        holders = tuple(Held(each.execution_id, each.ms * ms // whole_ms) for each in part.holders)
-        found.append(replace(part, ms=until_ms - given_ms, holders=holders))
-        given_ms = until_ms
+        part_ms, given_ms = until_ms - given_ms, until_ms
+        # In proportion to the part: one who held it all of the time, held it as long as the part is.
+        holders = tuple(Held(each.execution_id, each.ms * part_ms // part.ms) for each in part.holders)
+        found.append(replace(part, ms=part_ms, holders=holders))
     return [part for part in found if part.ms]
 
 

@@ -3,7 +3,8 @@
 In the flow: the API and ``bandmaster show`` ask here, in one transaction that reads. At most `ROWS` rows are read for
 an answer, those that the database counts with those that it returns. If more would be needed to know it exactly, the
 time behind gates, lane and everything is a sample of moments, and the answer says so; the parts sum to the wait all the
-same. Nothing here writes.
+same. At one moment at least, as many are counted as a limit allows, however high it is: else a full gate would be taken
+for a free one. Nothing here writes.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ WAITS: Final = 20
 MOMENTS: Final = 32
 """At most so many moments make a sample: fewer if there are several waits, or if that would be too many rows."""
 _FEWEST_MOMENTS: Final = 4
+_EXACT: Final = 4_000
+"""So many holds are read and put in order for one wait; it takes longer than to count as many."""
 _FOR_SAMPLES: Final = 3_000
 """Rows that are kept for samples, and for earlier waits."""
 _FOR_CHANGES: Final = 1_200
@@ -112,13 +115,14 @@ class _Telling:
         if not spans:
             return []
         around, found = Span(spans[0].since_ms, spans[-1].until_ms), list[Bound]()
+        left = min(_EXACT, self.rows - _FOR_SAMPLES)
         for each in limited:
             # One more is read, to know that there are too many.
-            most = self.rows - _FOR_SAMPLES - 1
-            holds = holds_during(self._connection, each.of, around, most) if most > 0 else None
-            self.rows -= max(0, most + 1) if holds is None else len(holds)
+            holds = holds_during(self._connection, each.of, around, left - 1) if left > 0 else None
+            self.rows -= max(0, left) if holds is None else len(holds)
             if holds is None:
                 return None
+            left -= len(holds)
             found.append(Bound(each.cause, each.name, each.steps, holds))
         return found
 

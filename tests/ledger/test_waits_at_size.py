@@ -24,7 +24,7 @@ CHANGED_MS = 70_000
 def filled(database: Database) -> Database:
     some = [hold(f"e-{number}", number * STEP_MS, number * STEP_MS + HELD_MS) for number in range(HOLDS)]
     some.append(hold("long", 5, END_MS + 5))
-    waited = [waits("brief", 20_000, 60_000), waits("lengthy", 10_000, 110_000), waits("later", 71_000, 71_100)]
+    waited = [waits("brief", 20_000, 50_000), waits("lengthy", 10_000, 110_000), waits("later", 71_000, 71_100)]
     change = {"journal_id": 1, "verb": "limit", "changed_by": "ann"}
     lifted = {"entry_ms": CHANGED_MS, "at_ms": CHANGED_MS, "entry_number": 0, "name": GATE, "value_before": "11"}
     changed = [change | lifted | {"value_after": None}]
@@ -67,8 +67,8 @@ def test_what_fits_is_told_exactly_and_the_rest_from_a_sample_along_indexes(fill
     assert [of.waits[0].sampled for of in (brief, lengthy, later)] == [False, True, False]
 
     behind = parts(brief)[Cause.GATE]
-    assert (behind.ms, behind.limit, behind.holder_count) == (40_000, 11, 1 + 4_000 + 9)
-    assert (behind.holders[0].execution_id, behind.holders[0].ms) == ("long", 40_000)
+    assert (behind.ms, behind.limit, behind.holder_count) == (30_000, 11, 1 + 3_000 + 9)
+    assert (behind.holders[0].execution_id, behind.holders[0].ms) == ("long", 30_000)
     assert {cause: part.ms for cause, part in parts(later).items()} == {Cause.THREAD: 100}
     assert parts(later)[Cause.THREAD].started_ahead == 10
 
