@@ -2,8 +2,8 @@
 
 Only this process sends, and no worker consumes meanwhile. The two sides with traces have a provider of OpenTelemetry's
 SDK, as `opentelemetry-instrument` makes one; a sampled span goes to its batches, and from there to an exporter that
-drops it, since what a collector costs is no part of a send. Two more sides send without the instrumentor, and beside each
-send make a span and write its context: what OpenTelemetry itself costs, which no instrumentor can save.
+drops it, since what a collector costs is no part of a send. Two more sides send without the instrumentor, and beside
+each send make a span and write its context: what OpenTelemetry itself costs, which no instrumentor can save.
 """
 
 import time
