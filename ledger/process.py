@@ -27,7 +27,8 @@ from ..scheduler.server.connection import connect
 from ..scheduler.transport.scripts import Scripts
 from .book import Book
 from .consumer import Consumer
-from .opening import database_of, opened_within
+from .opening import database_of
+from .readying import opened_within
 from .retention import Kept
 
 _log: Final = Logger("bandmaster.ledger")

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, func, select
 from ..scheduler.engine.journal_following import Position
 from .database import Database, now_ms
 from .errors import AnotherQueue
+from .schema.revisions import check, revision_of
 from .schema.tables import consumer, executions, gaps, journals, transitions
-from .schema.upgrading import check, revision_of
 
 WRITTEN_WITHIN_MS: Final = 30_000
 """A consumer that lives commits each second, if only its lease: one that has not for so long is dead, or hangs. So

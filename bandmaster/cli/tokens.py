@@ -114,9 +114,11 @@ def _table(*, upgrades: bool) -> Any:
     """The table of tokens; with `upgrades`, SQLite's file and its tables are made if they are missing."""
     # The extra that brings the API's own packages is asked for first, so that one error names all that is missing.
     import_extra("fastapi", "api")
-    opening = import_extra("bandmaster.ledger.opening", "ledger")
     settings = settings_of_command()
-    database = opening.open_ledger(settings) if upgrades else opening.existing(settings)
+    if upgrades:
+        database = import_extra("bandmaster.ledger.readying", "ledger").open_ledger(settings)
+    else:
+        database = import_extra("bandmaster.ledger.opening", "ledger").existing(settings)
     asking = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking(database, queue=settings.redis.prefix)
     return import_extra("bandmaster.admin.auth.token_table", "api").TokenTable(asking)
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from ...scheduler.engine.journal_following import Position
 from ..database import Database
 from ..errors import LedgerError, LedgerUnavailable
-from ..schema.upgrading import check
+from ..schema.revisions import check
 from ..standing import check_queue, is_written, read_up_to
 
 READS_AT_ONCE: Final = 8

@@ -16,8 +16,8 @@ from ...scheduler.model.priority import BAND_WIDTH_MS, Priority
 from ...scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 from ..database import Database
 from ..errors import LedgerEmpty
+from ..schema.revisions import check
 from ..schema.tables import action, changes, consumer, executions, payloads, queue_stats, results, transitions
-from ..schema.upgrading import check
 from .lives import Life, lives_of
 
 BY: Final = "bandmaster ledger rebuild"

@@ -7,7 +7,7 @@ from calling import V1, Api, api_on
 from ledger_reading import Reading
 
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.ledger.schema.upgrading import newest
+from bandmaster.ledger.schema.revisions import newest
 
 
 def test_an_older_api_answers_while_the_tables_let_it(api: Api) -> None:

@@ -14,10 +14,11 @@ from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import SchemaMismatch
-from bandmaster.ledger.opening import open_ledger
 from bandmaster.ledger.queries.asking import Asking
+from bandmaster.ledger.readying import open_ledger
+from bandmaster.ledger.schema.revisions import newest
 from bandmaster.ledger.schema.tables import metadata
-from bandmaster.ledger.schema.upgrading import downgrade, newest, upgrade
+from bandmaster.ledger.schema.upgrading import downgrade, upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 LATER = "9999"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from ledger_reading import Reading, catch_up
 from sqlalchemy import text
 
@@ -12,8 +13,9 @@ from bandmaster.configs.errors import SettingsError
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import SchemaMismatch
+from bandmaster.ledger.schema.revisions import MIGRATIONS, check, known, newest, revision_of
 from bandmaster.ledger.schema.tables import metadata
-from bandmaster.ledger.schema.upgrading import check, downgrade, newest, revision_of, upgrade
+from bandmaster.ledger.schema.upgrading import downgrade, upgrade
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -23,6 +25,11 @@ def test_the_steps_make_the_tables_that_the_code_knows(database: Database) -> No
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
         assert revision_of(connection) == newest()
+
+
+def test_the_revisions_are_those_that_alembic_would_go_through() -> None:
+    steps = ScriptDirectory(str(MIGRATIONS)).walk_revisions()
+    assert tuple(step.revision for step in steps) == known()[::-1]
 
 
 @pytest.mark.parametrize(

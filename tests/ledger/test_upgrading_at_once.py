@@ -17,7 +17,8 @@ from postgres import installations
 from sqlalchemy import Engine, event
 
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.schema.upgrading import newest, upgrade
+from bandmaster.ledger.schema.revisions import newest
+from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import wait_until
 
 _UPGRADE = """
