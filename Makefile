@@ -1,4 +1,4 @@
-# `make help` lists the commands. `make demo` shows the main job, `make check` is exactly what CI runs.
+# `make help` lists the commands. `make demo` shows the main job, `make check` is what CI runs, and the tests of a cluster then.
 
 PYTHON ?= python3
 VENV := .venv
