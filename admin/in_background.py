@@ -20,6 +20,11 @@ class InBackground:
         self._name = name
         self._turn = threading.Lock()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs."""
+        return self._turn.locked()
+
     def begin(self, work: Callable[[], None]) -> bool:
         """Begin it, unless something runs still.
 

@@ -1,7 +1,8 @@
 """``LedgerWatch``: what there is to say of the ledger, for whoever is shown the queue.
 
 In the flow: showing the queue asks here, and never waits for it: the ledger is asked in a thread of its own, every few
-seconds while somebody looks, and told is what was so last.
+seconds while somebody looks, and told is what was so last. A database that hangs holds up that one thread, and is told
+of as one that does not answer.
 """
 
 import threading
@@ -14,12 +15,14 @@ from ..ledger.queries.asking import Asking
 from ..ledger.queries.judging import judged_ledger
 from ..scheduler.engine.journal_following import Follower
 from ..scheduler.model.errors import QueueUnavailable
-from ..scheduler.verdicts import Verdict
+from ..scheduler.verdicts import Verdict, on_ledger
 from .in_background import InBackground
 
 _log = Logger(__name__)
 FRESH_SECONDS: Final = 5.0
 USABLE_SECONDS: Final = 60.0
+LATE_SECONDS: Final = 2.0
+"""A ledger that has not answered for so long does not answer."""
 
 
 class LedgerWatch:
@@ -47,6 +50,8 @@ class LedgerWatch:
         with self._lock:
             if now - self._asked_at >= FRESH_SECONDS and self._background.begin(self._ask):
                 self._asked_at = now
+            if self._background.is_busy and now - self._asked_at >= LATE_SECONDS:
+                return list(on_ledger(is_read=False, is_written=False, behind=None))
             return self._told if now - self._answered_at < USABLE_SECONDS else []
 
     def _ask(self) -> None:
@@ -62,4 +67,4 @@ class LedgerWatch:
         file = self._asking.database.file
         if file is not None and not file.exists():
             return []  # nobody keeps a history
-        return judged_ledger(self._asking, self._follower).verdicts
+        return judged_ledger(self._asking.progress, self._follower).verdicts

@@ -40,8 +40,8 @@ def judged_actions(queue: ExecutionQueueService, actions: Sequence[str]) -> list
     Raises:
         QueueUnavailable: If the server does not answer.
     """
-    now_ms = queue.views.server_time_ms()
-    return [verdict for each in actions for verdict in on_action(each, queue.action_statistics(each), now_ms)]
+    now_ms, paused = queue.views.server_time_ms(), set(queue.controls.paused())
+    return [verdict for each in actions for verdict in on_action(each, queue.action_statistics(each), now_ms, paused)]
 
 
 def foremost_actions(gates: Sequence[GateLoad]) -> list[str]:

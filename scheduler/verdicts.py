@@ -107,18 +107,20 @@ def on_lane(status: QueueStatus, ages: LaneAges, paused: Collection[str] = ()) -
         yield _verdict(VerdictCode.QUEUE_LONG, subject, f"{lane}: {waiting:,} executions wait")
 
 
-def on_action(action: str, figures: ActionStatistics, now_ms: int) -> Iterator[Verdict]:
+def on_action(action: str, figures: ActionStatistics, now_ms: int, paused: Collection[str]) -> Iterator[Verdict]:
     """What there is to say of an action.
 
     Args:
         action: Its name.
         figures: Its figures.
         now_ms: Unix milliseconds of the server's clock.
+        paused: All names that are paused.
     """
     subject, name = f"action:{action}", f"Action {action}"
     waiting, limit, running = figures.queue_length, figures.max_concurrent, figures.active_count
     oldest_ms = 0 if figures.oldest_enqueued_at is None else max(0, int(now_ms - figures.oldest_enqueued_at))
-    if limit is not None and waiting and running < limit and oldest_ms > UNTAKEN_SECONDS * 1000:
+    is_paused = EVERYTHING in paused or subject in paused
+    if not is_paused and limit is not None and waiting and running < limit and oldest_ms > UNTAKEN_SECONDS * 1000:
         text = f"{running:,} of {limit:,} slots are taken, and the oldest one has waited for {lasting(oldest_ms)}"
         code = VerdictCode.SLOTS_FREE_WHILE_WORK_WAITS
         yield _verdict(code, subject, f"{name}: {text}; `bandmaster show` says for what")

@@ -25,7 +25,8 @@ class WaitPart(Answer):
     limit: int | None
     """Of what was full, the last one that held."""
     holder_count: int
-    """How many held it meanwhile; in a sample, the most at one moment, of which no more are counted than the limit."""
+    """How many held it meanwhile. In a sample, at least so many did: each moment counts no more than the limit, and
+    names ten."""
     holders: list[HolderAnswer]
     """Those of them that the caller may see: at most ten, those who held it longest first."""
     started_ahead: int | None

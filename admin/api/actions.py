@@ -58,7 +58,7 @@ def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: Action) -> Q
         oldest_enqueued_at=None if oldest is None else iso_of(int(oldest)),
         total_enqueued=found.total_enqueued,
         total_completed=found.total_completed,
-        verdicts=verdict_answers(on_action(ref, found, now_ms)),
+        verdicts=verdict_answers(on_action(ref, found, now_ms, set(queue.controls.paused()))),
         source="redis",
         as_of=shown_at(now_ms),
     )

@@ -106,7 +106,7 @@ def _look(desk: Desk) -> Look:
 
 
 def _ended_a_second(look: Look, before: Look | None) -> float | None:
-    """None: there was no look before, or counters were dropped since."""
+    """None: there was no look before, or fewer are counted than then, as counters were dropped."""
     if before is None or look.ended < before.ended:
         return None
     return (look.ended - before.ended) / (look.at_seconds - before.at_seconds)

@@ -71,8 +71,10 @@ class Sending:
             f"create {message.queue_name}",
             kind=SpanKind.PRODUCER,
             attributes=attributes_of(message, "create", "create"),
-        ):
-            self._mark(message.options)
+        ) as span:
+            # Without a provider of spans this is the caller's own message, or nobody's: nothing is added.
+            if span.get_span_context().is_valid:
+                self._mark(message.options)
 
     def _mark(self, options: dict[str, Any]) -> None:
         carrier = written()

@@ -3,12 +3,12 @@
 In the flow: the command line asks here once, the API in the background. Reads only.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...scheduler.engine.journal_following import Follower
+from ...scheduler.engine.journal_following import Follower, Position
 from ...scheduler.verdicts import Verdict, on_ledger
 from ..errors import LedgerError
-from .asking import Asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +22,18 @@ class Judged:
     verdicts: list[Verdict]
 
 
-def judged_ledger(asking: Asking, follower: Follower) -> Judged:
-    """Return what there is to say of a ledger; one whose database hangs cannot be read.
+def judged_ledger(progress: Callable[[], tuple[bool, Position | None]], follower: Follower) -> Judged:
+    """Return what there is to say of a ledger.
 
     Args:
-        asking: The ledger.
+        progress: Asks whether somebody writes it and how far it has come, as `Asking.progress`.
         follower: The journal that it reads.
 
     Raises:
         QueueUnavailable: If Redis does not answer.
     """
     try:
-        is_written, position = asking.soon(asking.progress)
+        is_written, position = progress()
     except LedgerError:
         is_read, is_written, behind = False, False, None
     else:

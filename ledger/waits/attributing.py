@@ -96,7 +96,7 @@ class Part:
     holders: tuple[Held, ...] = ()
     """Who held it meanwhile, those who did longest first."""
     holder_count: int = 0
-    """How many did, the others as well; in a sample, the most at one moment."""
+    """How many did, the others as well. In a sample, at least so many: the most at one momentor all named."""
     started_ahead: int | None = None
     """How many of its lane were granted a slot while it wanted a thread; None: it is not known, or of another cause."""
     spans: tuple[Span, ...] = field(default=(), repr=False)

@@ -6,7 +6,7 @@ becomes due, or is moved to another band, does not end a wait.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...scheduler.engine.journal import Verb
 from ...scheduler.model.states import HOLDING, TERMINAL, WAITING
@@ -33,21 +33,29 @@ class Wait:
     """The verb that ended it; None: it goes on, or its end was not read."""
 
 
-def waits_of(steps: Sequence[Step], row: Execution, now_ms: int) -> list[Wait]:
+class Found(NamedTuple):
+    """The waits of an execution."""
+
+    waits: list[Wait]
+    """In their order."""
+    complete: bool
+    """Whether the end of each is known: entries that were dropped unread may have told of one."""
+
+
+def waits_of(steps: Sequence[Step], row: Execution, now_ms: int) -> Found:
     """Find the waits.
 
     Args:
         steps: The execution's transitions in their order; the first may be missing.
         row: Its row, which may know more than its transitions, as after a gap in the journal.
         now_ms: Until when one that goes on is told.
-
-    Returns:
-        The waits in their order.
     """
     found: list[Wait] = []
     begun: Wait | None = None
+    complete = True
     for step in steps:
         if step.state in WAITING and (step.verb in _BEGIN or (step.verb in _GO_ON and begun is None)):
+            complete = complete and begun is None
             begun = Wait(step.attempt + 1, Span(step.at_ms, step.at_ms), _due_ms(step, row), None)
         elif step.state not in WAITING:
             if begun is None and step.verb == Verb.ADMIT and (waited_ms := _whole(step, "waited_ms")):
@@ -57,7 +65,7 @@ def waits_of(steps: Sequence[Step], row: Execution, now_ms: int) -> list[Wait]:
             begun = None
     if begun is not None:
         found.append(_ended(begun, _known_end_ms(row) or now_ms, None))
-    return found
+    return Found(found, complete)
 
 
 def _ended(begun: Wait, at_ms: int, verb: str | None) -> Wait:

@@ -70,15 +70,16 @@ def waits_told(connection: Connection, row: Execution, now: InForce) -> Told:
         now: What holds now; a wait that goes on is told until its time.
     """
     steps = steps_of(connection, row.execution_id, STEPS, from_ms=row.accepted_ms or 0)
-    waits = waits_of(steps, row, now.now_ms)
-    latest = waits[-WAITS:]
+    found = waits_of(steps, row, now.now_ms)
+    latest = found.waits[-WAITS:]
     # Of the rows, the one of the execution was read before.
     telling = _Telling(
         connection, row, now, ROWS - 1 - len(steps), max(_FEWEST_MOMENTS, MOMENTS // max(1, len(latest)))
     )
     # The latest first: it is asked for most, and so it is the last to be sampled.
     told = [telling.tell(wait) for wait in reversed(latest) if telling.rows > _FOR_CHANGES]
-    return Told(told[::-1], complete=len(steps) < STEPS and len(waits) == len(told))
+    complete = found.complete and len(steps) < STEPS and len(found.waits) == len(told)
+    return Told(told[::-1], complete)
 
 
 class _Telling:

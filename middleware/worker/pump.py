@@ -71,7 +71,8 @@ class Pump:
         """
         self._exchange.tend()
         lanes = self._lanes()
-        if not lanes:
+        # A request that has no answer yet is repeated, whatever may be admitted now: it holds permits.
+        if not lanes and self._asking is None:
             time.sleep(min(longest_seconds, HALTED_PAUSE_SECONDS))
             return
         if lanes != self._asked_for:

@@ -24,6 +24,7 @@ once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms,
     keep_dead(id)
     post(id, lane)
     drop_excess(K.dead)
-    journal('bury', id, m, 'state', 'FAILED', 'reason', reason, 'dead', 1)
+    local more = gates ~= '' and {'gates', gates} or {}
+    journal('bury', id, m, 'state', 'FAILED', 'reason', reason, 'dead', 1, unpack(more))
     return 1
 end)

@@ -1,5 +1,6 @@
 """What is asked in the background is asked one at a time, and again after an error that nobody thought of."""
 
+import socket
 import threading
 from pathlib import Path
 
@@ -92,3 +93,19 @@ def test_rates_are_asked_again_after_an_unexpected_error(api: Api, caplog: pytes
     wait_until(lambda: "background_failed" in events(caplog), what="the error")
     fails, now = False, RATES_FRESH_SECONDS
     assert wait_until(lambda: rates.per_second("resize"), what="the rate")
+
+
+def test_a_ledger_that_hangs_is_told_of_and_holds_up_one_thread(redis_client: redis.Redis) -> None:
+    now = 0.0
+    follower = Follower(ExecutionQueueService(redis_client).scripts)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        database = Database(f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/none")
+        watch = LedgerWatch(Asking(database, queue="exec_queue"), follower, clock=lambda: now)
+        assert watch.verdicts() == []
+        for _ in range(5):
+            now += FRESH_SECONDS
+            (verdict,) = watch.verdicts()
+            assert verdict.code == VerdictCode.LEDGER_AWAY
+        hanging = [each.name for each in threading.enumerate() if each.name.startswith("ledger-")]
+        assert hanging == ["ledger-watch"]
+    database.close()

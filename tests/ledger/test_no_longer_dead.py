@@ -14,6 +14,7 @@ from bandmaster.ledger.executions import Execution
 from bandmaster.ledger.rebuild.rebuilding import rebuild
 from bandmaster.ledger.retention import Kept
 from bandmaster.scheduler.engine.journal import JournalEntry, Verb
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
@@ -174,3 +175,14 @@ def test_an_older_server_that_drops_an_earlier_letter_costs_no_later_one_of_its_
     assert are_dead(reading) == ["x"]
     rebuild(queue, database, merge=True)
     assert queue.views.dead() == ["x"]
+
+
+def test_of_what_was_refused_the_gates_are_known(
+    queue: ExecutionQueueService, consumer: Consumer, reading: Reading
+) -> None:
+    queue.transitions.bury(
+        Candidate("x", "mails", 2, "mail", user_id="ann", gates=("tenant:acme",), message=b"m"), "full"
+    )
+    catch_up(consumer)
+    (row,) = reading.rows("SELECT lane, action, user_id, gates, dead FROM executions")
+    assert tuple(row.values()) == ("mails", "mail", "ann", "tenant:acme", 1)

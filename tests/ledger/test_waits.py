@@ -2,6 +2,7 @@
 
 import pytest
 from ledger_reading import Reading, catch_up
+from sqlalchemy import text
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
@@ -9,6 +10,7 @@ from bandmaster.ledger.queries.looking import execution_of
 from bandmaster.ledger.waits.attributing import Cause, Part
 from bandmaster.ledger.waits.in_force import in_force
 from bandmaster.ledger.waits.telling import Told, waits_told
+from bandmaster.scheduler.engine.settlements import Retry
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -140,3 +142,16 @@ def test_those_that_began_while_it_wanted_a_thread_are_counted(stage: Stage) -> 
     stage.tick()
     stage.admit("late")
     assert stage.parts("late")[Cause.THREAD, ""].started_ahead == 1
+
+
+def test_that_an_end_was_dropped_unread_is_said(stage: Stage) -> None:
+    stage.send("x")
+    stage.admit("x")
+    stage.queue.transitions.settle(Retry("x", 1, "retry"))
+    stage.admit("x")
+    assert stage.told("x").complete
+    with stage.database.writing() as connection:
+        connection.execute(text("DELETE FROM transitions WHERE execution_id = 'x' AND verb = 'admit' AND attempt = 1"))
+    told = stage.told("x")
+    assert [each.wait.attempt for each in told.waits] == [2]
+    assert not told.complete

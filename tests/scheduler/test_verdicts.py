@@ -39,10 +39,10 @@ def lane(
     return said(on_lane(figures, ages, paused))
 
 
-def action(waiting: int, running: int, oldest_minutes: float, limit: int | None = 10) -> dict[str, str]:
+def action(waiting: int, running: int, oldest_minutes: float, *paused: str, limit: int | None = 10) -> dict[str, str]:
     oldest = NOW_MS - oldest_minutes * MINUTE_MS
     figures = replace(POD, queue_length=waiting, active_count=running, max_concurrent=limit, oldest_enqueued_at=oldest)
-    return said(on_action("pod", figures, NOW_MS))
+    return said(on_action("pod", figures, NOW_MS, paused))
 
 
 def test_a_quiet_lane_gets_no_verdict() -> None:
@@ -113,8 +113,10 @@ def test_an_action_is_told_of_like_a_lane() -> None:
     assert action(1, 10, 4) == {"limit_reached": "Action pod has waited for 4 min: limit 10 reached, 1 execution waits"}
     assert action(1, 9, 5) == {}
     assert action(1, 9, 6).keys() == {"slots_free_while_work_waits"}
+    assert action(1, 9, 6, "action:other", "user:ann").keys() == {"slots_free_while_work_waits"}
+    assert action(1, 9, 6, "action:pod") == action(1, 9, 6, "*") == {}, "it is paused"
     assert action(101, 10, 31).keys() == {"oldest_wait_long", "limit_reached", "queue_long"}
-    assert said(on_action("pod", POD, NOW_MS)) == {}
+    assert said(on_action("pod", POD, NOW_MS, ())) == {}
 
 
 def test_the_installation_is_told_of() -> None:

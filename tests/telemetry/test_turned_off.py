@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 import redis
+from dramatiq import Message
+from dramatiq.brokers.stub import StubBroker
 from logged import context_of
+from opentelemetry.baggage import set_baggage
+from opentelemetry.context import attach, detach
+from opentelemetry.trace import NoOpTracerProvider
 
 from bandmaster.middleware.intake.envelope import decoded
 from bandmaster.scheduler.keys import DEFAULT_LANE
@@ -37,6 +42,20 @@ def test_a_process_that_is_not_traced_adds_nothing_to_what_it_sends(
     assert decoded(grant.message).options == {"execution_id": "x"}
     assert grant.event is not None
     assert b"trace" not in grant.event
+
+
+def test_without_a_provider_of_spans_nothing_is_added_to_a_message() -> None:
+    broker = StubBroker()
+    broker.declare_queue("default")
+    DramatiqInstrumentor().instrument(tracer_provider=NoOpTracerProvider())
+    token = attach(set_baggage("tenant", "acme"))
+    try:
+        message: Message[None] = Message("default", "work", (), {}, {})
+        broker.enqueue(message)
+    finally:
+        detach(token)
+        DramatiqInstrumentor().uninstrument()
+    assert message.options == {}
 
 
 @pytest.mark.usefixtures("instrumented")

@@ -5,10 +5,11 @@ closed when the command ends.
 """
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from bandmaster.cli.address import address_of
+from bandmaster.cli.desk.desk_ledger import DeskLedger
 from bandmaster.cli.desk.port import Desk
 from bandmaster.cli.desk.queue_controls import QueueControls
 from bandmaster.cli.desk.queue_executions import QueueExecutions
@@ -32,10 +33,10 @@ def at_desk() -> Generator[Desk]:
     settings = settings_anywhere()
     address = address_of(settings)
     if address is None:
-        with opened_with(settings) as bandmaster:
+        with opened_with(settings) as bandmaster, closing(DeskLedger(settings)) as ledger:
             yield Desk(
-                QueueExecutions(bandmaster),
-                QueueFigures(bandmaster),
+                QueueExecutions(bandmaster, ledger),
+                QueueFigures(bandmaster, ledger),
                 QueueControls(bandmaster),
                 QueueLetters(bandmaster),
                 QueueOutput(bandmaster),

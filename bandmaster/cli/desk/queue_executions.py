@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from bandmaster.cli.desk.desk_ledger import DeskLedger
 from bandmaster.cli.desk.queue_waits import waits_of
 from bandmaster.cli.desk.told import Listed, Moved, Refusal, Shown
 from bandmaster.cli.failures import read_failure
@@ -37,8 +38,9 @@ class QueueExecutions:
 
     reads_a_second = 5_000.0
 
-    def __init__(self, bandmaster: Opened) -> None:
+    def __init__(self, bandmaster: Opened, ledger: DeskLedger) -> None:
         self._bandmaster = bandmaster
+        self._ledger = ledger
         self._queue = bandmaster.queue
 
     def now_ms(self) -> int:
@@ -80,7 +82,7 @@ class QueueExecutions:
             result=self.result(execution_id),
             now_ms=self.now_ms(),
             waits_for=self.pod_waits_for(record),
-            waits=waits_of(self._bandmaster, record),
+            waits=waits_of(self._queue, self._ledger, record),
             failure=None if event is not None else read_failure(queue, execution_id),
         )
 

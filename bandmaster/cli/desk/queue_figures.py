@@ -4,9 +4,12 @@ In the flow: one side of `port.Figures`; reads only. A backend that does not ans
 queue's own figures are all the more useful then.
 """
 
+from typing import Any
+
+from bandmaster.cli.desk.desk_ledger import DeskLedger
 from bandmaster.cli.desk.told import Backend, Ledger, Server, Standing
 from bandmaster.cli.opening import Opened
-from bandmaster.configs.errors import ExtraMissing, SettingsError
+from bandmaster.configs.errors import SettingsError
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
@@ -22,8 +25,9 @@ from bandmaster.scheduler.workers import Workers, WorkerSigned
 class QueueFigures:
     """Counts of a queue beside Redis."""
 
-    def __init__(self, bandmaster: Opened) -> None:
+    def __init__(self, bandmaster: Opened, ledger: DeskLedger) -> None:
         self._bandmaster = bandmaster
+        self._desk_ledger = ledger
         self._queue = bandmaster.queue
 
     def standing(self) -> Standing:
@@ -84,17 +88,9 @@ class QueueFigures:
 
     def _ledger(self) -> tuple[Ledger | None, list[Verdict]]:
         """The history, where there is one, and what there is to say of it."""
-        settings = self._bandmaster.settings
-        try:
-            # What reads it takes long to import, so it is only where there is something to read.
-            if not (settings.ledger.url or settings.paths.ledger_file.exists()):
-                return None, []
-            opening = import_extra("bandmaster.ledger.opening", "ledger")
-            asking_of = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking
-            judging = import_extra("bandmaster.ledger.queries.judging", "ledger")
-            database = opening.database_of(settings)
-        except (ExtraMissing, SettingsError):
+        asking = self._desk_ledger.asking()
+        if asking is None:
             return None, []
-        asking = asking_of(database, queue=settings.redis.prefix)
-        judged = judging.judged_ledger(asking, Follower(self._queue.scripts))
+        judging: Any = import_extra("bandmaster.ledger.queries.judging", "ledger")
+        judged = judging.judged_ledger(lambda: asking.soon(asking.progress), Follower(self._queue.scripts))
         return Ledger(judged.is_read, judged.is_written), judged.verdicts

@@ -1,33 +1,26 @@
 """What an execution waited for, beside Redis: from the ledger, where there is one that answers.
 
-In the flow: `queue_executions.py` asks here for what ``bandmaster show`` prints. What reads the ledger takes long to
-import, so it is only where there is something to read.
+In the flow: `queue_executions.py` asks here for what ``bandmaster show`` prints.
 """
 
 from typing import Any
 
+from bandmaster.cli.desk.desk_ledger import DeskLedger
 from bandmaster.cli.desk.told import Wait, Waits
-from bandmaster.cli.opening import Opened
-from bandmaster.configs.errors import ExtraMissing, SettingsError
 from bandmaster.configs.extras import import_extra
 from bandmaster.ledger.errors import LedgerError
 from bandmaster.scheduler.engine.record import Record
+from bandmaster.scheduler.queue import ExecutionQueueService
 
 
-def waits_of(bandmaster: Opened, record: Record) -> Waits | None:
+def waits_of(queue: ExecutionQueueService, ledger: DeskLedger, record: Record) -> Waits | None:
     """Return the waits of an execution; None if there is no ledger that answers."""
-    settings = bandmaster.settings
-    try:
-        if not record.lane or not (settings.ledger.url or settings.paths.ledger_file.exists()):
-            return None
-        opening = import_extra("bandmaster.ledger.opening", "ledger")
-        asking_of = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking
-        looking = import_extra("bandmaster.ledger.queries.looking", "ledger")
-        telling = import_extra("bandmaster.ledger.waits.telling", "ledger")
-        now = import_extra("bandmaster.ledger.waits.in_force", "ledger").in_force(bandmaster.queue, record.lane)
-        asking = asking_of(opening.database_of(settings), queue=settings.redis.prefix)
-    except (ExtraMissing, SettingsError):
+    asking = ledger.asking() if record.lane else None
+    if asking is None:
         return None
+    looking: Any = import_extra("bandmaster.ledger.queries.looking", "ledger")
+    telling: Any = import_extra("bandmaster.ledger.waits.telling", "ledger")
+    now = import_extra("bandmaster.ledger.waits.in_force", "ledger").in_force(queue, record.lane)
 
     def read() -> Any:
         with asking.reading() as connection:
