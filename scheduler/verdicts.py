@@ -87,7 +87,10 @@ def on_lane(status: QueueStatus, ages: LaneAges, paused: Collection[str] = ()) -
         is_nearly = queued > NEARLY_FULL * most
         code = VerdictCode.QUEUE_NEARLY_FULL if is_nearly else VerdictCode.QUEUE_HALF_FULL
         text = f"{lane}: {queued:,} of {most:,.0f} places are taken by what waits or is scheduled"
-        yield _verdict(code, subject, f"{text}; when it is full, it refuses what is sent")
+        refuses = (
+            "it is full, and refuses what is sent" if queued >= most else "when it is full, it refuses what is sent"
+        )
+        yield _verdict(code, subject, f"{text}; {refuses}")
     if ages.standstill_ms > STANDSTILL_SECONDS * 1000:
         stopped = "it is paused, and " if {EVERYTHING, subject} & set(paused) else ""
         text = f"{stopped}no slot was granted or given back for {lasting(ages.standstill_ms)}"

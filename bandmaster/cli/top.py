@@ -71,27 +71,27 @@ def top(
                     say_json(_document(look, before), line=True)
                     before = look
                 else:
-                    note(f"nothing was seen: {look}")
+                    note(f"nothing was seen: {sentence_of(look)}")
             return
         with Live(console=output(), screen=True, auto_refresh=False) as live:
             seen: list[Look] = []
             for look in looks:
-                problem = "" if isinstance(look, Look) else look
+                problem = "" if isinstance(look, Look) else sentence_of(look)
                 if isinstance(look, Look):
                     seen = [*seen[-1:], look]
                 live.update(Group(*_lines(seen, problem)), refresh=True)
 
 
-def _looks(desk: Desk, every_seconds: float, count: int | None) -> Iterator[Look | str]:
-    """What is seen at each look, or why nothing was; the first has to be seen."""
+def _looks(desk: Desk, every_seconds: float, count: int | None) -> Iterator[Look | Exception]:
+    """What is seen at each look, or why nothing was; the first has to be seen, and the last if it is counted."""
     done = 0
     while True:
         try:
-            found: Look | str = _look(desk)
+            found: Look | Exception = _look(desk)
         except EXPECTED as error:
-            if not done:
+            if not done or done + 1 == count:
                 raise
-            found = sentence_of(error)
+            found = error
         yield found
         done += 1
         if count is not None and done >= count:

@@ -13,7 +13,8 @@ from dramatiq import Broker, Message
 from ...scheduler.model.errors import SHOWN_CHARS, InvalidRequest, shown
 from .message_options import MESSAGE_OPTIONS
 
-OPTIONS: Final = MESSAGE_OPTIONS | {"delay"}
+OPTIONS: Final = MESSAGE_OPTIONS | {"delay", "max_age"}
+"""Ours, and those of Dramatiq whose meaning we change."""
 OTHER_WORDS: Final = {
     "priority": "band",
     "uid": "user_id",

@@ -69,8 +69,7 @@ def test_status_says_first_what_is_to_be_looked_at(driver: Driver) -> None:
     driver.json("setting", "max_queue_size", "3")
     held = [driver.submit("--action", "jam", "--", "true") for _ in range(3)]
     sentence = (
-        "Lane executions: 3 of 3 places are taken by what waits or is scheduled; "
-        "when it is full, it refuses what is sent"
+        "Lane executions: 3 of 3 places are taken by what waits or is scheduled; it is full, and refuses what is sent"
     )
     verdict = {"code": "queue_nearly_full", "severity": "critical", "subject": "lane:executions", "sentence": sentence}
     assert driver.json("status")["verdicts"][0] == verdict

@@ -12,6 +12,7 @@ from cli.driving import COMMAND, Driver
 from cli.terminal import hear_signals, terminal
 from faults_server.own_server import OwnServer
 
+from bandmaster.cli.exits import Exit
 from waiting import wait_until
 
 
@@ -54,11 +55,12 @@ def test_without_a_terminal_it_says_what_to_do(driver: Driver) -> None:
 
 
 def test_a_look_in_vain_is_told_beside_the_lines(driver: Driver) -> None:
+    """And if the last is in vain, so is the command."""
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         own = OwnServer(Path(folder))
         own.start()
         with subprocess.Popen(
-            [*COMMAND, "top", "--json", "--every", "0.2"],
+            [*COMMAND, "top", "--json", "--every", "0.2", "--count", "3"],
             cwd=driver.folder,
             env=driver.environment | {"BANDMASTER_REDIS__URL": own.url},
             stdout=subprocess.PIPE,
@@ -71,8 +73,11 @@ def test_a_look_in_vain_is_told_beside_the_lines(driver: Driver) -> None:
             try:
                 assert json.loads(process.stdout.readline())["queue_depth"] == 0
                 own.kill()
-                assert "nothing was seen: " in process.stderr.readline()
+                assert process.stdout.read() == ""
+                problem, error = process.stderr.read().splitlines()
+                assert "nothing was seen: " in problem
+                assert "nothing was seen: " not in error
+                assert process.wait(60) == Exit.UNAVAILABLE
             finally:
                 own.end()
-                process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
+                process.kill()

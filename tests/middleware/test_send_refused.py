@@ -54,6 +54,7 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a misspelt band": ({"band": "CRITCAL"}, "band: 'CRITCAL' is not a priority; CRITICAL is meant, perhaps"),
     "a user by another name": ({"user": "ann"}, "user: no option .*; user_id is meant, perhaps"),
     "one gate": ({"gate": "a"}, "gate: no option .*; gates is meant"),
+    "a misspelt age": ({"maxage": 300}, "maxage: no option .*; max_age is meant"),
     "a misspelt time": ({"schedule_at": "2030-01-01T00:00:00Z"}, "schedule_at: no option .*; scheduled_at is meant"),
     "a priority": ({"priority": "HIGH"}, "priority: no option .*; band is meant"),
     "a countdown": ({"countdown": 5}, "countdown: no option .*; delay is meant"),

@@ -25,7 +25,7 @@ def test_now_tells_of_a_full_queue_and_of_an_action_that_its_limit_holds_back(
         client.zadd("exec_queue:action:jam:pending", {"jam-0": began_ms})
         page = look.signed_in(installation.admin)
         words = page.get_by_role("list", name="The state in words")
-        full = "Lane jammed: 2 of 2 places are taken by what waits or is scheduled; when it is full, it refuses"
+        full = "Lane jammed: 2 of 2 places are taken by what waits or is scheduled; it is full, and refuses"
         expect(words.locator("li.bad").filter(has_text=full)).to_be_visible()
         limited = "Action jam has waited for 4 min: limit 0 reached, 2 executions wait."
         expect(words.get_by_text(limited)).to_be_visible(timeout=20_000)

@@ -57,6 +57,8 @@ def test_a_queue_that_fills_up_is_told_of_once_the_worse_way() -> None:
     }
     assert lane(waiting=90).keys() == {"queue_half_full"}
     assert lane(waiting=91).keys() == {"queue_nearly_full"}
+    assert "; when it is full, it" in lane(waiting=99)["queue_nearly_full"]
+    assert "; it is full, and refuses what is sent" in lane(waiting=100)["queue_nearly_full"]
 
 
 def test_what_is_scheduled_fills_a_queue_too() -> None:
