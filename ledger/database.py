@@ -33,10 +33,12 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from ..configs.errors import ExtraMissing, SettingsError
+from ..configs.extras import import_extra
 from ..configs.redaction import redacted_url
 from .errors import LedgerRefused, LedgerUnavailable, RowsRefused
 
 _BUSY_SECONDS: Final = 10
+_CONNECT_SECONDS: Final = 5
 _WRITES: Final = "bandmaster_writes"
 _DRIVERS: Final = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
@@ -85,6 +87,8 @@ class Database:
         event.listen(self._engine, "checkin", self._returned)
         if self.is_sqlite:
             _let_us_begin(self._engine)
+        else:
+            _notice_hangs(self._engine)
 
     @property
     def shown_url(self) -> str:
@@ -213,7 +217,7 @@ def _options(url: URL) -> dict[str, Any]:
         "pool_pre_ping": True,
         "pool_size": 2,
         "connect_args": {
-            "connect_timeout": _BUSY_SECONDS,
+            "connect_timeout": _CONNECT_SECONDS,
             "application_name": "bandmaster-ledger",
             # A server that is gone without a word is noticed within half a minute, and not after hours.
             "keepalives_idle": 10,
@@ -222,6 +226,15 @@ def _options(url: URL) -> dict[str, Any]:
             "tcp_user_timeout": 20_000,
         },
     }
+
+
+def _notice_hangs(engine: Engine) -> None:
+    connections = import_extra("bandmaster.ledger.answering", "postgres").AnsweringConnection
+
+    def connect(_: Any, __: Any, arguments: Any, named: Any) -> Any:
+        return connections.opened(*arguments, **named)
+
+    event.listen(engine, "do_connect", connect)
 
 
 def _let_us_begin(engine: Engine) -> None:

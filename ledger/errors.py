@@ -28,7 +28,10 @@ class LedgerUnavailable(LedgerError):
 
     def __init__(self, reason: str, *, url: str) -> None:
         """Args: `reason`, what the driver said; `url`, the database, without its password."""
-        super().__init__(f"the ledger's database does not answer: {reason}; is it running? (ledger.url: {url})")
+        if url.startswith("sqlite"):
+            super().__init__(f"the ledger's database cannot be used: {reason} (ledger.url: {url})")
+        else:
+            super().__init__(f"the ledger's database does not answer: {reason}; is it running? (ledger.url: {url})")
 
 
 class LedgerRefused(LedgerError):

@@ -83,7 +83,11 @@ def _consumer(found: "Standing") -> str:
     if found.holder is None:
         return f"none yet: {_START}"
     last = "has ended" if found.renewed_ms_ago is None else f"wrote {show_duration(found.renewed_ms_ago)} ago"
-    return f"{found.holder}, which {last}" + ("" if found.is_written else f": nobody writes the history, {_START}")
+    return f"{found.holder}, which {last}" + (
+        ""
+        if found.is_written
+        else f": nobody writes the history, {_START}, or see in the log of the one that runs why it cannot"
+    )
 
 
 def upgrade_ledger(as_json: Json = False) -> None:

@@ -153,7 +153,9 @@ def _say(standing: Standing) -> None:
 def _history(ledger: Ledger) -> str:
     if not ledger.is_read:
         return "cannot be read: `bandmaster ledger` says why"
-    return "is written" if ledger.is_written else "nobody writes it: start `python -m bandmaster.ledger`"
+    return (
+        "is written" if ledger.is_written else "nobody writes it: start `python -m bandmaster.ledger`, or see its log"
+    )
 
 
 def _limit(each: GateLoad) -> str:

@@ -143,7 +143,11 @@ class Ticking:
         pipeline.lrem(queue, 1, self._last_tick)
         pipeline.hdel(f"{queue}.msgs", self._last_tick)
         if pipeline.execute()[0]:
-            log.warning("tick_not_fetched", reason="no worker has taken the last try_schedule")
+            log.warning(
+                "tick_not_fetched",
+                reason="no worker has taken the last try_schedule",
+                advice="import bandmaster.actors in a worker; till then, each call of a worker repairs a little",
+            )
         self._last_tick = None
 
     def _message(self) -> "Message[None]":
