@@ -128,12 +128,14 @@ class _Telling:
         return found
 
     def _affordable(self, limited: Sequence[Limited]) -> int:
-        """At how many moments may be looked, and at least at one: at each, as many holds are counted as each limit
-        allows, and each range of an index is sought, for the count and for the names.
+        """At how many moments may be looked: at each, as many holds are counted as each limit allows, and each range of
+        an index is sought, for the count and for the names. Fewer than four tell little, so there are as many, unless
+        the limits are high.
         """
         most = sum(max(step.limit or 0 for step in each.steps) for each in limited) + HOLDERS
         sought = sum(2 * each.ranges for each in limited)
-        return max(1, min(self._moments, (self.rows - COUNTED) // (most + sought)))
+        fewest = _FEWEST_MOMENTS if most <= COUNTED else 1
+        return max(fewest, min(self._moments, (self.rows - COUNTED) // (most + sought)))
 
     def _some(self, spans: Sequence[Span], count: int) -> list[int]:
         """Moments that are spread evenly over some spans."""

@@ -117,7 +117,10 @@ except BackendNotAvailable as error:
     [
         ("", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
         ("cli", {"api", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
-        ("scheduler", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
+        (
+            "scheduler",
+            {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"},
+        ),
         ("k8s", {"api", "cli", "client", "local", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
         ("ledger", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "postgres", "tests"}),
         ("postgres", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),

@@ -21,13 +21,16 @@ class DeskLedger:
     def asking(self) -> Any:
         """Return its `Asking`; None if there is no ledger, or what reads it is not installed."""
         settings = self._settings
-        if self._asking is None and (settings.ledger.url or settings.paths.ledger_file.exists()):
-            try:
+        if self._asking is not None:
+            return self._asking
+        try:
+            # The folder of its file may be none, which other commands do not need.
+            if settings.ledger.url or settings.paths.ledger_file.exists():
                 opening = import_extra("bandmaster.ledger.opening", "ledger")
                 asking_of = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking
                 self._asking = asking_of(opening.database_of(settings), queue=settings.redis.prefix)
-            except (ExtraMissing, SettingsError):
-                return None
+        except (ExtraMissing, SettingsError):
+            return None
         return self._asking
 
     def close(self) -> None:
