@@ -25,9 +25,12 @@ from .api import (
     loads,
     oidc,
     output,
+    rates,
     session,
+    shares,
     submitting,
     tokens,
+    waited,
     waits,
     whoami,
     workers,
@@ -91,7 +94,7 @@ def build(services: Services) -> FastAPI:
             tags=["executions, for admins"],
             dependencies=[Security(caller_of, scopes=[Scope.ADMIN.value])],
         )
-    for part in (workers.router, loads.lanes):
+    for part in (workers.router, loads.lanes, waited.router):
         application.include_router(
             part,
             prefix=f"{V1}/admin",
@@ -99,9 +102,9 @@ def build(services: Services) -> FastAPI:
             dependencies=[Security(caller_of, scopes=[Scope.ADMIN.value])],
         )
     for part, tag in (
-        *((workers.router, "figures"), (loads.lanes, "figures")),
+        *((workers.router, "figures"), (loads.lanes, "figures"), (waited.router, "figures")),
         *((events.router, "events"), (actions.router, "figures"), (loads.router, "figures")),
-        (controls.router, "controls"),
+        *((controls.router, "controls"), (rates.router, "controls"), (shares.router, "controls")),
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),
         (oidc.router, "tokens"),
     ):

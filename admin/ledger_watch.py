@@ -13,8 +13,8 @@ from typing import Final
 from ..configs.logger import Logger
 from ..ledger.queries.asking import Asking
 from ..ledger.queries.judging import judged_ledger
-from ..scheduler.engine.journal_following import Follower
 from ..scheduler.model.errors import QueueUnavailable
+from ..scheduler.transport.scripts import Scripts
 from ..scheduler.verdicts import Verdict, on_ledger
 from .in_background import InBackground
 
@@ -28,16 +28,16 @@ LATE_SECONDS: Final = 2.0
 class LedgerWatch:
     """Watches one ledger. Safe to share between threads."""
 
-    def __init__(self, asking: Asking, follower: Follower, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, asking: Asking, scripts: Scripts, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Makes no call.
 
         Args:
             asking: The ledger.
-            follower: The journal that it reads.
+            scripts: Of the queue whose history it is.
             clock: Seconds that only grow.
         """
         self._asking = asking
-        self._follower = follower
+        self._scripts = scripts
         self._clock = clock
         self._lock = threading.Lock()
         self._background = InBackground("ledger-watch")
@@ -51,7 +51,7 @@ class LedgerWatch:
             if now - self._asked_at >= FRESH_SECONDS and self._background.begin(self._ask):
                 self._asked_at = now
             if self._background.is_busy and now - self._asked_at >= LATE_SECONDS:
-                return list(on_ledger(is_read=False, is_written=False, behind=None))
+                return list(on_ledger(is_read=False, is_written=False, behind=None, unwritten=None))
             return self._told if now - self._answered_at < USABLE_SECONDS else []
 
     def _ask(self) -> None:
@@ -67,4 +67,4 @@ class LedgerWatch:
         file = self._asking.database.file
         if file is not None and not file.exists():
             return []  # nobody keeps a history
-        return judged_ledger(self._asking.progress, self._follower).verdicts
+        return judged_ledger(self._asking.progress, self._scripts).verdicts

@@ -69,7 +69,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         pods=pods,
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(ledger, queue.views.server_time_ms),
-        ledger_watch=LedgerWatch(ledger, Follower(queue.scripts)),
+        ledger_watch=LedgerWatch(ledger, queue.scripts),
         quotas=Quotas(queue.scripts, settings.api),
         sessions=BrowserSessions(queue.scripts, settings.api),
         oidc=open_oidc(settings.oidc, queue.scripts),

@@ -30,8 +30,8 @@ from ..scheduler.model.errors import (
     UserLimitExceeded,
     shown,
 )
+from ..scheduler.model.misspelt import allowed_of
 from .errors import Refused
-from .misspelt import allowed_of
 from .oidc.errors import ProviderUnavailable
 
 _log = Logger(__name__)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ExecutionCancelled,
         MessageOptions,
         PriorityBands,
+        Unique,
         actor,
         current_grant,
     )
@@ -27,14 +28,19 @@ if TYPE_CHECKING:
         BandmasterError,
         DuplicateExecution,
         InvalidRequest,
+        NotUnique,
         QueueFull,
         QueueRejected,
         QueueUnavailable,
         UserLimitExceeded,
     )
     from bandmaster.scheduler.model.priority import Priority
+    from bandmaster.scheduler.model.rates import Rate
     from bandmaster.scheduler.model.states import State
     from bandmaster.scheduler.queue import ExecutionQueueService
+    from bandmaster.scheduler.slots.errors import SlotCancelled, SlotTimeout
+    from bandmaster.scheduler.slots.slots import Slots, get_queue_stats, slot
+    from bandmaster.scheduler.slots.statistics import QueueStats
 
 __all__ = [
     "Actor",
@@ -48,15 +54,24 @@ __all__ = [
     "ExecutionRequestedEvent",
     "InvalidRequest",
     "MessageOptions",
+    "NotUnique",
     "Priority",
     "PriorityBands",
     "QueueFull",
     "QueueRejected",
+    "QueueStats",
     "QueueUnavailable",
+    "Rate",
+    "SlotCancelled",
+    "SlotTimeout",
+    "Slots",
     "State",
+    "Unique",
     "UserLimitExceeded",
     "actor",
     "current_grant",
+    "get_queue_stats",
+    "slot",
 ]
 
 _MODULES = {
@@ -68,6 +83,7 @@ _MODULES = {
         "ExecutionCancelled",
         "MessageOptions",
         "PriorityBands",
+        "Unique",
         "actor",
         "current_grant",
     ),
@@ -75,6 +91,7 @@ _MODULES = {
         "BandmasterError",
         "DuplicateExecution",
         "InvalidRequest",
+        "NotUnique",
         "QueueFull",
         "QueueRejected",
         "QueueUnavailable",
@@ -82,7 +99,11 @@ _MODULES = {
     ),
     "scheduler.events": ("ExecutionRequestedEvent",),
     "scheduler.model.priority": ("Priority",),
+    "scheduler.model.rates": ("Rate",),
     "scheduler.queue": ("ExecutionQueueService",),
+    "scheduler.slots.errors": ("SlotCancelled", "SlotTimeout"),
+    "scheduler.slots.slots": ("Slots", "get_queue_stats", "slot"),
+    "scheduler.slots.statistics": ("QueueStats",),
     "scheduler.model.states": ("State",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -30,7 +30,7 @@ def measure(rig: Rig, side: str) -> Measured:
     bare = _used(client)
     sets = {
         "pending": keys.pending(LANE),
-        "ready": keys.ready(LANE),
+        "flow": keys.flow(LANE, "action:count"),
         "action's pending": keys.action_pending("count"),
         "lane's members": keys.members(LANE),
     }
@@ -76,7 +76,7 @@ QUESTION = Question(
             "message",
             "meta",
             "pending",
-            "ready",
+            "flow",
             "action's pending",
             "lane's members",
             "journal entry",
@@ -84,6 +84,6 @@ QUESTION = Question(
         )
     ),
     measure=measure,
-    targets=(Target(BANDMASTER, "waiting", at_most=900),),
+    targets=(Target(BANDMASTER, "waiting", at_most=640),),
     runs=1,
 )

@@ -110,6 +110,8 @@ class LimitSettings(Area, frozen=True):
     """How many executions of one user may wait; one more is refused (UserLimitExceeded)."""
     stale_timeout_seconds: int = Field(default=3_600, ge=1)
     """An execution that waits longer than this ends as EXPIRED."""
+    ageing_seconds: int | None = Field(default=None, ge=1)
+    """An execution that waits so long in a band below HIGH rises by one; none: it stays in its band."""
 
 
 class LeaseSettings(Area, frozen=True):

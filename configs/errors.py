@@ -2,13 +2,24 @@
 
 ::
 
-    SettingsError    also a ValueError: a setting is wrong
-    ExtraMissing     also an ImportError: a package of one of Bandmaster's extras is not installed
+    SettingsError        also a ValueError: a setting is wrong
+    └── SettingsRefused  also a SystemExit: those of this process are, so that it ends with that one line
+    ExtraMissing         also an ImportError: a package of one of Bandmaster's extras is not installed
 """
 
 
 class SettingsError(ValueError):
     """A setting is unknown or its value is not allowed; the message names the key, its source and what is allowed."""
+
+
+class SettingsRefused(SettingsError, SystemExit):
+    """The settings of this process are wrong. Whoever catches nothing, such as a worker that imports an application,
+    ends with the message and without a traceback: it says all there is to mend, and that is not in the code.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = f"bandmaster: {message}"
 
 
 class ExtraMissing(ImportError):

@@ -34,6 +34,9 @@ class LedgerSettings(Area, frozen=True):
     """How long it is kept who changed what, of executions that are gone, too; 0: for ever."""
     keep_executions: int | None = Field(default=None, ge=1)
     """How many executions stay at most, ended ones; None: any number."""
+    wait_sums_an_hour: int = Field(default=500, ge=1, le=100_000)
+    """How many sums of what executions waited for an hour has, by action, by user and by gate each; whatever else it
+    has is in the sums of all others."""
 
     @field_validator("url")
     @classmethod

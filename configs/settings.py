@@ -7,7 +7,7 @@ anything.
 
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -25,13 +25,20 @@ from .areas import (
     RetentionSettings,
     SchedulerSettings,
 )
-from .errors import SettingsError
+from .errors import SettingsError, SettingsRefused
 from .ledger import LedgerSettings
 from .local import LocalSettings
 from .metrics import MetricsSettings
 from .oidc import OidcSettings
 from .placement import Profile
+from .queue import QueueSettings
 from .sources import Sections, configured_file, from_environment, from_file, variable_of
+
+_LIMITS_OF_QUEUES: Final = {
+    "max_queue_size": "max_queue_length",
+    "stale_timeout_seconds": "queue_timeout_seconds",
+}
+"""Limits of lane `executions` → what they follow in `queue`."""
 
 
 class _Source(PydanticBaseSettingsSource):
@@ -57,6 +64,7 @@ class Settings(BaseSettings):
 
     redis: RedisSettings = RedisSettings()
     limits: LimitSettings = LimitSettings()
+    queue: QueueSettings = QueueSettings()
     leases: LeaseSettings = LeaseSettings()
     scheduler: SchedulerSettings = SchedulerSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -81,6 +89,18 @@ class Settings(BaseSettings):
         if unset:
             # `self` is frozen, hence object.__setattr__. The values count as set, so a worker writes them to Redis.
             object.__setattr__(self, "leases", self.leases.model_copy(update=unset))
+        return self
+
+    @model_validator(mode="after")
+    def _limits_follow_the_queues(self) -> Self:
+        """Let lane `executions` have the bounds of all queues, where it has none of its own."""
+        followed = {
+            limit: getattr(self.queue, name)
+            for limit, name in _LIMITS_OF_QUEUES.items()
+            if name in self.queue.model_fields_set and limit not in self.limits.model_fields_set
+        }
+        if followed:
+            object.__setattr__(self, "limits", self.limits.model_copy(update=followed))
         return self
 
     @classmethod
@@ -111,13 +131,15 @@ def load_settings() -> Settings:
     """Return the settings of this process, read once; ``load_settings.cache_clear()`` forgets them.
 
     Raises:
-        SettingsError: If settings are wrong; the message names each of them, its source and what is allowed.
+        SettingsRefused: If settings are wrong; the message names each of them, its source and what is allowed.
     """
     try:
         return Settings()
     except ValidationError as error:
-        problems = [_explained(detail) for detail in error.errors(include_url=False)]
-    raise SettingsError("; ".join(problems))
+        problem = "; ".join(_explained(detail) for detail in error.errors(include_url=False))
+    except SettingsError as error:
+        problem = str(error)
+    raise SettingsRefused(problem)
 
 
 def _area(section: str) -> type[BaseModel]:

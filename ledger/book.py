@@ -6,7 +6,7 @@ commit renews the consumer's lease and fails if another process has taken it, so
 """
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from sqlalchemy import Connection, case, func, select, text, update
@@ -41,7 +41,9 @@ _FIRST: Final = {
 class Book:
     """The ledger's tables as the consumer writes them. Not safe to share between threads."""
 
-    def __init__(self, database: Database, *, queue: str, holder: str, ttl_ms: int = 10_000) -> None:
+    def __init__(
+        self, database: Database, *, queue: str, holder: str, ttl_ms: int = 10_000, keep_figures: bool = True
+    ) -> None:
         """Makes no connection.
 
         Args:
@@ -49,11 +51,14 @@ class Book:
             queue: The prefix of the queue's keys.
             holder: The name of this process, which no other has.
             ttl_ms: After this time without a commit another process may become the consumer.
+            keep_figures: Whether the figures of each action's queue are written. If not, those that are there stay as
+                they are, and a later consumer that writes them counts again first.
         """
         self._database = database
         self._queue = queue
-        self._holder = holder
+        self.holder: Final = holder
         self._ttl_ms = ttl_ms
+        self._keeps_figures = keep_figures
         self._epoch = 0
         self._journal_id = 0
 
@@ -71,13 +76,13 @@ class Book:
             first = insert_or(connection, consumer).values(**_FIRST, queue=self._queue)
             connection.execute(first.on_conflict_do_nothing())
             check_queue(connection, self._queue)
-            is_own = consumer.c.holder == self._holder
+            is_own = consumer.c.holder == self.holder
             # Who takes it again after a failure has written nothing yet: on a full disk this is all that ever fits.
             renewed_ms = case((is_own, consumer.c.renewed_ms), else_=now_ms())
             # A lease from the future is of a clock that was set back since: nobody renews it.
             is_over = func.abs(now_ms() - consumer.c.renewed_ms) > self._ttl_ms
             taken = update(consumer).where(is_over | is_own)
-            taken = taken.values(epoch=consumer.c.epoch + 1, holder=self._holder, renewed_ms=renewed_ms)
+            taken = taken.values(epoch=consumer.c.epoch + 1, holder=self.holder, renewed_ms=renewed_ms)
             if connection.execute(taken).rowcount == 0:
                 return False
             self._epoch = connection.execute(select(consumer.c.epoch)).scalar_one()
@@ -118,7 +123,7 @@ class Book:
             found = select(journals.c.journal_id).where(journals.c.incarnation == position.incarnation)
             self._journal_id = connection.execute(found).scalar_one()
             if position.entry_id == START and position.count:
-                self._note_gap(connection, 0, position.count, at_ms)
+                self._note_gap(connection, 0, position.count, at_ms, since_ms=0)
             self._move(connection, position, is_unsure=True)
 
     def write(self, page: Page, fetched: Fetched, at_ms: int) -> None:
@@ -139,14 +144,19 @@ class Book:
                 batch = Batch(self._journal_id, known(connection, page.entries))
                 batch.add(page.entries)
                 note_exit_codes(batch.executions, fetched.results)
+                if not self._keeps_figures:
+                    batch.figures.clear()
                 write(connection, batch)
             except (KeyError, ValueError, OverflowError, OSError) as error:
                 # A field is missing, or no number, or no time: no script of this release wrote it so.
                 raise RowsRefused(type(error).__name__, url=self._database.shown_url) from error
             write_kept(connection, fetched)
             if page.missed:
-                self._note_gap(connection, page.position.count - page.passed, page.missed, at_ms)
-            self._move(connection, page.position, is_unsure=True if page.missed else None)
+                read_up_to_id = connection.execute(select(consumer.c.entry_id)).scalar_one()
+                since_ms = int((read_up_to_id or START).partition("-")[0])
+                self._note_gap(connection, page.position.count - page.passed, page.missed, at_ms, since_ms=since_ms)
+            is_unsure = bool(page.missed) or not self._keeps_figures
+            self._move(connection, page.position, is_unsure=True if is_unsure else None)
 
     @property
     def is_unsure(self) -> bool:
@@ -166,11 +176,18 @@ class Book:
             NotConsumer: If another process has become the consumer. What was written is right, and it begins again.
         """
         transactions = self._database.reading, self.writing
-        done = Reconciling(redis, *transactions, journal_id=self._journal_id, at_ms=at_ms, after_page=after_page).run()
+        done = Reconciling(
+            redis,
+            *transactions,
+            journal_id=self._journal_id,
+            at_ms=at_ms,
+            after_page=after_page,
+            keep_figures=self._keeps_figures,
+        ).run()
         changes = redis.changes()
         with self.writing() as connection:
             write_unread(connection, self._journal_id, changes)
-            connection.execute(update(consumer).values(is_unsure=False))
+            connection.execute(update(consumer).values(is_unsure=not self._keeps_figures))
         return done
 
     def renew(self) -> None:
@@ -187,6 +204,15 @@ class Book:
         gone = update(consumer).where(consumer.c.epoch == self._epoch).values(renewed_ms=0)
         with self._database.writing() as connection:
             connection.execute(gone)
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Read, whoever is the consumer.
+
+        Raises:
+            LedgerUnavailable: If the database does not answer.
+            LedgerRefused: If it will not do it.
+        """
+        return self._database.reading()
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
@@ -220,8 +246,9 @@ class Book:
         )
         connection.execute(moved if is_unsure is None else moved.values(is_unsure=is_unsure))
 
-    def _note_gap(self, connection: Connection, count: int, missed: int, at_ms: int) -> None:
+    def _note_gap(self, connection: Connection, count: int, missed: int, at_ms: int, *, since_ms: int) -> None:
         gap = {"journal_id": self._journal_id, "entry_count": count, "missed": missed, "noticed_ms": at_ms}
+        gap["since_ms"] = since_ms
         if connection.execute(insert_or(connection, gaps).values(**gap).on_conflict_do_nothing()).rowcount:
             totals = Totals()
             totals.miss(missed)

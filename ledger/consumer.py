@@ -20,6 +20,8 @@ from .fetching import Fetching
 from .reconciling import Living
 from .retention import ALL, Kept, Retention
 from .trimming import KEPT_SECONDS, Trimming
+from .waits.summing import Summing
+from .write_signs import SIGNED_MS, WriteSigns
 
 _log: Final = Logger("bandmaster.ledger")
 ENTRIES_A_PAGE: Final = 1_000
@@ -44,6 +46,7 @@ class Consumer:
         keep_messages: bool = False,
         kept: Kept = ALL,
         keep_journal_seconds: int = KEPT_SECONDS,
+        summing: Summing | None = None,
         take_seconds: float = 3.0,
     ) -> None:
         """Makes no call.
@@ -55,6 +58,7 @@ class Consumer:
             keep_messages: Whether also the messages of gated actors.
             kept: How much stays in the ledger.
             keep_journal_seconds: How long an entry stays in Redis that the ledger has.
+            summing: Sums the waits that have ended, between the pages; None: nobody does.
             take_seconds: How long to wait between two tries to become the consumer.
         """
         self._engine = engine
@@ -64,6 +68,9 @@ class Consumer:
         self._living = Living(engine, self._fetching)
         self._retention = Retention(book, kept)
         self._trimming = Trimming(self._follower, keep_seconds=keep_journal_seconds)
+        self._signs = WriteSigns(engine.scripts)
+        self._signed_ms = 0
+        self._summing = summing
         self._take_seconds = take_seconds
         self._consumes = False
         self._position: Position | None = None
@@ -109,6 +116,7 @@ class Consumer:
                 _log.warning("consumer_waits", error=str(error), pause_seconds=pause_seconds)
                 # The commit's reply may be lost: only the database knows the position.
                 self._consumes = False
+                self._say_why(error)
                 stop.wait(pause_seconds)
                 pause_seconds = min(2 * pause_seconds, LAST_PAUSE_SECONDS)
             after_step()
@@ -148,6 +156,9 @@ class Consumer:
             self._reconcile(now_ms)
         self._trimming.step(self._position, now_ms)
         self._retention.step(now_ms)
+        self._say_that_it_writes(now_ms)
+        if self._summing is not None:
+            self._summing.step(self._position, is_idle=page.ahead == 0)
         return page.passed
 
     def _write(self, page: Page, now_ms: int) -> Page:
@@ -195,14 +206,33 @@ class Consumer:
         if self._position is None:
             self._follow_another(self._engine.views.server_time_ms())
         self._is_unsure = self._book.is_unsure
+        if self._summing is not None:
+            self._summing.begin()
         self._consumes = True
         _log.info("consumer_begins", position=self._position and self._position.entry_id)
         return True
 
+    def _say_that_it_writes(self, now_ms: int) -> None:
+        """Every few seconds, and at once after it could not."""
+        if abs(now_ms - self._signed_ms) >= SIGNED_MS:
+            self._signs.wrote(self._book.holder, now_ms)
+            self._signed_ms = now_ms
+
+    def _say_why(self, error: LedgerUnavailable | LedgerRefused | QueueUnavailable) -> None:
+        """Say why it cannot write: a database that takes nothing cannot keep that itself."""
+        self._signed_ms = 0
+        if isinstance(error, QueueUnavailable):
+            return
+        try:
+            self._signs.failed(self._book.holder, error.told)
+        except QueueUnavailable as unheard:
+            _log.debug("failure_not_told", problem=str(unheard))
+
     def _wait(self) -> None:
         """Wait for an entry, at most a second: the lease has to be renewed, and the process may be told to end."""
         assert self._position is not None
-        self._follower.wait(self._position, WAIT_MS)
+        wait_ms = WAIT_MS if self._summing is None else self._summing.wait_ms(WAIT_MS)
+        self._follower.wait(self._position, wait_ms)
 
     def _follow_another(self, now_ms: int) -> None:
         before, name = self._position, self._follower.name()
@@ -212,6 +242,8 @@ class Consumer:
         begun = self._follower.begin(before and before.incarnation)
         self._position = self._first_unread(begun, was_followed=was_followed)
         self._book.begin(self._position, now_ms)
+        if self._summing is not None:
+            self._summing.begin()
         self._is_unsure = True
         if before is not None:
             _log.warning("journal_replaced", read_up_to=before.entry_id)

@@ -36,6 +36,7 @@ from ..configs.errors import ExtraMissing, SettingsError
 from ..configs.extras import import_extra
 from ..configs.redaction import redacted_url
 from .errors import LedgerRefused, LedgerUnavailable, RowsRefused
+from .reasons import said_by, told_of
 
 _BUSY_SECONDS: Final = 10
 _CONNECT_SECONDS: Final = 5
@@ -157,22 +158,17 @@ class Database:
         try:
             yield
         except (DataError, IntegrityError) as error:
-            raise RowsRefused(_reason(error), url=self.shown_url) from error
+            raise RowsRefused(said_by(error), url=self.shown_url, told=told_of(error)) from error
         except OverflowError as error:  # SQLite's driver says so by itself
-            raise RowsRefused(str(error), url=self.shown_url) from error
+            raise RowsRefused(str(error), url=self.shown_url, told="a number is out of range") from error
         except ProgrammingError as error:
-            raise LedgerRefused(_reason(error), url=self.shown_url) from error
+            raise LedgerRefused(said_by(error), url=self.shown_url, told=told_of(error)) from error
         except DBAPIError as error:
             # Also a standby that only reads, and a full disk: another server may take over, or somebody makes room.
-            raise LedgerUnavailable(_reason(error), url=self.shown_url) from error
+            raise LedgerUnavailable(said_by(error), url=self.shown_url, told=told_of(error)) from error
         except TimeoutError as error:
-            told = f"all connections of this process are in use, and none was free for {_BUSY_SECONDS} s"
-            raise LedgerUnavailable(told, url=self.shown_url) from error
-
-
-def _reason(error: DBAPIError) -> str:
-    said = str(error.orig).strip().splitlines()
-    return said[0] if said else type(error.orig).__name__
+            why = f"all connections of this process are in use, and none was free for {_BUSY_SECONDS} s"
+            raise LedgerUnavailable(why, url=self.shown_url) from error
 
 
 def _checked(text: str) -> URL:
@@ -206,7 +202,8 @@ def _make_private(file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise LedgerUnavailable(error.strerror or str(error), url=f"sqlite:///{file}") from error
+        why = f"{error.filename or file}: {error.strerror or error}"
+        raise LedgerUnavailable(why, url=f"sqlite:///{file}", told="its file cannot be made") from error
 
 
 def _options(url: URL) -> dict[str, Any]:

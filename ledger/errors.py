@@ -8,6 +8,7 @@
         ├── LedgerRefused       the database will not do it: a right or a table is missing
         │   └── RowsRefused     these rows cannot stand, however often it is asked
         ├── AnotherQueue        the ledger is that of another queue
+        ├── LedgerMissing       there is no such file
         ├── LedgerEmpty         nothing was ever written into it
         ├── QueueNotEmpty       Redis has work, and was to be rebuilt
         ├── UserHasWork         a user was to be forgotten whose executions have not ended
@@ -15,6 +16,8 @@
         ├── SchemaMismatch      its tables are of another release
         └── NotConsumer         another process consumes the journal
 """
+
+from pathlib import Path
 
 from ..scheduler.model.errors import BandmasterError, shown
 
@@ -26,8 +29,11 @@ class LedgerError(BandmasterError):
 class LedgerUnavailable(LedgerError):
     """The ledger's database does not answer, or refuses."""
 
-    def __init__(self, reason: str, *, url: str) -> None:
-        """Args: `reason`, what the driver said; `url`, the database, without its password."""
+    def __init__(self, reason: str, *, url: str, told: str | None = None) -> None:
+        """Args: `reason`, what the driver said; `url`, the database, without its password; `told`, what of the reason
+        everybody may see, without it all.
+        """
+        self.told = reason if told is None else told
         if url.startswith("sqlite"):
             super().__init__(f"the ledger's database cannot be used: {reason} (ledger.url: {url})")
         else:
@@ -37,8 +43,9 @@ class LedgerUnavailable(LedgerError):
 class LedgerRefused(LedgerError):
     """The database will not do what it was asked to do: a right or a table is missing."""
 
-    def __init__(self, reason: str, *, url: str) -> None:
-        """Args: `reason`, what the driver said; `url`, the database, without its password."""
+    def __init__(self, reason: str, *, url: str, told: str | None = None) -> None:
+        """Args: `reason`, what the driver said; `url`, the database, without its password; `told`, as above."""
+        self.told = reason if told is None else told
         super().__init__(f"the ledger's database refuses: {reason} (ledger.url: {url})")
 
 
@@ -54,6 +61,19 @@ class AnotherQueue(LedgerError):
         super().__init__(
             f"the ledger is that of the queue with the prefix {found!r}, not {wanted!r}: give each queue a database of "
             "its own (ledger.url)"
+        )
+
+
+class LedgerMissing(LedgerError):
+    """A ledger was to be read whose file is not there."""
+
+    def __init__(self, file: Path) -> None:
+        """Args: `file`, of the ledger's URL, or where it is without one."""
+        file = file.absolute()
+        missing = f"ledger {str(file)!r}" if file.parent.is_dir() else f"folder {str(file.parent)!r}"
+        super().__init__(
+            f"there is no {missing}: set ledger.url if it is elsewhere; `python -m bandmaster.ledger` or `bandmaster "
+            "ledger upgrade` makes it"
         )
 
 

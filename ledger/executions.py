@@ -150,7 +150,8 @@ class Execution:
             self.lane, self.action = fields.get("lane", ""), fields.get("action", "")
             self.user_id = fields.get("user") or None
         self.state, self.lost_ms = state, None
-        if "reason" in fields and (entry.verb != Verb.RESTORE or state in TERMINAL):
+        is_of_state = entry.verb != Verb.REPRIORITISE and (entry.verb != Verb.RESTORE or state in TERMINAL)
+        if "reason" in fields and is_of_state:
             self.reason = fields["reason"] or None
         if fields.get("score"):
             self.score = float(fields["score"])
@@ -162,7 +163,7 @@ class Execution:
             case Verb.HAND_OVER:
                 self.started_ms, self.pod, self.pod_uid = at_ms, fields.get("pod"), fields.get("pod_uid")
             case Verb.REPRIORITISE:
-                if self.score is not None:
+                if self.score is not None and not fields.get("score"):  # of an older release, which says none
                     self.score += (int(fields["band"]) - int(fields["from"])) * BAND_WIDTH_MS
             case _:
                 if state in _WAITS and entry.verb in _BEGIN_TO_WAIT:

@@ -113,13 +113,15 @@ class Fetching(Reader):
         pipeline = self._client.pipeline(transaction=False)
         for one in ids:
             pipeline.mget(self._keys.event(one), self._keys.message(one))
-            pipeline.hmget(self._keys.meta(one), "timeout_ms", "expires_at", "lasting")
+            pipeline.hmget(self._keys.meta(one), "accepted_at", "timeout_ms", "expires_at", "lasting")
         replies = iter(pipeline.execute())
         found: dict[str, Payload] = {}
-        for one, (event, message), (timeout_ms, expires_ms, lasting) in zip(ids, replies, replies, strict=True):
-            if timeout_ms is not None and (event is not None or message is not None):
+        for one, (event, message), (accepted, timeout_ms, expires_ms, lasting) in zip(
+            ids, replies, replies, strict=True
+        ):
+            if accepted is not None and (event is not None or message is not None):
                 expires = None if expires_ms is None else int(float(expires_ms))
-                found[one] = Payload(one, event, message, int(timeout_ms), expires, (lasting or b"").decode())
+                found[one] = Payload(one, event, message, int(timeout_ms or 0), expires, (lasting or b"").decode())
         return found
 
     @repeated

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select, text
 
+from ..scheduler.model.auto import limit_in_force
 from .batch import Figures
 from .schema.tables import action, executions, queue_stats
 from .statements import insert_or, put
@@ -52,7 +53,7 @@ def _added(row: Mapping[Any, Any], figures: Figures, oldest_ms: int | None) -> d
 
 
 def _shown_limit(text: str) -> int | None:
-    return min(int(text), _MOST_SHOWN) if text else None
+    return min(limit_in_force(text), _MOST_SHOWN) if text else None
 
 
 def _oldest(connection: Connection, refs: Sequence[str]) -> dict[str, int]:

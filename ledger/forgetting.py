@@ -19,13 +19,24 @@ from ..scheduler.engine.engine import Engine
 from ..scheduler.engine.erasing import Erasing
 from ..scheduler.engine.journal import JournalEntry
 from ..scheduler.engine.journal_following import Follower
+from ..scheduler.engine.shares import WEIGHT
 from ..scheduler.model.identifiers import check_user_id
 from ..scheduler.model.states import TERMINAL
 from .asked import are_asked_by, is_asked_by
 from .database import Database, now_ms
 from .errors import JournalUnread, UserHasWork
-from .schema.tables import changes, executions, holds, payloads, results, tokens, transitions
+from .schema.tables import (
+    changes,
+    consumer,
+    executions,
+    holds,
+    payloads,
+    results,
+    tokens,
+    transitions,
+)
 from .standing import check_queue, read_up_to
+from .waits.sums import rename_user
 
 PAGE: Final = 500
 LOOK_SECONDS: Final = 0.1
@@ -211,8 +222,12 @@ def _change_rest(database: Database, user_id: str, pseudonym: str) -> None:
     """Change what names the user otherwise."""
     with database.writing() as connection:
         _overwrite(connection)
-        named = update(changes).where(changes.c.name == f"user:{user_id}")
-        connection.execute(named.values(name=f"user:{pseudonym}"))
+        # Whoever sums waits does so while it holds this row: what it wrote by the old name is here then.
+        connection.execute(select(consumer.c.consumer_id).with_for_update())
+        gate, other = f"user:{user_id}", f"user:{pseudonym}"
+        rename_user(connection, user_id, pseudonym)
+        for before in ("", WEIGHT):
+            connection.execute(update(changes).where(changes.c.name == before + gate).values(name=before + other))
         owned = select(tokens.c.token_id).where(tokens.c.owner == user_id).order_by(tokens.c.created_ms)
         for number, token_id in enumerate(connection.execute(owned).scalars().all()):
             of_token = update(tokens).where(tokens.c.token_id == token_id)

@@ -5,8 +5,7 @@ In the flow: the API and the command line call it.
 
 from ..configs.settings import Settings
 from .database import Database
-from .errors import SchemaMismatch
-from .schema.revisions import newest
+from .errors import LedgerMissing
 
 
 def database_of(settings: Settings) -> Database:
@@ -23,10 +22,10 @@ def existing(settings: Settings) -> Database:
     """Return the same, to be read: SQLite's file is not made by looking for it.
 
     Raises:
-        SchemaMismatch: If it is SQLite's, and there is no such file.
+        LedgerMissing: If it is SQLite's, and there is no such file.
         SettingsError: As above, and ExtraMissing.
     """
     database = database_of(settings)
     if database.file is not None and not database.file.exists():
-        raise SchemaMismatch(None, newest())
+        raise LedgerMissing(database.file)
     return database

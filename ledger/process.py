@@ -30,6 +30,7 @@ from .consumer import Consumer
 from .opening import database_of
 from .readying import opened_within
 from .retention import Kept
+from .waits.summing import Summing
 
 _log: Final = Logger("bandmaster.ledger")
 _LOOK_SECONDS: Final = 1.0
@@ -56,13 +57,21 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     pulse = HealthFile(settings.paths.pulse_dir)
     engine = Engine(Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds))
     holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
+    book = Book(
+        database,
+        queue=settings.redis.prefix,
+        holder=holder,
+        ttl_ms=settings.ledger.lease_ms,
+        keep_figures=settings.queue.enable_metrics,
+    )
     consumer = Consumer(
         engine,
-        Book(database, queue=settings.redis.prefix, holder=holder, ttl_ms=settings.ledger.lease_ms),
+        book,
         keep_payloads=settings.ledger.keep_payloads,
         keep_messages=settings.ledger.keep_messages,
         kept=Kept.by(settings.ledger),
         keep_journal_seconds=settings.ledger.keep_journal_seconds,
+        summing=Summing(engine, book, most=settings.ledger.wait_sums_an_hour),
     )
     stop = threading.Event()
     with (

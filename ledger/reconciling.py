@@ -79,7 +79,7 @@ class Living:
 
     def ids(self) -> set[str]:
         """Those of all lanes that have not ended."""
-        views, lanes = self._engine.views, Overview(self._engine.scripts, self._engine.controls).lanes()
+        views, lanes = self._engine.views, Overview(self._engine.scripts).lanes()
         return {one for lane in lanes for one in views.members(lane.lane)}
 
     def limits(self) -> dict[str, int]:
@@ -120,6 +120,7 @@ class Reconciling:
         journal_id: int,
         at_ms: int,
         after_page: Callable[[], None],
+        keep_figures: bool,
     ) -> None:
         """Makes no call.
 
@@ -130,8 +131,10 @@ class Reconciling:
             journal_id: Of the journal that is followed.
             at_ms: The server's time.
             after_page: Called after each page. What it raises ends the work.
+            keep_figures: Whether the figures of queues are written.
         """
         self._redis = redis
+        self._keeps_figures = keep_figures
         self._reading, self._writing = reading, writing
         self._journal_id = journal_id
         self._at_ms = at_ms
@@ -152,9 +155,10 @@ class Reconciling:
         ids = sorted(here | dead | self._redis.ids())
         for start in range(0, len(ids), _A_TRIP):
             self._take_over(ids[start : start + _A_TRIP], dead)
-        limits = self._redis.limits()
-        with self._writing() as connection:
-            _count_again(connection, limits, self._at_ms)
+        if self._keeps_figures:
+            limits = self._redis.limits()
+            with self._writing() as connection:
+                _count_again(connection, limits, self._at_ms)
         return Reconciled(self._taken_over, self._lost)
 
     def _take_over(self, some: list[str], dead: frozenset[str]) -> None:

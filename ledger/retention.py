@@ -34,7 +34,11 @@ from .schema.tables import (
     queue_stats,
     results,
     transitions,
+    wait_counts,
+    wait_sums,
 )
+from .waits.summed_by import By
+from .waits.sums import HOUR_MS
 
 ROWS_A_PAGE: Final = 500
 _IDLE_SECONDS: Final = 60.0
@@ -116,6 +120,8 @@ class Retention:
                 deleted += _delete_refusals(connection, now_ms - self._kept.ms)
             if self._kept.ms is not None and not deleted:
                 deleted += _delete_rest(connection, now_ms - self._kept.ms)
+            if self._kept.ms is not None and not deleted:
+                deleted += _delete_sums(connection, now_ms - self._kept.ms)
             if self._kept.audit_ms is not None and not deleted:
                 deleted += _delete_audit(connection, now_ms - self._kept.audit_ms)
         return deleted
@@ -211,6 +217,17 @@ def _delete_rest(connection: Connection, before_ms: int) -> int:
     ids = list(connection.execute(unused.limit(ROWS_A_PAGE)).scalars())
     connection.execute(delete(queue_stats).where(queue_stats.c.action_id.in_(ids)))
     connection.execute(delete(action).where(action.c.id.in_(ids)))
+    return deleted
+
+
+def _delete_sums(connection: Connection, before_ms: int) -> int:
+    """Delete what was waited for in hours that are over so long."""
+    deleted = 0
+    for table in (wait_sums, wait_counts):
+        key, until_ms = tuple_(*table.primary_key), before_ms - HOUR_MS
+        for by in By:
+            old = select(*table.primary_key).where(table.c.by_what == by, table.c.hour_ms < until_ms)
+            deleted += connection.execute(delete(table).where(key.in_(old.limit(ROWS_A_PAGE)))).rowcount
     return deleted
 
 

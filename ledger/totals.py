@@ -25,6 +25,8 @@ from .schema.tables import totals
 from .statements import put
 
 SUM: Final = "sum"
+AGED: Final = "aged"
+"""The reason of a move to another band that nobody asked for."""
 _ENDS: Final = frozenset({Verb.RELEASE, Verb.REAP, Verb.LOSE, Verb.EXPIRE, Verb.CANCEL, Verb.REMOVE})
 REASONS_OF_SCRIPTS: Final = {
     "skipped": State.COMPLETED,
@@ -80,6 +82,8 @@ class Totals:
                 self._add("handed_back", lane=lane)
             case Verb.RETRY:
                 self._add("retried", lane=lane, reason=_class_of(fields.get("reason", "")))
+            case Verb.REPRIORITISE if fields.get("reason") == AGED:
+                self._add("risen", lane=lane)
             case Verb.REJECT:
                 self._add("rejected", int(fields.get("count") or 1), reason=fields.get("reason", ""))
             case _:

@@ -6,6 +6,7 @@ from .broker import BandedRedisBroker
 from .gate import ConcurrencyGate
 from .grants.cancellation import ExecutionCancelled
 from .grants.context import current_grant
+from .intake.unique_keys import Unique
 from .options import ActorOptions, MessageOptions
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ExecutionCancelled",
     "MessageOptions",
     "PriorityBands",
+    "Unique",
     "actor",
     "current_grant",
 ]

@@ -44,8 +44,8 @@ class Actor(dramatiq.Actor[P, R]):
             """As in Dramatiq.
 
             Raises:
-                QueueRejected: If the actor is gated: InvalidRequest, QueueFull, UserLimitExceeded or
-                    DuplicateExecution; nothing was kept.
+                QueueRejected: If the actor is gated: InvalidRequest, QueueFull, UserLimitExceeded, DuplicateExecution
+                    or NotUnique; nothing was kept.
                 QueueUnavailable: If Redis did not answer.
             """
             ...

@@ -23,7 +23,14 @@ from ..configs.prefix import NAMESPACE, PREFIX, prefix_of
 from ..scheduler.engine.engine import Engine
 from ..scheduler.engine.parking import Candidate, Parking
 from ..scheduler.keys import Keys
-from ..scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable, shown
+from ..scheduler.model.errors import (
+    DuplicateExecution,
+    InvalidRequest,
+    NotUnique,
+    QueueRejected,
+    QueueUnavailable,
+    shown,
+)
 from ..scheduler.model.identifiers import new_execution_id
 from ..scheduler.transport.scripts import DEADLINE_SECONDS, Scripts
 from .actor import let_await
@@ -33,6 +40,7 @@ from .grants.table import Entry
 from .grants.unsent import keep_unsent
 from .intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated, refuse_ungated
 from .intake.burial import Burial
+from .intake.dropping import drop, undrop
 from .intake.envelope import HINT, as_sent, is_bare
 from .intake.execution_ids import derived_id
 from .intake.failing_closed import FailingClosed
@@ -97,7 +105,7 @@ class PriorityBands(Middleware):
 
     @property
     def actor_options(self) -> set[str]:
-        """``band``, ``action``, ``gates``, ``limits``, ``keep_unrun``."""
+        """``band``, ``action``, ``gates``, ``limits``, ``unique``, ``keep_unrun``."""
         return set(ACTOR_OPTIONS)
 
     def takes(self, message: "Message[Any]") -> bool:
@@ -137,13 +145,15 @@ class PriorityBands(Middleware):
         """Park the message, or note it as the retry of the execution that this thread runs.
 
         Raises:
-            QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
+            QueueRejected: Of any kind; nothing was kept.
             QueueUnavailable: If Redis did not answer.
             LostGrant: If a hook enqueues a message after a body whose grant was lost.
         """
         try:
             with FailingClosed(message):
                 self._before_enqueue(broker, message, delay)
+        except NotUnique as conflict:
+            drop(broker, message, conflict)
         except QueueUnavailable as error:
             if not getattr(broker, "pulls_lanes", False):  # that broker keeps it itself
                 keep_unsent(as_sent(message), delay, error)
@@ -159,6 +169,7 @@ class PriorityBands(Middleware):
         held = _held_again(message)
         if gated is None and held is None:
             return
+        undrop(message)
         # A broker that pulls its lanes passes a copy that nobody else refers to yet.
         is_own_copy = held is None and getattr(broker, "pulls_lanes", False) and is_bare(message)
         sent = message if is_own_copy else as_sent(message)
@@ -177,10 +188,6 @@ class PriorityBands(Middleware):
             candidate = self._park(sent, candidate)
         message.options["execution_id"] = candidate.execution_id
 
-    def _now_ms(self, delay_ms: float | None) -> int:
-        # The server's clock: with a wrong clock on this host, the execution would be due too early or too late (F18).
-        return self.engine.views.server_time_ms() if delay_ms else 0
-
     def _read(self, broker: Broker, gated: GatedActor, sent: "Message[Any]", delay: float | None) -> Candidate:
         is_hook = is_settling()
         origin = current_origin() if is_hook else ""
@@ -193,7 +200,8 @@ class PriorityBands(Middleware):
                 gated,
                 sent,
                 delay,
-                self._now_ms(delay),
+                # The server's clock: with a wrong clock on this host, it would be due too early or too late (F18).
+                self.engine.views.server_time_ms() if delay else 0,
                 is_direct=is_direct,
                 parent=parent,
                 origin=origin,
@@ -220,8 +228,8 @@ class PriorityBands(Middleware):
         return candidate
 
     def _sent_again(self, sent: "Message[Any]", candidate: Candidate, duplicate: DuplicateExecution) -> Candidate:
-        if _comes_from_delay_queue():
-            return candidate  # a delayed hint that is due now: its execution was parked when it was sent
+        if isinstance(threading.current_thread(), ConsumerThread):
+            return candidate  # a plain broker's delayed hint that is due now: it was parked when it was sent
         if is_settling():
             self._burial.unless_repeated(sent, candidate, duplicate)
             return candidate
@@ -289,8 +297,3 @@ def _held_again(message: "Message[Any]") -> "tuple[Entry, Message[Any]] | None":
         return None
     is_same = is_own(message, entry.grant.execution_id, held) and q_name(message.queue_name) == held.queue_name
     return (entry, held) if is_same else None
-
-
-def _comes_from_delay_queue() -> bool:
-    # In this thread, the consumer of a plain broker enqueues delayed messages that are due.
-    return isinstance(threading.current_thread(), ConsumerThread)

@@ -18,17 +18,18 @@ from dramatiq.middleware import Middleware, MiddlewareError
 from ..configs.logger import Logger
 from ..configs.prefix import prefix_of
 from ..configs.unread import warn_of_unread
-from ..scheduler.model.errors import DuplicateExecution, QueueRejected
+from ..scheduler.model.errors import DuplicateExecution, NotUnique, QueueRejected
 from ..scheduler.queue import ExecutionQueueService
-from ..scheduler.server.sentinel import is_sentinel_url, sentinel_pool
 from ..scheduler.transport.direct_connection import check_client, readable
 from ..scheduler.transport.scripts import DEADLINE_SECONDS
 from .bands import PriorityBands
+from .broker_arguments import check_names, with_client
 from .errors import UNAVAILABLE
 from .gate import ConcurrencyGate
 from .grants.unsent import keep_unsent
 from .groups import Groups
-from .intake.envelope import copied
+from .intake.dropping import drop
+from .intake.envelope import DROPPED, checked, copied
 from .intake.message_options import MAX_MESSAGE_BYTES
 from .off_loop import off_loop
 from .seeding import Seeding
@@ -61,17 +62,19 @@ class BandedRedisBroker(LaneBroker):
         deadline_seconds: float = DEADLINE_SECONDS,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         settings: "Settings | None" = None,
-        lanes: Mapping[str, Mapping[str, int]] | None = None,
+        lanes: Mapping[str, Mapping[str, int | str]] | None = None,
         max_concurrent_executions: int | None = None,
         max_queue_size: int | None = None,
         max_executions_per_user: int | None = None,
         stale_timeout_seconds: int | None = None,
+        ageing_seconds: int | None = None,
         **parameters: Any,
     ) -> None:
         """Take the arguments of `RedisBroker` and more, and add both middleware.
 
         Args:
-            url: The URL of the Redis or Valkey server, or of its sentinels: redis+sentinel://host,host/service/0.
+            url: The URL of the Redis or Valkey server, or of its sentinels: redis+sentinel://host,host/service/0. What
+                it says goes before arguments of `redis.Redis`.
             middleware: A list in place of Dramatiq's default one; both of our middleware are added to it.
             prefix: The prefix of the queue's keys; by default it follows ``namespace=``, so that two namespaces on
                 one server have no lane in common: ``exec_queue``, or ``staging:exec_queue``.
@@ -79,26 +82,28 @@ class BandedRedisBroker(LaneBroker):
             deadline_seconds: How long a call of the queue may take in all, retries included, whatever the server does.
             max_message_bytes: A longer message of a gated actor is refused.
             settings: Passed by `from_settings`. Workers write its limits, leases and retention where nobody set any.
-            lanes: Bounds by lane, such as ``{"emails": {"max_queue_size": 5_000}}``, set where nobody has set any.
+            lanes: Bounds by lane, such as ``{"emails": {"max_queue_size": 5_000}}``, set where nobody has set any; and
+                ``{"reports": {"fair_by": "user"}}``: within a band users take turns there.
             max_concurrent_executions: How many may hold a slot at once, in each lane but `executions` for which `lanes`
-                has no such bound. The next three arguments apply to the same lanes.
+                has no such bound. The next four arguments apply to the same lanes.
             max_queue_size: How many may wait; one more is refused (QueueFull).
             max_executions_per_user: How many of one user may wait; one more is refused (UserLimitExceeded).
             stale_timeout_seconds: An execution that waits longer ends as EXPIRED.
+            ageing_seconds: An execution that waits so long in a band below HIGH rises by one.
             **parameters: As for `RedisBroker`.
 
         Raises:
-            InvalidRequest: If a lane's name, a bound or its value is not allowed.
+            InvalidRequest: If there is no such argument, it would have no effect, or a lane's name, a bound or its
+                value is not allowed.
         """
+        check_names(parameters, BandedRedisBroker.__init__)
         if settings is None:
             warn_of_unread("BandedRedisBroker()", instead="BandedRedisBroker.from_settings()")
         if parameters.get("client") is not None:
             check_client(parameters["client"])
-        if url is not None and is_sentinel_url(url):
-            url, parameters["client"] = None, redis.Redis(connection_pool=sentinel_pool(url))
         # Libraries that patch `Broker.__init__` (Sentry, say) add middleware there, before any of our attributes exist.
         self._brought: tuple[Middleware, ...] = ()
-        super().__init__(url=url, middleware=middleware, **parameters)
+        super().__init__(middleware=middleware, **with_client(url, parameters, BandedRedisBroker.__init__))
         self._use(cast("redis.Redis", self.client))
         self.queue = ExecutionQueueService(
             self.plain_client,
@@ -110,8 +115,9 @@ class BandedRedisBroker(LaneBroker):
             "max_queue_size": max_queue_size,
             "max_executions_per_user": max_executions_per_user,
             "stale_timeout_seconds": stale_timeout_seconds,
+            "ageing_seconds": ageing_seconds,
         }
-        self.bounds = LaneBounds(self.queue.controls, lanes or {}, every)
+        self.bounds = LaneBounds(self.queue, lanes or {}, every)
         self.bands = PriorityBands(engine=self.queue, max_message_bytes=max_message_bytes)
         self.gate = ConcurrencyGate(engine=self.queue, lease_ttl_ms=lease_ttl_ms)
         self._wake_lists = WakeLists(self.queue.scripts)
@@ -139,10 +145,11 @@ class BandedRedisBroker(LaneBroker):
         Raises:
             SettingsError: If a setting is wrong or unknown.
             QueueUnavailable: If the server's URL cannot be used.
+            InvalidRequest: If there is no such argument, or it would have no effect.
         """
         from .configured import arguments_of_settings  # noqa: PLC0415  # a program without settings need not load it
 
-        return cls(**arguments_of_settings(arguments))
+        return cls(**arguments_of_settings(arguments, cls.__init__))
 
     def _use(self, client: "redis.Redis") -> None:
         # Messages are bytes: a client that decodes its replies is replaced by one that does not, to the same server.
@@ -202,10 +209,12 @@ class BandedRedisBroker(LaneBroker):
             delay: Start no earlier than this many milliseconds from now. On a lane, the delay outlives any worker.
 
         Returns:
-            A copy, whose ``options["execution_id"]`` names the execution if the actor is gated.
+            A copy, whose ``options["execution_id"]`` names the execution if the actor is gated. With
+            ``options["dropped"]`` it was not accepted, since the execution that is named has its unique key.
 
         Raises:
-            QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
+            QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded, DuplicateExecution or NotUnique; nothing was
+                kept.
             QueueUnavailable: If Redis did not answer.
         """
         if self.groups.take(message, delay):
@@ -226,7 +235,8 @@ class BandedRedisBroker(LaneBroker):
         self.bounds.put_down((message.queue_name,))
         parked = copied(message)
         self.emit_before("enqueue", parked, delay)
-        self.emit_after("enqueue", parked, delay)
+        if DROPPED not in parked.options:
+            self.emit_after("enqueue", parked, delay)
         return parked
 
     def send_many(
@@ -238,11 +248,12 @@ class BandedRedisBroker(LaneBroker):
             One result for each message, in order: the message as `enqueue` returns it, or the reason of its refusal.
 
         Raises:
+            InvalidRequest: If one is no message; nothing was sent.
             QueueUnavailable: If Redis did not answer; some may have been accepted, and are duplicates if sent again.
         """
         results: list[Message[Any] | QueueRejected] = []
         parked: dict[int, int] = {}
-        messages = list(messages)  # an exception of the iterable is raised before anything is sent
+        messages = checked(messages)  # before anything is sent
         self.bounds.put_down({each.queue_name for each in messages if each.actor_name in self.bands.gated})
         with self.bands.bulk() as parking:
             for message in messages:
@@ -264,7 +275,9 @@ class BandedRedisBroker(LaneBroker):
             if isinstance(outcome, DuplicateExecution):
                 sent, is_named = cast("Message[Any]", result), "execution_id" in messages[index].options
                 outcome = self.bands.send_again(self, sent, delay, outcome, is_named=is_named)
-            if isinstance(outcome, QueueRejected):
+            if isinstance(outcome, NotUnique) and outcome.is_dropped:
+                drop(self, cast("Message[Any]", result), outcome)
+            elif isinstance(outcome, QueueRejected):
                 results[index] = outcome
             elif outcome is not None:
                 self.emit_after("enqueue", result, delay)
@@ -274,7 +287,7 @@ class BandedRedisBroker(LaneBroker):
         self, messages: Iterable["Message[Any]"], *, delay: int | None = None
     ) -> "list[Message[Any] | QueueRejected]":
         """`send_many`, without blocking the event loop."""
-        listed = list(messages)
+        listed = checked(messages)
         return await off_loop(lambda: self.send_many(listed, delay=delay))
 
     def close(self) -> None:

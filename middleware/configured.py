@@ -4,35 +4,41 @@ In the flow: called once, where an application makes its broker. An argument ove
 log says so. This module is imported on demand: a program that needs no settings does not pay for reading them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..configs.logger import Logger
 from ..configs.settings import Settings, load_settings, sections
 from ..configs.unread import warn_of_unknown
 from ..scheduler.server.connection import client_of, redis_url
+from .broker_arguments import SERVERS, check_used
 
 log = Logger(__name__)
-SERVERS: Final = frozenset({"client", "connection_pool", "host", "unix_socket_path", "url"})
-"""Arguments that name the server."""
 ARGUMENT_OF: Final = {
-    ("redis", "url"): SERVERS,
+    ("redis", "url"): frozenset(SERVERS),
     ("redis", "prefix"): {"prefix"},
     ("redis", "dramatiq_namespace"): {"namespace"},
-    ("redis", "socket_timeout_seconds"): SERVERS,
+    ("redis", "socket_timeout_seconds"): frozenset(SERVERS),
     ("redis", "deadline_seconds"): {"deadline_seconds"},
     ("redis", "max_message_bytes"): {"max_message_bytes"},
     ("leases", "lease_ttl_ms"): {"lease_ttl_ms"},
 }
 
 
-def arguments_of_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of_settings(given: Mapping[str, Any], own: Callable[..., Any]) -> dict[str, Any]:
     """Return the broker's arguments: the given ones, and the settings' values for the others.
+
+    Args:
+        given: Those that the application gives.
+        own: The broker's constructor.
 
     Raises:
         SettingsError: If a setting is wrong or unknown.
         QueueUnavailable: If the server's URL cannot be used.
+        InvalidRequest: If an argument of a client would have no effect.
     """
+    if not any(name in given for name in SERVERS):
+        check_used(given, own)
     settings = load_settings()
     warn_of_unknown(sections())
     for (section, name), arguments in ARGUMENT_OF.items():
@@ -51,7 +57,7 @@ def _said(settings: Settings, given: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "namespace" not in given or "prefix" in settings.redis.model_fields_set:
         said["prefix"] = settings.redis.prefix  # otherwise the prefix follows the namespace
-    if SERVERS.isdisjoint(given):
+    if not any(name in given for name in SERVERS):
         timeout_seconds = settings.redis.command_timeout_seconds
         said["client"] = client_of(redis_url(settings), socket_timeout_seconds=timeout_seconds)
     return said

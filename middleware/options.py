@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict
 from dramatiq import Actor
 
 from ..scheduler.model.priority import Priority
+from .intake.unique_keys import Unique
 
 Band = Priority | Literal["CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND", 0, 1, 2, 3, 4]
 """A band: 0, ``CRITICAL``, starts first."""
@@ -39,7 +40,8 @@ class ActorOptions(_OfBoth, total=False):
     band: Band
     action: str
     gates: Sequence[str]
-    limits: Mapping[str, int]
+    limits: Mapping[str, int | str]
+    unique: str | Unique
     runs_events: bool
     keep_unrun: bool
     retry_when: Callable[[int, BaseException], bool]
@@ -55,6 +57,7 @@ class MessageOptions(_OfBoth, total=False):
     band: Band
     user_id: str | int
     gates: Sequence[str]
+    unique: str | Unique | None
     execution_id: str
     scheduled_at: datetime | str
     on_success: "Actor[..., Any] | str"

@@ -8,7 +8,6 @@ process dies, its leases run out, and the rounds of any worker replace the lost 
 """
 
 import time
-from enum import StrEnum
 from typing import Any, Final, NoReturn, cast
 
 import redis
@@ -31,7 +30,7 @@ from .grants.settlement import settlement_of
 from .grants.suppress import skip_silently
 from .grants.table import Entry, GrantTable
 from .grants.unsent import send_unsent
-from .intake.envelope import DELIVERY_OPTIONS, HINT, copied, plain_message, replace_message
+from .intake.envelope import DELIVERY_OPTIONS, HINT, HintKind, copied, plain_message, replace_message
 from .intake.execution_ids import delivery_of, digest, execution_id_of, named_id
 from .worker.repairs import Repairs
 from .worker.telling import Telling
@@ -41,15 +40,6 @@ AGAIN_AFTER_MS: Final = 5_000
 """A hint comes again after this time if Redis did not answer."""
 
 ENQUEUE_PAUSE_SECONDS: Final = 1.0
-
-
-class HintKind(StrEnum):
-    """The kinds of marked hints."""
-
-    LANE = "lane"
-    """An execution of this lane may start; the message itself is no execution."""
-    MESSAGE = "message"
-    """Redis did not answer when the message arrived, so it comes again; it may not have been parked."""
 
 
 class Hints(Middleware):

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .keys import fair_field, fair_kind
 from .model.limits import EVERYTHING
 from .model.priority import BAND_WIDTH_MS, HALF_BAND_MS, Priority
 from .transport.reading import Reader, repeated
 from .views import QueueStatus
 
 _BANDS: Final = len(Priority)
-_READ_A_LANE: Final = _BANDS + 2
+_READ_A_LANE: Final = _BANDS + 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,23 @@ class Ages(Reader):
         pipeline.zcard(keys.named("lease:pods"))
         pipeline.hkeys(keys.named("paused"))
         pipeline.hmget(keys.named("rounds"), [f"moved:{lane}" for lane in names])
+        pipeline.hmget(keys.named("settings"), [fair_field(lane) for lane in names])
         for lane in names:
             for band in Priority:
                 middle = band * BAND_WIDTH_MS + now_ms
                 bounds = (middle - HALF_BAND_MS, middle + HALF_BAND_MS)
                 pipeline.zrangebyscore(keys.pending(lane), *bounds, start=0, num=1, withscores=True)
+            pipeline.zrange(keys.times(lane), 0, 0, withscores=True)
             pipeline.zscore(keys.named("lanes"), lane)
             pipeline.scard(keys.active(lane))
-        held, held_by_pods, paused, moved, *found = pipeline.execute()
+        held, held_by_pods, paused, moved, fair, *found = pipeline.execute()
         most = lanes[0].settings.get("max_concurrent")
         is_open = EVERYTHING.encode() not in paused and (most is None or held + held_by_pods < most)
         ages: list[LaneAges] = []
         for number, lane in enumerate(names):
-            *firsts, best, running = found[number * _READ_A_LANE : (number + 1) * _READ_A_LANE]
+            *firsts, first_of_fair, best, running = found[number * _READ_A_LANE : (number + 1) * _READ_A_LANE]
+            if fair_kind(fair[number]) is not None:
+                firsts = [first_of_fair]  # its scores are tags, which tell no time
             oldest_ms = max((_age_ms(first[0][1], now_ms) for first in firsts if first), default=0)
             may_start = is_open and f"lane:{lane}".encode() not in paused
             startable_ms = _age_ms(best, now_ms) if may_start and best is not None else 0

@@ -1,13 +1,14 @@
 """How many threads a lane could keep busy now: what an autoscaler of workers asks for.
 
 In the flow: the API answers with it. Work that runs counts, too: a scaler that saw what waits alone would remove the
-workers of a lane that is just being emptied. Reads only, in two round trips, and not in one moment.
+workers of a lane that is just being emptied. Reads only, in a few round trips, and not in one moment.
 """
 
 from dataclasses import dataclass
 from typing import Any, Final
 
 from .engine.controls import Controls
+from .flows import count_in
 from .keys import DEFAULT_LANE
 from .model.limits import EVERYTHING
 from .transport.reading import Reader, repeated
@@ -68,11 +69,11 @@ class Demand(Reader):
         """How many wait that nothing is known to hold back, behind which gates with room others do; all slots, and
         those of pods, which are all of one lane."""
         pipeline, keys = self._client.pipeline(transaction=False), self._keys
-        pipeline.zcard(keys.ready(lane))
         pipeline.zrange(keys.open(lane), 0, MOST_GATES - 1)
         pipeline.zcard(keys.named("lease"))
         pipeline.zcard(keys.named("lease:pods"))
-        ready, gates, held, with_pods = pipeline.execute()
+        gates, held, with_pods = pipeline.execute()
+        (ready,) = count_in(self._client, keys, [(lane, keys.ready(lane))])
         return ready, [gate.decode() for gate in gates], held + with_pods, with_pods
 
     @repeated
@@ -81,11 +82,11 @@ class Demand(Reader):
         limits = self._controls.all_limits()
         pipeline = self._client.pipeline(transaction=False)
         for gate in gates:
-            pipeline.zcard(self._keys.waiting(gate, lane))
             pipeline.scard(self._keys.held(gate))
         found: list[Any] = pipeline.execute()
+        waiting_behind = count_in(self._client, self._keys, [(lane, self._keys.waiting(gate, lane)) for gate in gates])
         startable: list[int] = []
-        for gate, waiting, held in zip(gates, found[::2], found[1::2], strict=True):
+        for gate, waiting, held in zip(gates, waiting_behind, found, strict=True):
             limit = limits.of(gate)
             startable.append(int(min(waiting, _room(None if limit is None else limit.limit, held))))
         return startable

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from .ages import Ages
+from .gate_loads import GateLoad
 from .model.limits import is_kind
-from .overview import GateLoad
 from .queue import ExecutionQueueService
 from .verdicts import DEAD_LETTERS_SECONDS, Verdict, on_action, on_installation, on_lane
 from .views import QueueStatus
@@ -41,10 +41,15 @@ def judged_actions(queue: ExecutionQueueService, actions: Sequence[str]) -> list
         QueueUnavailable: If the server does not answer.
     """
     now_ms, paused = queue.views.server_time_ms(), set(queue.controls.paused())
-    return [verdict for each in actions for verdict in on_action(each, queue.action_statistics(each), now_ms, paused)]
+    found: list[Verdict] = []
+    for each in actions:
+        held = queue.gates.held_by_rate(f"{_OF_ACTION}{each}")
+        found += on_action(each, queue.action_statistics(each), now_ms, paused, held and held.rate)
+    return found
 
 
 def foremost_actions(gates: Sequence[GateLoad]) -> list[str]:
-    """Return those actions whose own limit holds most back, a few at most, of gates in the order of their waiting."""
-    held_back = (each.gate for each in gates if each.waiting and each.gate.startswith(_OF_ACTION))
+    """Return those actions whose own limit or rate holds most back, a few at most, of gates in their order."""
+    holding = (each for each in gates if each.limit is not None or each.rate is not None)
+    held_back = (each.gate for each in holding if each.waiting and each.gate.startswith(_OF_ACTION))
     return [gate.removeprefix(_OF_ACTION) for gate in held_back if not is_kind(gate)][:ACTIONS_JUDGED]

@@ -32,6 +32,14 @@ FIXED: Final = (
     "deadlines",
     "incarnation",
     "refusals",
+    "behind",
+    "crowded",
+    "weights",
+    "rates",
+    "later",
+    "owners",
+    "ageing",
+    "auto_limits",
 )
 """The keys that exist once under each prefix."""
 
@@ -78,11 +86,15 @@ class Keys:
         return f"{self.prefix}:reply:{caller}"
 
     def ready(self, lane: str) -> str:
-        """Sorted set: a lane's waiting executions that no gate is known to hold back, by score."""
+        """Sorted set: a lane's flows that no gate is known to hold back, by their best score."""
         return f"{self.prefix}:ready:{lane}"
 
+    def flow(self, lane: str, gates: str) -> str:
+        """Sorted set: a lane's waiting executions that pass the same gates, one a line, by score."""
+        return f"{self.prefix}:flow:{lane}:{gates}"
+
     def open(self, lane: str) -> str:
-        """Sorted set: gates that have room and waiting executions of this lane, by their best waiter's score."""
+        """Sorted set: gates that have room and waiting flows of this lane, by their best flow's score."""
         return f"{self.prefix}:open:{lane}"
 
     def pending(self, lane: str) -> str:
@@ -99,6 +111,18 @@ class Keys:
 
     def _of(self, lane: str, name: str) -> str:
         return self.named(name) if lane == DEFAULT_LANE else f"{self.prefix}:lane:{lane}:{name}"
+
+    def times(self, lane: str) -> str:
+        """Sorted set: a fair lane's waiting executions, by the time that orders them in other lanes."""
+        return f"{self.prefix}:lane:{lane}:times"
+
+    def tags(self, lane: str, band: int) -> str:
+        """Hash: of a fair lane's band, the last tags of each key with waiters, and the highest tag admitted."""
+        return f"{self.prefix}:lane:{lane}:tags:{band}"
+
+    def idle_tags(self, lane: str, band: int) -> str:
+        """Sorted set: of a fair lane's band, the keys without waiters by the tag that was admitted last."""
+        return f"{self.prefix}:lane:{lane}:tags:{band}:idle"
 
     def wake(self, lane: str) -> str:
         """List: wake tokens."""
@@ -117,16 +141,28 @@ class Keys:
         return f"{self.prefix}:gate:{gate}:held"
 
     def gate_lanes(self, gate: str) -> str:
-        """Set: lanes of which executions wait behind this gate or, for a kind, behind closed gates of the kind."""
+        """Sorted set: lanes of which flows wait behind this gate, by the best one's score."""
         return f"{self.prefix}:gate:{gate}:lanes"
 
+    def kind_lanes(self, kind: str) -> str:
+        """Set: lanes of which flows wait behind gates that this kind's limit keeps closed."""
+        return f"{self.prefix}:gate:{kind}:closed-lanes"
+
     def waiting(self, gate: str, lane: str) -> str:
-        """Sorted set: a lane's executions that found a gate closed, by score."""
+        """Sorted set: a lane's flows that found a gate closed, by their best score."""
         return f"{self.prefix}:gate:{gate}:waiting:{lane}"
 
     def closed(self, kind: str, lane: str) -> str:
         """Sorted set: gates that their kind's limit keeps closed to a lane, by their best waiter's score."""
         return f"{self.prefix}:gate:{kind}:closed:{lane}"
+
+    def later(self, lane: str) -> str:
+        """Sorted set: gates that their rate keeps closed to waiting flows of a lane, by when they open."""
+        return f"{self.prefix}:later:{lane}"
+
+    def rate_time(self, gate: str) -> str:
+        """String with a TTL: the time by which a gate's rate is measured, in unix milliseconds."""
+        return f"{self.prefix}:gate:{gate}:rate"
 
     def default_limits(self) -> str:
         """Hash: the limits of kinds that operators set, and the limits that lanes declare, as `name\\nlane`."""
@@ -143,6 +179,10 @@ class Keys:
     def action_stats(self, action: str) -> str:
         """Hash: an action's lifetime counters."""
         return f"{self.prefix}:action:{action}:stats"
+
+    def unique(self, key: str) -> str:
+        """String: the execution that took a unique key last; if for some time, until when, with a TTL."""
+        return f"{self.prefix}:unique:{key}"
 
     def request(self, digest: str) -> str:
         """String with a TTL: the execution that a request to the API made, by the digest of who sent it and its key."""
@@ -164,6 +204,14 @@ class Keys:
         """String with a TTL: for whom a one-time login code stands, by its digest."""
         return f"{self.prefix}:login:{digest}"
 
+    def slot_members(self, owner: str) -> str:
+        """Set: the executions of a process that wait for slots of its code or hold some."""
+        return f"{self.prefix}:slots:{owner}"
+
+    def slot_news(self, owner: str) -> str:
+        """Hash with a TTL: execution → what its process is to be told of it."""
+        return f"{self.prefix}:slots:{owner}:news"
+
     def worker(self, worker_id: str) -> str:
         """String with a TTL: how a worker process that lives signed last, as JSON."""
         return f"{self.prefix}:worker:{worker_id}"
@@ -172,6 +220,28 @@ class Keys:
         """Set with a TTL: the ids of worker processes, some of which may live no more."""
         return f"{self.prefix}:workers"
 
+    def ledger(self) -> str:
+        """Hash with a TTL: who wrote the ledger last, or since when and why nobody can."""
+        return f"{self.prefix}:ledger"
+
     def lock(self, name: str) -> str:
         """String with a TTL: a lock between processes, such as the watcher's."""
         return f"{self.prefix}:lock:{name}"
+
+
+def fair_field(lane: str) -> str:
+    """The field of the settings that says by which kind of gates a lane is fair, if it is."""
+    return "fair_by" if lane == DEFAULT_LANE else f"lane:{lane}:fair_by"
+
+
+def fair_kind(value: bytes | None) -> str | None:
+    """Read that field: the kind of gates; None: nobody has said anything, or an operator that the lane is strict."""
+    return value.decode() if value else None
+
+
+def fair_lane(field: str) -> str | None:
+    """The lane of which a field of the settings says that; None: it says something else."""
+    if field == fair_field(DEFAULT_LANE):
+        return DEFAULT_LANE
+    lane = field.removeprefix("lane:").removesuffix(":fair_by")
+    return lane if field == fair_field(lane) else None

@@ -17,7 +17,7 @@ def all_lanes(queue: ExecutionQueueService) -> list[tuple[LaneLoad, QueueStatus]
     """Return every lane that was ever in use, and the queue's own, with their figures."""
     loads = queue.overview.lanes()
     if queue.lane not in {each.lane for each in loads}:
-        loads.append(LaneLoad(queue.lane, None, 0))
+        loads.append(LaneLoad(queue.lane, None, 0, queue.shares.kind_of(queue.lane)))
     figures: list[QueueStatus] = []
     for start in range(0, len(loads), READ_A_CALL):
         figures += queue.views.status_of([each.lane for each in loads[start : start + READ_A_CALL]])

@@ -2,8 +2,9 @@
 
 In the flow: Python callers and the actors enqueue here. A program that runs executions takes them with `try_schedule`
 and gives their slots back with `release`. Attributes lead to everything else: `transitions` (every transition by its
-name), `controls` (limits, pauses, settings), `views`, `overview` and `ids` (reads), `maintenance` (repairs), `outbox`
-(ends still to be reported). Every method is one atomic script; a crash between two of them costs at most a lease.
+name), `controls` (limits, rates, pauses, settings), `views`, `overview`, `gates` and `ids` (reads), `maintenance`
+(repairs), `outbox` (ends still to be reported). Every method is one atomic script; a crash between two of them costs at
+most a lease.
 """
 
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from .engine.grants import Cancellation, Code, Parked
 from .engine.parking import Candidate
 from .engine.settlements import Retry
 from .events import ExecutionRequestedEvent
+from .gate_loads import GateLoads
 from .ids import Ids
 from .keys import DEFAULT_LANE, Keys
 from .model.errors import InvalidRequest, QueueRejected
@@ -69,7 +71,8 @@ class ExecutionQueueService(Engine):
                 None: user, host and program of this process.
         """
         super().__init__(Scripts(redis_client, Keys(prefix), deadline_seconds=deadline_seconds), lane=lane, by=by)
-        self.overview = Overview(self.scripts, self.controls)
+        self.overview = Overview(self.scripts)
+        self.gates = GateLoads(self, self.overview)
         self.ids = Ids(self.scripts, self.overview)
 
     def enqueue(self, event: ExecutionRequestedEvent | dict[str, object]) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 
 from .ages import LaneAges
 from .model.limits import EVERYTHING
+from .model.rates import Rate
 from .views import ActionStatistics, QueueStatus
 
 HALF_FULL: Final = 0.5
@@ -24,6 +25,7 @@ UNTAKEN_SECONDS: Final = 300
 STANDSTILL_SECONDS: Final = 600
 DEAD_LETTERS_SECONDS: Final = 3_600
 BEHIND_ENTRIES: Final = 10_000
+UNWRITTEN_SECONDS: Final = 60
 _MINUTE: Final = 60
 _HOUR: Final = 3_600
 
@@ -47,6 +49,7 @@ class VerdictCode(StrEnum):
     DEAD_LETTERS_GROW = "dead_letters_grow"
     NO_LEADER = "no_leader"
     LEDGER_AWAY = "ledger_away"
+    LEDGER_NOT_WRITTEN = "ledger_not_written"
     LEDGER_BEHIND = "ledger_behind"
     LIMIT_REACHED = "limit_reached"
     QUEUE_LONG = "queue_long"
@@ -69,6 +72,16 @@ class Verdict:
     subject: str
     """`lane:NAME` or `action:NAME`; empty: the whole installation."""
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """A ledger that nobody can write, though somebody tries."""
+
+    lasting_ms: int
+    """For how long, by the server's clock."""
+    reason: str
+    """Why, as whoever tried last was told; without values of rows, and without the database's address."""
 
 
 def on_lane(status: QueueStatus, ages: LaneAges, paused: Collection[str] = ()) -> Iterator[Verdict]:
@@ -105,12 +118,16 @@ def on_lane(status: QueueStatus, ages: LaneAges, paused: Collection[str] = ()) -
         text = f"{lane}: the oldest one has waited for {lasting(ages.oldest_ms)}"
         yield _verdict(VerdictCode.OLDEST_WAIT_LONG, subject, text)
     if limit is not None and waiting and status.active_count >= limit and ages.oldest_ms > LIMITED_SECONDS * 1000:
-        yield _verdict(VerdictCode.LIMIT_REACHED, subject, _limited(lane, ages.oldest_ms, limit, waiting))
+        yield _verdict(
+            VerdictCode.LIMIT_REACHED, subject, _reached(lane, ages.oldest_ms, f"limit {limit:,.0f}", waiting)
+        )
     if waiting > MANY_WAITING:
         yield _verdict(VerdictCode.QUEUE_LONG, subject, f"{lane}: {waiting:,} executions wait")
 
 
-def on_action(action: str, figures: ActionStatistics, now_ms: int, paused: Collection[str]) -> Iterator[Verdict]:
+def on_action(
+    action: str, figures: ActionStatistics, now_ms: int, paused: Collection[str], rate: Rate | None = None
+) -> Iterator[Verdict]:
     """What there is to say of an action.
 
     Args:
@@ -118,20 +135,22 @@ def on_action(action: str, figures: ActionStatistics, now_ms: int, paused: Colle
         figures: Its figures.
         now_ms: Unix milliseconds of the server's clock.
         paused: All names that are paused.
+        rate: Its rate, while that keeps something back.
     """
     subject, name = f"action:{action}", f"Action {action}"
     waiting, limit, running = figures.queue_length, figures.max_concurrent, figures.active_count
     oldest_ms = 0 if figures.oldest_enqueued_at is None else max(0, int(now_ms - figures.oldest_enqueued_at))
-    is_paused = EVERYTHING in paused or subject in paused
-    if not is_paused and limit is not None and waiting and running < limit and oldest_ms > UNTAKEN_SECONDS * 1000:
+    is_held_back = EVERYTHING in paused or subject in paused or rate is not None
+    if not is_held_back and limit is not None and waiting and running < limit and oldest_ms > UNTAKEN_SECONDS * 1000:
         text = f"{running:,} of {limit:,} slots are taken, and the oldest one has waited for {lasting(oldest_ms)}"
         code = VerdictCode.SLOTS_FREE_WHILE_WORK_WAITS
         yield _verdict(code, subject, f"{name}: {text}; `bandmaster show` says for what")
     if oldest_ms > OLD_SECONDS * 1000:
         text = f"{name}: the oldest one has waited for {lasting(oldest_ms)}"
         yield _verdict(VerdictCode.OLDEST_WAIT_LONG, subject, text)
-    if limit is not None and waiting and running >= limit and oldest_ms > LIMITED_SECONDS * 1000:
-        yield _verdict(VerdictCode.LIMIT_REACHED, subject, _limited(name, oldest_ms, limit, waiting))
+    reached = f"limit {limit:,.0f}" if limit is not None and running >= limit else rate and f"rate {rate}"
+    if reached and waiting and oldest_ms > LIMITED_SECONDS * 1000:
+        yield _verdict(VerdictCode.LIMIT_REACHED, subject, _reached(name, oldest_ms, reached, waiting))
     if waiting > MANY_WAITING:
         yield _verdict(VerdictCode.QUEUE_LONG, subject, f"{name}: {waiting:,} executions wait")
 
@@ -152,18 +171,23 @@ def on_installation(*, leads: bool, dead_lettered: int) -> Iterator[Verdict]:
         yield _verdict(VerdictCode.NO_LEADER, "", text)
 
 
-def on_ledger(*, is_read: bool, is_written: bool, behind: int | None) -> Iterator[Verdict]:
+def on_ledger(*, is_read: bool, is_written: bool, behind: int | None, unwritten: Unwritten | None) -> Iterator[Verdict]:
     """What there is to say of the ledger, where there is one.
 
     Args:
         is_read: Whether it can be read.
         is_written: Whether somebody writes it.
         behind: How many entries of the journal it has yet to read; None: it is not known.
+        unwritten: Since when and why nobody can write it, if somebody tries in vain.
     """
     if not is_read:
         text = "The ledger cannot be read: work goes on, and the history stands still"
         yield _verdict(VerdictCode.LEDGER_AWAY, "", text)
-    elif behind is not None and behind > BEHIND_ENTRIES:
+        return
+    if unwritten is not None and unwritten.lasting_ms > UNWRITTEN_SECONDS * 1000:
+        text = f"The ledger could not be written for {lasting(unwritten.lasting_ms)}: {unwritten.reason}"
+        yield _verdict(VerdictCode.LEDGER_NOT_WRITTEN, "", f"{text}; work goes on, and the history stands still")
+    if behind is not None and behind > BEHIND_ENTRIES:
         text = f"The ledger is {behind:,} entries of the journal behind" + (
             "" if is_written else ", and nobody writes it"
         )
@@ -190,9 +214,9 @@ def lasting(duration_ms: float) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
-def _limited(name: str, oldest_ms: int, limit: float, waiting: int) -> str:
+def _reached(name: str, oldest_ms: int, what: str, waiting: int) -> str:
     waits = "1 execution waits" if waiting == 1 else f"{waiting:,} executions wait"
-    return f"{name} has waited for {lasting(oldest_ms)}: limit {limit:,.0f} reached, {waits}"
+    return f"{name} has waited for {lasting(oldest_ms)}: {what} reached, {waits}"
 
 
 def _verdict(code: VerdictCode, subject: str, sentence: str) -> Verdict:

@@ -287,6 +287,9 @@ def _sentence(reason: str) -> str:
     if kind == "gate":
         gate, held, limit = rest.rsplit(":", 2)
         return f"gate {gate} is full: {held} of {limit} held"
+    if kind == "rate":
+        gate, wait_ms = rest.rsplit(":", 1)
+        return f"gate {gate} has reached its rate: the next one passes in {int(wait_ms) / 1000:g} s"
     if kind == "full":
         active, limit, setting = rest.split(":")
         return f"all slots are taken: {active} of {limit} ({setting})"

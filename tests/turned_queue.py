@@ -1,5 +1,7 @@
 """An `ExecutionQueueService` whose clock a test turns, so that leases and stale timeouts run out without waiting."""
 
+from collections.abc import Mapping
+
 import redis
 from model.clock import Clock, turned_includes
 
@@ -13,9 +15,10 @@ ROUND_MS = 10_000
 class TurnedQueue(ExecutionQueueService):
     """The same scripts, with one line of the clock replaced."""
 
-    def __init__(self, client: redis.Redis) -> None:
+    def __init__(self, client: redis.Redis, replaced_includes: Mapping[str, str] | None = None) -> None:
         super().__init__(client)
-        Engine.__init__(self, Scripts(client, replaced_includes=turned_includes()))
+        includes = turned_includes() | {**(replaced_includes or {})}
+        Engine.__init__(self, Scripts(client, replaced_includes=includes))
         self.clock = Clock(client, self.scripts.keys)
 
     def let_time_pass(self, seconds: int) -> None:

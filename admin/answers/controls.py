@@ -1,4 +1,4 @@
-"""Documents about limits, pauses and settings, and who changed them."""
+"""Documents about limits, rates, pauses and settings, and who changed them."""
 
 from typing import Literal
 
@@ -13,6 +13,8 @@ class LimitAnswer(Answer):
     limited_by: str | None
     declared: bool
     held: int | None
+    auto: str | None = None
+    """As in `auto(2,50)`, the bounds within which the limit adjusts itself; none: it does not."""
 
 
 class OneLimit(LimitAnswer, Read):
@@ -23,6 +25,28 @@ class Limits(Read):
     """All limits."""
 
     limits: list[LimitAnswer]
+
+
+class RateAnswer(Answer):
+    """The rate that holds for a gate, or for each gate of a kind."""
+
+    gate: str
+    rate: str | None
+    """As in `100/m burst 5`; none: it has no rate."""
+    rated_by: str | None
+    """The gate or kind that the rate was set for."""
+    declared: bool
+    """Whether actors declare it; else an operator set it."""
+
+
+class OneRate(RateAnswer, Read):
+    """The rate of one gate or kind, as it is now."""
+
+
+class Rates(Read):
+    """All rates."""
+
+    rates: list[RateAnswer]
 
 
 class Pauses(Read):

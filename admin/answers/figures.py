@@ -65,7 +65,7 @@ class Users(Read):
 
 
 class GateAnswer(Answer):
-    """A gate with a limit or a pause."""
+    """A gate with a limit, a rate, a weight or a pause."""
 
     gate: str
     limit: int | None
@@ -77,13 +77,25 @@ class GateAnswer(Answer):
     waiting: int
     """Executions that found it closed."""
     paused: bool
+    rate: str | None = None
+    """As in `100/m burst 5`; none: it has no rate."""
+    rated_by: str | None = None
+    """The gate or kind that the rate was set for."""
+    rate_declared: bool = False
+    """Whether an actor declared the rate; else an operator set it."""
+    opens_at: str | None = None
+    """When its rate lets the next one of those that wait through; none: it keeps none back."""
+    weight: int = 1
+    """In fair lanes."""
+    auto: str | None = None
+    """As in `auto(2,50)`, the bounds within which the limit adjusts itself; none: it does not."""
 
 
 class GateCounts(Answer):
     """Gates whose names are not shown to the caller."""
 
     gates: int
-    """With a limit or a pause."""
+    """With a limit, a rate, a weight or a pause."""
     held: int
     waiting: int
 
@@ -110,6 +122,8 @@ class LaneAnswer(Answer):
     """How many wait."""
     bounds: dict[str, float | None]
     """The lane's own settings; none: no bound."""
+    fair_by: str | None = None
+    """The kind of gates that take turns in it, such as `user`; none: strict order."""
 
 
 class Lanes(Read):

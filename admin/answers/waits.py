@@ -16,8 +16,8 @@ class WaitPart(Answer):
     """The part of a wait that one cause explains: at each instant the first of them that admission would have met."""
 
     cause: Cause
-    """`delay`: it was not due; `pause`: of everything, its lane or one of its gates; `gate`, `lane`, `everything`: as
-    many held it as may; `thread`: no thread was free for it."""
+    """`delay`: it was not due; `pause`: of everything, its lane or one of its gates; `rate`: of a gate that let
+    nothing through; `gate`, `lane`, `everything`: as many held it as may; `thread`: no thread was free for it."""
     name: str
     """Of the gate, of the lane, or of what was paused (`lane:NAME`, `*` for everything); empty for the others."""
     ms: int

@@ -13,7 +13,7 @@ from ...scheduler.verdicts import on_action
 from ..answers.figures import ActionAnswer, Actions, QueueStats, UserAnswer, Users
 from ..errors import Refused, not_found
 from .judged import verdict_answers
-from .moments import shown_at
+from .moments import now_at, shown_at
 from .queue_routes import QueueRouter
 from .requiring import OperateCaller, ReadCaller, ServicesOf
 
@@ -37,7 +37,7 @@ def list_actions(services: ServicesOf, caller: ReadCaller) -> Actions:
             for each in reversed(found)
         ],
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )
 
 
@@ -49,7 +49,7 @@ def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: Action) -> Q
         raise not_found(f"nothing was ever sent of the action {ref}")
     now_ms = queue.views.server_time_ms()
     found = queue.action_statistics(ref)
-    oldest = found.oldest_enqueued_at
+    oldest, held = found.oldest_enqueued_at, queue.gates.held_by_rate(f"action:{ref}")
     return QueueStats(
         action=ref,
         queue_length=found.queue_length,
@@ -58,7 +58,7 @@ def show_queue_stats(services: ServicesOf, caller: ReadCaller, ref: Action) -> Q
         oldest_enqueued_at=None if oldest is None else iso_of(int(oldest)),
         total_enqueued=found.total_enqueued,
         total_completed=found.total_completed,
-        verdicts=verdict_answers(on_action(ref, found, now_ms, set(queue.controls.paused()))),
+        verdicts=verdict_answers(on_action(ref, found, now_ms, set(queue.controls.paused()), held and held.rate)),
         source="redis",
         as_of=shown_at(now_ms),
     )
@@ -83,5 +83,5 @@ def list_users(services: ServicesOf, caller: OperateCaller) -> Users:
             for each in services.queue.overview.users()[:MOST_USERS]
         ],
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )

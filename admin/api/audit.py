@@ -11,6 +11,8 @@ from fastapi import APIRouter, Query
 from ...ledger.asked import read_asked
 from ...ledger.queries.looking import written_until_ms
 from ...ledger.queries.operators import Audited, EntryPlace, Kind, Sought, audited
+from ...scheduler.engine.journal import Verb
+from ...scheduler.model.rates import readable
 from ..answers.controls import Audit, AuditEntry
 from .cursors import cursor_of, read_cursor
 from .moments import Moment, ms_of, shown_at
@@ -42,8 +44,8 @@ def list_changes(
     cursor: Annotated[str | None, Query(description="`next` of an earlier answer.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_A_PAGE)] = PAGE,
 ) -> Audit:
-    """Limits, pauses and settings; executions that somebody submitted, cancelled, moved, retried or dropped; tokens
-    that were made or revoked; who signed in and out. The latest first."""
+    """Limits, rates, weights, pauses and settings, fair lanes among them; executions that somebody submitted,
+    cancelled, moved, retried or dropped; tokens that were made or revoked; who signed in and out. The latest first."""
     before = None if cursor is None else EntryPlace(*read_cursor(cursor, int, int, int, str))
     sought = Sought(
         kinds=tuple(kind or Kind),
@@ -77,6 +79,10 @@ def _entry(change: Audited) -> AuditEntry:
         verb=change.verb,
         subject=change.subject,
         kind=change.kind.value,
-        before=change.before,
-        after=change.after,
+        before=_text(change.verb, change.before),
+        after=_text(change.verb, change.after),
     )
+
+
+def _text(verb: str, value: str | None) -> str | None:
+    return readable(value) if verb == Verb.RATE and value else value

@@ -10,14 +10,14 @@ from typing import Annotated, Final
 from fastapi import Header, Query, Response
 
 from ...scheduler.engine.controls import BOUNDS, InForce
+from ...scheduler.gate_loads import GateLoad
 from ...scheduler.model.errors import shown
-from ...scheduler.overview import GateLoad
 from ..answers.controls import Changed, LimitAnswer, Limits, OneLimit, OneSetting, Pauses, SettingAnswer, Settings
 from ..auth.tokens import Caller
 from ..errors import Refused, not_found
 from ..services import Services
 from .loads import sees_gate
-from .moments import shown_at
+from .moments import now_at, shown_at
 from .names import Lane, Limited, Pausable
 from .queue_routes import QueueRouter
 from .requests import NewLimit, NewSetting
@@ -36,9 +36,9 @@ IfMatch = Annotated[str | None, Header(description="The ETag with which it was r
 def list_limits(services: ServicesOf, caller: OperateCaller) -> Limits:
     """Of gates, and of kinds of gates like `tenant:*`."""
     return Limits(
-        limits=[_limit(each) for each in services.queue.overview.limited()],
+        limits=[_limit(each) for each in services.queue.gates.limited()],
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )
 
 
@@ -51,7 +51,7 @@ def show_limit(services: ServicesOf, caller: OperateCaller, gate: Limited) -> On
 @router.put("/limits/{gate:path}", summary="Set the limit of a gate, or of a kind")
 def set_limit(services: ServicesOf, caller: OperateCaller, gate: Limited, new: NewLimit) -> OneLimit:
     """A lowered limit takes effect as running executions end."""
-    services.queue.controls.set_limit(gate, new.limit, by=caller.by)
+    services.queue.controls.set_limit(gate, new.wanted, by=caller.by)
     return _limit_of(services, gate)
 
 
@@ -72,7 +72,7 @@ def list_pauses(services: ServicesOf, caller: ReadCaller) -> Pauses:
             if sees_gate(caller, name)
         },
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )
 
 
@@ -97,7 +97,7 @@ def list_settings(services: ServicesOf, caller: ReadCaller, lane: OfLane = None)
             for name, value in _values(services, lane).items()
         ],
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )
 
 
@@ -161,7 +161,7 @@ def _shown(services: Services, response: Response, name: str, lane: str | None) 
         raise _unknown(name)
     value = values[name]
     response.headers["ETag"] = f'"{_NONE}"' if value is None else f'"{value:.15g}"'
-    as_of = shown_at(services.queue.views.server_time_ms())
+    as_of = now_at(services.queue)
     return OneSetting(name=name, lane=_lane_of(services, name, lane), value=value, source="redis", as_of=as_of)
 
 
@@ -182,11 +182,16 @@ def _unknown(name: str) -> Refused:
 
 def _limit(load: GateLoad) -> LimitAnswer:
     return LimitAnswer(
-        gate=load.gate, limit=load.limit, limited_by=load.limited_by, declared=load.declared, held=load.held
+        gate=load.gate,
+        limit=load.limit,
+        limited_by=load.limited_by,
+        declared=load.declared,
+        held=load.held,
+        auto=None if load.auto is None else str(load.auto),
     )
 
 
 def _limit_of(services: Services, gate: str) -> OneLimit:
-    (load,) = services.queue.overview.limited([gate])
-    as_of = shown_at(services.queue.views.server_time_ms())
+    (load,) = services.queue.gates.limited([gate])
+    as_of = now_at(services.queue)
     return OneLimit(**_limit(load).model_dump(), source="redis", as_of=as_of)

@@ -17,7 +17,7 @@ from ...scheduler.events import ExecutionRequestedEvent
 from ...scheduler.events.fields import ExecutionId
 from ...scheduler.judging import judged_lanes
 from ...scheduler.lanes import all_lanes
-from ...scheduler.model.identifiers import check_execution_id
+from ...scheduler.model.identifiers import SLOT_LANES, check_execution_id
 from ..answers.executions import (
     ExecutionPage,
     OneExecution,
@@ -33,7 +33,7 @@ from .cursors import cursor_of, read_cursor
 from .finding import check_reads, find, is_of_ledger
 from .judged import verdict_answers
 from .living import PAGE, Filters, Limit
-from .moments import Moment, ms_of, shown_at
+from .moments import Moment, ms_of, now_at, shown_at
 from .names import Lane, Text
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
@@ -108,7 +108,7 @@ def show_queue(services: ServicesOf, caller: ReadCaller, lane: Lane | None = Non
         own_waiting=own,
         verdicts=verdict_answers([*judged_lanes(queue, judged), *services.ledger_watch.verdicts()]),
         source="redis",
-        as_of=shown_at(queue.views.server_time_ms()),
+        as_of=now_at(queue),
     )
 
 
@@ -166,6 +166,8 @@ def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: Executi
     """Its script or command; for its owner and for admins."""
     found = find(services, caller, execution_id)
     check_reads(caller, found.record)
+    if (found.record.lane or "").startswith(SLOT_LANES):
+        raise not_found("it is a slot that code takes: what runs is known to its process alone")
     source, raw = "redis", services.queue.views.event(execution_id)
     if raw is None:
         with services.ledger.reading() as connection:
@@ -173,9 +175,7 @@ def show_payload(services: ServicesOf, caller: ReadCaller, execution_id: Executi
     if raw is None:
         raise not_found("what it runs is not kept any more, or it is an actor's message")
     event = ExecutionRequestedEvent.from_json(raw).model_dump(mode="json", exclude_none=True)
-    return PayloadAnswer(
-        execution_id=execution_id, event=event, source=source, as_of=shown_at(services.queue.views.server_time_ms())
-    )
+    return PayloadAnswer(execution_id=execution_id, event=event, source=source, as_of=now_at(services.queue))
 
 
 def _eta_seconds(services: Services, record: Record) -> float | None:

@@ -20,7 +20,7 @@ from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from ..errors import forbidden
 from ..services import Services
-from .moments import shown_at
+from .moments import now_at, shown_at
 from .names import BandInQuery, Lane, Text
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
@@ -78,7 +78,7 @@ def list_living(
         executions=[execution_answer(each, position=each.position) for each in found],
         complete=complete,
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )
 
 

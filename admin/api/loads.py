@@ -14,7 +14,7 @@ from ...scheduler.lanes import all_lanes
 from ..answers.figures import DemandAnswer, GateAnswer, GateCounts, Gates, LaneAnswer, Lanes
 from ..auth.tokens import Caller
 from ..errors import not_found
-from .moments import shown_at
+from .moments import now_at, shown_at
 from .names import Lane
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
@@ -29,8 +29,9 @@ lanes: Final = QueueRouter()
 
 @router.get("/gates", summary="List gates, the most blocked first")
 def list_gates(services: ServicesOf, caller: ReadCaller) -> Gates:
-    """Those that are limited or paused, and those that the limit of their kind keeps closed."""
-    found = services.queue.overview.gates()
+    """Those with a limit, a rate, a weight or a pause, and those that the limit or rate of their kind keeps closed."""
+    now_ms = services.queue.views.server_time_ms()
+    found = services.queue.gates.all()
     others = [each for each in found if not sees_gate(caller, each.gate)]
     return Gates(
         gates=[
@@ -39,9 +40,15 @@ def list_gates(services: ServicesOf, caller: ReadCaller) -> Gates:
                 limit=each.limit,
                 limited_by=each.limited_by,
                 declared=each.declared,
+                auto=None if each.auto is None else str(each.auto),
                 held=each.held,
                 waiting=each.waiting,
                 paused=each.paused,
+                rate=None if each.rate is None else str(each.rate.rate),
+                rated_by=each.rate and each.rate.name,
+                rate_declared=each.rate is not None and each.rate.is_declared,
+                opens_at=None if each.opens_in_ms is None else shown_at(now_ms + each.opens_in_ms),
+                weight=each.weight,
             )
             for each in found
             if sees_gate(caller, each.gate)
@@ -52,7 +59,7 @@ def list_gates(services: ServicesOf, caller: ReadCaller) -> Gates:
             waiting=sum(each.waiting for each in others),
         ),
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=shown_at(now_ms),
     )
 
 
@@ -72,13 +79,14 @@ def list_lanes(services: ServicesOf, caller: ReadCaller) -> Lanes:
                 scheduled_count=figures.scheduled_count,
                 by_priority=figures.pending_by_priority,
                 bounds={name: value for name, value in figures.settings.items() if name in BOUNDS},
+                fair_by=each.fair_by,
             )
             for each, figures in all_lanes(services.queue)
         ],
         leader=None if leader is None else leader.leader_id,
         leader_epoch=None if leader is None else leader.epoch,
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )
 
 
@@ -95,7 +103,7 @@ def show_demand(services: ServicesOf, caller: ReadCaller, lane: Lane) -> DemandA
         running=demand.running,
         threads=demand.threads,
         source="redis",
-        as_of=shown_at(queue.views.server_time_ms()),
+        as_of=now_at(queue),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
+from ...scheduler.engine.engine import Engine
 from ...scheduler.events.fields import UtcTime
 from ...scheduler.model.times import iso_of
 
@@ -24,6 +25,15 @@ def ms_of(moment: datetime | None) -> int | None:
 def shown_at(unix_ms: int) -> str:
     """Return a time that there is."""
     return iso_of(min(max(unix_ms, _EARLIEST_MS), _LATEST_MS)) or ""
+
+
+def now_at(queue: Engine) -> str:
+    """Return the time of the queue's server.
+
+    Raises:
+        QueueUnavailable: If it does not answer.
+    """
+    return shown_at(queue.views.server_time_ms())
 
 
 def _as_text(moment: object) -> object:

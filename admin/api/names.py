@@ -9,7 +9,9 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from ...scheduler.engine.controls import SETTING_MAX, check_pausable
+from ...scheduler.engine.shares import MOST_WEIGHT, check_kind
 from ...scheduler.events.fields import ExecutionId, as_pattern, check_text, described
+from ...scheduler.model.auto import AUTO, Auto
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import (
     GATE_KEY_MAX_CHARS,
@@ -19,8 +21,9 @@ from ...scheduler.model.identifiers import (
     check_lane,
     check_reason,
 )
-from ...scheduler.model.limits import check_limited
+from ...scheduler.model.limits import check_gate, check_limited
 from ...scheduler.model.priority import Priority
+from ...scheduler.model.rates import RATE, Rate
 from ..auth.making import GATE_MAX_CHARS, MOST_GATES, check_gate_pattern
 from ..auth.secrets import TOKEN_ID, check_token_id
 
@@ -50,6 +53,15 @@ def _whole(given: object) -> object:
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
+def _auto(value: str) -> str:
+    return str(Auto.read(value))
+
+
+def _rate(given: str) -> str:
+    Rate.read(given)
+    return given
+
+
 WORDS: Final = frozenset({"bulk", "dead", "living", "queue", "upload"})
 """What stands in paths where an execution's id does: what had such an id could not be asked for."""
 
@@ -71,6 +83,12 @@ Lane = Annotated[
 ]
 Limited = Annotated[str, AfterValidator(check_limited), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
 """A gate, or a kind of gates."""
+OneGate = Annotated[str, AfterValidator(check_gate), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
+KindName = Annotated[str, AfterValidator(check_kind), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
+"""What precedes the first colon of gates, such as `user`."""
+AutoText = Annotated[str, AfterValidator(_auto), described(pattern=as_pattern(AUTO))]
+RateText = Annotated[str, AfterValidator(_rate), described(pattern=as_pattern(RATE))]
+"""A rate as a user writes it, like `100/m burst 5`."""
 Pausable = Annotated[str, AfterValidator(check_pausable), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
 TokenId = Annotated[str, AfterValidator(check_token_id), described(pattern=as_pattern(TOKEN_ID))]
 GatePatterns = Annotated[
@@ -100,3 +118,4 @@ BandInQuery = Annotated[
 """The same as a text: all that a query has."""
 Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
 SettingValue = Annotated[int, Field(strict=True, ge=0, le=SETTING_MAX), BeforeValidator(_whole)]
+Weight = Annotated[int, Field(strict=True, ge=1, le=MOST_WEIGHT), BeforeValidator(_whole)]

@@ -21,7 +21,7 @@ from ..output.following import Following
 from ..output.telling import read_place
 from ..services import Services
 from .finding import Found, check_reads, find, result_of
-from .moments import shown_at
+from .moments import now_at
 from .queue_routes import QueueRouter, in_turn
 from .requiring import ReadCaller, ServicesOf
 from .streams import EventStream, stream_of
@@ -119,7 +119,7 @@ def show_result(services: ServicesOf, caller: ReadCaller, execution_id: Executio
     if kept is None:
         raise not_found("no result of it is kept, or it has not ended yet")
     result, source = kept
-    as_of = shown_at(services.queue.views.server_time_ms())
+    as_of = now_at(services.queue)
     return ResultAnswer(execution_id=execution_id, **result.model_dump(), source=source, as_of=as_of)
 
 

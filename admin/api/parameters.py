@@ -9,7 +9,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from ...scheduler.model.errors import InvalidRequest, shown
-from ..misspelt import allowed_of
+from ...scheduler.model.misspelt import allowed_of
 
 
 def check_parameters(request: Request) -> None:

@@ -1,5 +1,6 @@
 """What callers send: the models of bodies. Unknown fields are refused; the queue checks the values once more."""
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -21,12 +22,26 @@ from ...scheduler.events.fields import (
     UserId,
     Word,
 )
+from ...scheduler.model.auto import Auto
 from ...scheduler.model.limits import LIMIT_MAX
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.states import State
 from ..auth.scopes import Scope
 from .moments import DueTime, FutureMoment
-from .names import Band, BandName, GatePatterns, NewExecutionId, Reason, SettingValue, Text, Whole
+from .names import (
+    AutoText,
+    Band,
+    BandName,
+    GatePatterns,
+    KindName,
+    NewExecutionId,
+    RateText,
+    Reason,
+    SettingValue,
+    Text,
+    Weight,
+    Whole,
+)
 
 
 class Sent(BaseModel):
@@ -113,6 +128,38 @@ class NewLimit(Sent):
     model_config = ConfigDict(json_schema_extra={"examples": [{"limit": 4}]})
 
     limit: Whole = Field(ge=0, le=LIMIT_MAX)
+    auto: AutoText | None = None
+    """`auto(LEAST,MOST)`, the bounds within which it adjusts itself, beginning with this one; a kind has none."""
+
+    @property
+    def wanted(self) -> int | Auto:
+        """As the queue takes it."""
+        return self.limit if self.auto is None else replace(Auto.read(self.auto), start=self.limit)
+
+
+class NewRate(Sent):
+    """How many grants pass a gate in a time."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"rate": "100/m burst 5"}]})
+
+    rate: RateText
+    """`N/TIME`, like `100/m`, `5/s` or `1/10s`; ` burst N` behind it if so many may come at once."""
+
+
+class NewShare(Sent):
+    """By which gates a lane is fair."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "user"}]})
+
+    kind: KindName
+
+
+class NewWeight(Sent):
+    """How many turns a gate has in fair lanes, for one of another."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"weight": 10}]})
+
+    weight: Weight
 
 
 class NewSetting(Sent):

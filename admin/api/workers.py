@@ -9,7 +9,7 @@ from typing import Final
 from ...scheduler.workers import Workers
 from ..answers.workers import RunningAnswer, WorkerAnswer, WorkersAnswer
 from ..auth.scopes import Scope
-from .moments import shown_at
+from .moments import now_at, shown_at
 from .queue_routes import QueueRouter
 from .requiring import ReadCaller, ServicesOf
 
@@ -47,5 +47,5 @@ def list_workers(services: ServicesOf, caller: ReadCaller) -> WorkersAnswer:
         threads=sum(each.threads for each in workers),
         busy=sum(each.busy for each in workers),
         source="redis",
-        as_of=shown_at(services.queue.views.server_time_ms()),
+        as_of=now_at(services.queue),
     )

@@ -53,3 +53,8 @@ def between(start: datetime | None, end: datetime | None) -> dict[str, Any]:
 def named(what: str, name: str) -> str:
     """Return the path of one of many, whatever its name has in it."""
     return f"{V1}/{what}/{quote(name, safe='')}"
+
+
+def changing(path: str, answer: type[T], value: Mapping[str, Any] | None) -> Call[T]:
+    """Set what stands at a path, or, without a value, lift it."""
+    return Call("DELETE", path, answer) if value is None else Call("PUT", path, answer, body=value)

@@ -7,10 +7,11 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...scheduler.engine.journal import JournalEntry
+from ...scheduler.engine.journal import JournalEntry, Verb
 from ...scheduler.engine.journal_following import Position
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
+from ...scheduler.model.rates import readable
 from ...scheduler.model.times import iso_of
 
 RESET: Final = b"event: reset\ndata: {}\n\n"
@@ -55,6 +56,8 @@ def told(entry: JournalEntry, position: Position) -> Told:
         document["priority"] = Priority(int(fields.pop("band"))).name
     if "attempt" in fields:
         document["attempt"] = int(fields.pop("attempt"))
+    if entry.verb == Verb.RATE:
+        fields |= {name: readable(fields[name]) for name in ("from", "to") if fields.get(name)}
     document |= {name: value for name, value in fields.items() if value}
     without = {name: value for name, value in document.items() if name != "by"}
     frame = _frame(position, document)

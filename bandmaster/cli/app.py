@@ -4,6 +4,7 @@ In the flow: the entry point of the installed script `bandmaster` and of ``pytho
 connected or configured before a command needs it, so ``--help`` works whatever the settings are.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -28,7 +29,9 @@ from bandmaster.cli.listing import list_executions
 from bandmaster.cli.login_address import login
 from bandmaster.cli.logs import logs
 from bandmaster.cli.occupancy import gates, workers
+from bandmaster.cli.rates import rate
 from bandmaster.cli.screen import note
+from bandmaster.cli.shares import share, weight
 from bandmaster.cli.show import show
 from bandmaster.cli.status import status
 from bandmaster.cli.streams import StreamLost, flush_streams, open_streams
@@ -36,9 +39,12 @@ from bandmaster.cli.submit import submit, take_command
 from bandmaster.cli.tokens import create_token, list_tokens, revoke_token
 from bandmaster.cli.top import top
 from bandmaster.cli.up import up
+from bandmaster.cli.waits import waits
 
 PROGRAM: Final = "bandmaster"
 _CODES: Final = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in MEANINGS.items())
+_LIKE_AN_OPTION: Final = re.compile(r"no such option: -[\d.]", re.IGNORECASE)
+_BELOW_ZERO: Final = re.compile(r"-\d*\.?\d+")
 _HELP: Final = f"""Run scripts and commands in strict priority order, under limits that hold.
 
 Start with `{PROGRAM} up`; then, in another terminal, `{PROGRAM} submit`.
@@ -93,6 +99,7 @@ def build() -> typer.Typer:
     app.command("gates")(gates)
     app.command("workers")(workers)
     app.command("actions")(actions)
+    app.command("waits")(waits)
     app.command("list")(list_executions)
     app.command("show")(show)
     app.command("logs")(logs)
@@ -101,6 +108,9 @@ def build() -> typer.Typer:
     app.command("pause")(pause)
     app.command("resume")(resume)
     app.command("limit")(limit)
+    app.command("rate")(rate)
+    app.command("share")(share)
+    app.command("weight")(weight)
     app.command("setting")(setting)
     app.command("changes")(changes)
     dead = typer.Typer(callback=list_dead, invoke_without_command=True, rich_markup_mode=None)
@@ -131,6 +141,9 @@ def run(arguments: Sequence[str]) -> int:
         text = error.format_message()
         if "\n" in text or not text:
             sys.stderr.write(f"{text}\n")
+        elif below := _number_below_zero(ours, text):
+            allowed = "0 or more, and none where there is no bound"
+            note(f"{below} is not allowed: numbers are {allowed}. See `{PROGRAM} {_command_of(ours)}--help`.")
         else:
             end = "" if text.endswith((".", "?")) else "."
             note(f"{text[:1].lower()}{text[1:]}{end} See `{PROGRAM} {_command_of(ours)}--help`.")
@@ -142,6 +155,13 @@ def run(arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
     return code
+
+
+def _number_below_zero(arguments: Sequence[str], problem: str) -> str | None:
+    """The argument that was taken for an option because of its sign, as in `limit action:x -1`."""
+    if not _LIKE_AN_OPTION.match(problem):
+        return None
+    return next((each for each in arguments if _BELOW_ZERO.fullmatch(each)), None)
 
 
 def _command_of(arguments: Sequence[str]) -> str:

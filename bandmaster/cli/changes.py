@@ -1,4 +1,4 @@
-"""``bandmaster changes``: shows who changed limits, pauses and settings, and when.
+"""``bandmaster changes``: shows who changed limits, rates, pauses and settings, and when.
 
 In the flow: reads only. `show` tells what was done to one execution, and by whom.
 """
@@ -20,7 +20,7 @@ def changes(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List who changed limits, pauses and settings, the latest first.
+    """List who changed limits, rates, pauses and settings, the latest first.
 
     The last thousand changes are kept. What was done to an execution, and by
     whom, is told by `bandmaster show`.

@@ -83,7 +83,7 @@ def _begin(incomplete: str, known: Iterable[str]) -> list[str]:
 
 def _known_names(queue: ExecutionQueueService) -> set[str]:
     """Names that were used, and names that are limited or paused."""
-    return (used_names(queue) | {each.gate for each in queue.overview.gates()}) - {EVERYTHING}
+    return (used_names(queue) | {each.gate for each in queue.gates.all()}) - {EVERYTHING}
 
 
 def _named(kind: str, incomplete: str) -> list[str]:

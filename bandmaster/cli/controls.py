@@ -12,7 +12,7 @@ from bandmaster.cli.completing import complete_lane, complete_name, complete_set
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.occupancy import NO_LIMIT, named
 from bandmaster.cli.screen import note, say, say_facts, say_json
-from bandmaster.scheduler.engine.controls import check_bound, check_pausable
+from bandmaster.scheduler.engine.controls import check_bound, check_pausable, check_unbounded, values_of
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.identifiers import check_lane
 from bandmaster.scheduler.model.limits import EVERYTHING
@@ -76,7 +76,7 @@ def setting(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="A runtime setting.", autocompletion=complete_setting)
     ] = None,
-    value: Annotated[str | None, typer.Argument(metavar="VALUE", help="Its new value, or default.")] = None,
+    value: Annotated[str | None, typer.Argument(metavar="VALUE", help="Its new value, default, or none.")] = None,
     lane: Annotated[
         str | None,
         typer.Option(
@@ -88,7 +88,8 @@ def setting(
     """List the runtime settings, or change one everywhere at once.
 
     The bounds of a lane are its own; none are set but those of lane
-    executions. max_concurrent is over everything.
+    executions, which always have a value. max_concurrent is over everything.
+    Where there may be no bound, none is the default.
 
     \b
     Examples:
@@ -96,18 +97,18 @@ def setting(
       bandmaster setting max_concurrent_executions 20
       bandmaster setting max_concurrent_executions default
       bandmaster setting max_queue_size 5000 --lane emails
+      bandmaster setting max_queue_size none --lane emails
     """
     if lane is not None:
         check_lane(lane)
         if name is not None:
             check_bound(name)
-    wanted = None if value is None or value == DEFAULT else _whole(value, name or "setting")
     with at_desk() as desk:
         known = desk.controls.settings(lane)
         if name is not None and name not in known:
             raise InvalidRequest("setting", f"{shown(name)} is not a setting", allowed=", ".join(known))
         if name is not None and value is not None:
-            desk.controls.change_setting(name, wanted, lane)
+            desk.controls.change_setting(name, _wanted(value, name, lane), lane)
             known = desk.controls.settings(lane)
         unused = None if lane is None else desk.controls.unused_name(f"lane:{lane}")
     if unused:
@@ -129,7 +130,13 @@ def shown_value(value: float | None) -> str:
     return NO_LIMIT if value is None else str(int(value))
 
 
-def _whole(text: str, name: str) -> int:
+def _wanted(text: str, name: str, lane: str | None) -> int | None:
+    """The value that was typed; None: the default, which is none where there may be none."""
+    if text.lower() == NO_LIMIT:
+        check_unbounded(name, lane)
+        return None
+    if text == DEFAULT:
+        return None
     if text.isascii() and text.isdecimal() and len(text) <= 18:
         return int(text)
-    raise InvalidRequest(name, f"{shown(text)} is not a whole number", allowed="0 or more")
+    raise InvalidRequest(name, f"{shown(text)} is not a whole number", allowed=f"{values_of(name)}, or default")

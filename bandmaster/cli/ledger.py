@@ -16,6 +16,7 @@ from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.times import show_duration
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.engine.journal_following import Follower
+from bandmaster.scheduler.verdicts import Unwritten, lasting
 
 if TYPE_CHECKING:
     from bandmaster.ledger.standing import Standing
@@ -45,21 +46,24 @@ def show_ledger(context: typer.Context, as_json: Json = False) -> None:
         database = _opening().existing(bandmaster.settings)
         found = standing(database, bandmaster.settings.redis.prefix)
         behind = found.position and Follower(bandmaster.queue.scripts).behind(found.position)
+        signs = import_extra("bandmaster.ledger.write_signs", "ledger").WriteSigns(bandmaster.queue.scripts)
+        unwritten: Unwritten | None = signs.unwritten()
     if as_json:
-        say_json({"ledger": _document(found, behind) | {"database": database.shown_url}})
+        say_json({"ledger": _document(found, behind, unwritten) | {"database": database.shown_url}})
     else:
         say(f"database    {database.shown_url}, revision {found.revision}")
-        _say(found, behind)
+        _say(found, behind, unwritten)
     if not found.is_written:
         raise typer.Exit(Exit.FAILED)
 
 
-def _document(found: "Standing", behind: int | None) -> dict[str, object]:
+def _document(found: "Standing", behind: int | None, unwritten: Unwritten | None) -> dict[str, object]:
     return {
         "revision": found.revision,
         "consumer": found.holder,
         "renewed_seconds_ago": None if found.renewed_ms_ago is None else found.renewed_ms_ago / 1000,
         "written": found.is_written,
+        "unwritten": unwritten and {"seconds": unwritten.lasting_ms / 1000, "reason": unwritten.reason},
         "read_up_to": found.position and found.position.entry_id,
         "entries_behind": behind,
         "executions": found.executions,
@@ -69,8 +73,10 @@ def _document(found: "Standing", behind: int | None) -> dict[str, object]:
     }
 
 
-def _say(found: "Standing", behind: int | None) -> None:
-    say(f"consumer    {_consumer(found)}")
+def _say(found: "Standing", behind: int | None, unwritten: Unwritten | None) -> None:
+    say(f"consumer    {_consumer(found, unwritten)}")
+    if unwritten is not None:
+        say(f"not written for {lasting(unwritten.lasting_ms)}: {unwritten.reason}")
     if found.position is not None:
         behind_text = "the journal is another one now" if behind is None else f"{behind:,} entries behind"
         say(f"journal     read up to {found.position.entry_id}; {behind_text}")
@@ -79,13 +85,14 @@ def _say(found: "Standing", behind: int | None) -> None:
         say(f"not known   {found.missed:,} entries were not read; Redis no longer knows {found.lost:,} executions")
 
 
-def _consumer(found: "Standing") -> str:
+def _consumer(found: "Standing", unwritten: Unwritten | None) -> str:
     if found.holder is None:
         return f"none yet: {_START}"
     last = "has ended" if found.renewed_ms_ago is None else f"wrote {show_duration(found.renewed_ms_ago)} ago"
+    is_known = found.is_written or unwritten is not None
     return f"{found.holder}, which {last}" + (
         ""
-        if found.is_written
+        if is_known
         else f": nobody writes the history, {_START}, or see in the log of the one that runs why it cannot"
     )
 
@@ -115,7 +122,7 @@ def rebuild_queue(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Rebuild a lost Redis from the history: all that waited, ran or is dead; limits, pauses, settings.
+    """Rebuild a lost Redis from the history: all that waited, ran or is dead; limits, rates, pauses, settings.
 
     Nothing is admitted until it is done. If it is interrupted, run it again with --merge.
 

@@ -15,11 +15,12 @@ from bandmaster.cli.desk.port import Controls
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.occupancy import NO_LIMIT, limit_json, limit_of, note_of
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
-from bandmaster.scheduler.model.limits import check_limit, check_limited
+from bandmaster.scheduler.model.limits import check_limit, check_limit_of, check_limited
 
 OVER_EVERYTHING: Final = "max_concurrent"
-Limits = dict[str, int | None]
+Limits = dict[str, int | Auto | None]
 """Limits by gate or kind; None lifts a limit."""
 
 
@@ -28,7 +29,9 @@ def limit(
         str | None,
         typer.Argument(metavar="GATE", help="action:X, user:Y, any gate, or KIND:*.", autocompletion=complete_gate),
     ] = None,
-    most: Annotated[str | None, typer.Argument(metavar="N", help="At most so many; none lifts it.")] = None,
+    most: Annotated[
+        str | None, typer.Argument(metavar="N", help="At most so many, or auto(LEAST,MOST); none lifts it.")
+    ] = None,
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="TOML", help='Set all of a file: "tenant:*" = 2')
     ] = None,
@@ -40,6 +43,9 @@ def limit(
     A limit of 'tenant:*' holds for every gate tenant:… without one of its
     own. What actors declare holds where no limit was set here.
 
+    A limit auto(2,50) adjusts itself: one more while the gate is full and all
+    goes well, less as executions fail or take longer than usual.
+
     A lowered limit takes effect as running executions end. The limit over
     everything is the setting max_concurrent, that of a lane its setting
     max_concurrent_executions.
@@ -50,6 +56,7 @@ def limit(
       bandmaster limit action:pod 4
       bandmaster limit 'tenant:*' 2
       bandmaster limit tenant:42 none
+      bandmaster limit action:resize 'auto(2,50)'
       bandmaster limit --file limits.toml
       bandmaster setting max_concurrent 20
     """
@@ -87,7 +94,7 @@ def limit(
 
 
 def read_limits(path: str) -> Limits:
-    """Read the limits of a TOML file, one a line: ``"tenant:*" = 2``, or ``"none"``.
+    """Read the limits of a TOML file, one a line: ``"tenant:*" = 2``, ``"auto(2,50)"`` or ``"none"``.
 
     Raises:
         WrongUsage: If the file cannot be read, or is no TOML.
@@ -102,9 +109,12 @@ def read_limits(path: str) -> Limits:
         raise WrongUsage(f'{shown(path)} is no TOML: {error}; a line is like "tenant:*" = 2, with the quotes') from None
     limits: Limits = {}
     for gate, value in listed.items():
-        if value != NO_LIMIT:
-            check_limit(shown(gate), value)
-        limits[check_limited(gate)] = None if value == NO_LIMIT else value
+        limit = None if value == NO_LIMIT else _adjusting(value) or value
+        if limit is not None and not isinstance(limit, Auto):
+            check_limit(shown(gate), limit)
+        limits[check_limited(gate)] = limit
+        if limit is not None:
+            check_limit_of(gate, limit)
     return limits
 
 
@@ -116,10 +126,20 @@ def _typed(gate: str | None, most: str | None) -> Limits:
         return {}
     if most.lower() == NO_LIMIT:
         return {gate: None}
+    if (auto := _adjusting(most)) is not None:
+        check_limit_of(gate, auto)
+        return {gate: auto}
     if not (most.isascii() and most.isdecimal() and len(most) <= 18):
-        raise InvalidRequest("limit", f"{shown(most)} is not a whole number", allowed="0 or more")
+        raise InvalidRequest(
+            "limit", f"{shown(most)} is not a whole number", allowed="0 or more, auto(LEAST,MOST), or none"
+        )
     check_limit("limit", int(most))
     return {gate: int(most)}
+
+
+def _adjusting(given: object) -> Auto | None:
+    """A limit that adjusts itself; None: another one."""
+    return Auto.read(given) if isinstance(given, str) and given.startswith("auto") else None
 
 
 def _note_unused(controls: Controls, wanted: Limits) -> None:

@@ -11,9 +11,10 @@ import typer
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.times import show_duration, show_time
+from bandmaster.scheduler.gate_loads import UNWEIGHED, GateLoad
 from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.model.times import iso_of
-from bandmaster.scheduler.overview import GateLoad, LaneLoad
+from bandmaster.scheduler.overview import LaneLoad
 from bandmaster.scheduler.workers import WorkerSigned
 
 NO_LIMIT: Final = "none"
@@ -26,10 +27,11 @@ def gates(
 ) -> None:
     """List gates, the most blocked first.
 
-    Those that are limited or paused, kinds that are limited, and what the
-    limit of its kind keeps closed: how many hold each, its limit, and how many
-    wait because they found it closed. A lane that is paused, or everything, is
-    listed with all that waits in it.
+    Gates and kinds with a limit, a rate, a weight or a pause, and what the
+    limit or rate of its kind keeps closed: how many hold each, and how many
+    wait because they found it closed. One that its rate keeps closed says when
+    it opens. A lane that is paused, or everything, is listed with all that
+    waits in it.
 
     \b
     Examples:
@@ -43,18 +45,18 @@ def gates(
         say_json({"gates": [gate_json(each) for each in shown], "more": len(found) - len(shown)})
         return
     if not shown:
-        say("no gate is limited or paused")
+        say("no gate has a limit, a rate, a weight or a pause")
         return
     say_table(
         [
             *(Column("GATE", folds=True), Column("WAITING", right=True), Column("HELD", right=True)),
-            *(Column("LIMIT", right=True), Column("", drops=True)),
+            *(Column("LIMIT", right=True), Column("RATE", drops=True), Column("", drops=True)),
         ],
         [
             (
                 *(named(each.gate), str(each.waiting), "" if each.held is None else str(each.held)),
                 # A narrow terminal drops the notes, but a pause has to be visible nevertheless.
-                *("paused" if each.paused else limit_of(each), note_of(each)),
+                *("paused" if each.paused else limit_of(each), rate_of(each), note_of(each)),
             )
             for each in shown
         ],
@@ -83,8 +85,14 @@ def workers(as_json: Json = False) -> None:
         return
     if lanes:
         say_table(
-            [Column("LANE", folds=True), Column("WORKERS"), Column("ASKED"), Column("EXECUTIONS", right=True)],
-            [(each.lane, "live" if each.live else "none", _asked(each), str(each.size)) for each in lanes],
+            [
+                *(Column("LANE", folds=True), Column("WORKERS"), Column("ASKED")),
+                *(Column("EXECUTIONS", right=True), Column("FAIR BY", drops=True)),
+            ],
+            [
+                (each.lane, "live" if each.live else "none", _asked(each), str(each.size), each.fair_by or "")
+                for each in lanes
+            ],
         )
     else:
         say("no worker has asked for anything yet, and nothing waits")
@@ -106,7 +114,17 @@ def workers(as_json: Json = False) -> None:
 
 def gate_json(each: GateLoad) -> dict[str, object]:
     """A gate as a JSON object."""
-    return limit_json(each) | {"waiting": each.waiting, "paused": each.paused}
+    return limit_json(each) | {"waiting": each.waiting, "paused": each.paused, "weight": each.weight} | rate_json(each)
+
+
+def rate_json(each: GateLoad) -> dict[str, object]:
+    """A gate's rate, and when that opens it, as members of a JSON object."""
+    return {
+        "rate": None if each.rate is None else str(each.rate.rate),
+        "rated_by": each.rate and each.rate.name,
+        "rate_declared": each.rate is not None and each.rate.is_declared,
+        "opens_in_ms": each.opens_in_ms,
+    }
 
 
 def limit_json(each: GateLoad) -> dict[str, object]:
@@ -117,18 +135,37 @@ def limit_json(each: GateLoad) -> dict[str, object]:
         "held": each.held,
         "limited_by": each.limited_by,
         "declared": each.declared,
+        "auto": None if each.auto is None else str(each.auto),
     }
 
 
 def note_of(each: GateLoad) -> str:
-    """The note on a gate: its limit if the pause hides it, and where the limit comes from."""
+    """The note on a gate: when its rate opens it, its limit if the pause hides it, where both come from, its weight."""
     hidden = f"limit {each.limit}" if each.paused and each.limit is not None else ""
     source = f"by {each.limited_by}" if each.limited_by not in (None, each.gate) else ""
-    return ", ".join(filter(None, [hidden, source, "declared" if each.declared else ""]))
+    of_rate = ""
+    if each.rate is not None and (each.rate.name != each.gate or each.rate.is_declared):
+        from_kind = f" by {each.rate.name}" if each.rate.name != each.gate else ""
+        of_rate = f"rate{from_kind}{' declared' if each.rate.is_declared else ''}"
+    weight = "" if each.weight == UNWEIGHED else f"weight {each.weight}"
+    declared = "declared" if each.declared else ""
+    return ", ".join(filter(None, [opening_of(each), hidden, source, declared, of_rate, weight]))
+
+
+def opening_of(each: GateLoad) -> str:
+    """When its rate opens a gate, as text; empty: it keeps nothing back."""
+    return "" if each.opens_in_ms is None else f"opens in {show_duration(each.opens_in_ms)}"
+
+
+def rate_of(each: GateLoad) -> str:
+    """A rate as text."""
+    return "" if each.rate is None else str(each.rate.rate)
 
 
 def limit_of(each: GateLoad) -> str:
     """A limit as text."""
+    if each.auto is not None:
+        return f"{each.auto}, now {each.limit}"
     return NO_LIMIT if each.limit is None else str(each.limit)
 
 
@@ -139,7 +176,13 @@ def named(name: str) -> str:
 
 def lane_json(each: LaneLoad) -> dict[str, object]:
     """A lane as a JSON object."""
-    return {"lane": each.lane, "live": each.live, "asked_ms_ago": each.asked_ms_ago, "executions": each.size}
+    return {
+        "lane": each.lane,
+        "live": each.live,
+        "asked_ms_ago": each.asked_ms_ago,
+        "executions": each.size,
+        "fair_by": each.fair_by,
+    }
 
 
 def _asked(each: LaneLoad) -> str:

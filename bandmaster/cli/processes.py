@@ -44,7 +44,8 @@ STOP_SECONDS: Final = 20.0
 """After this time, the remaining processes are killed."""
 
 STOP_WITHOUT_SERVER_SECONDS: Final = 2.0
-"""The same if the server has died: nothing can be settled, and a starting worker would wait for the server."""
+"""The same if the server has died, and, but for the server, if it never answered: nothing can be settled, and a
+starting worker would wait for the server."""
 
 ENDING_SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
@@ -172,7 +173,8 @@ class Stack(Manager):
         CommandFailed: If this machine has no shared memory for several processes.
     """
 
-    def __init__(self, commands: dict[str, str], *, on_start: Callable[[], None]) -> None:
+    def __init__(self, commands: dict[str, str], *, on_start: Callable[[], None], awaits_server: bool) -> None:
+        """Args: `awaits_server`, whether nothing of it can have begun before the server answers (`note_server`)."""
         try:
             super().__init__(_Log(self.ask_to_end))
         except (OSError, ImportError) as error:
@@ -182,6 +184,7 @@ class Stack(Manager):
             ) from None
         self._process_ctor = _Child
         self._on_start = on_start
+        self._awaits_server = awaits_server
         self._ending_since: float | None = None
         self.asked_by: signal.Signals | None = None
         """The signal that asked for the end."""
@@ -194,6 +197,10 @@ class Stack(Manager):
         """Request the end of all processes; only the first request counts."""
         self.asked_by = self.asked_by or how
 
+    def note_server(self) -> None:
+        """Note that the server has answered."""
+        self._awaits_server = False
+
     def terminate(self) -> None:
         """Begin to end the processes, once."""
         if self._ending_since is None:
@@ -204,6 +211,12 @@ class Stack(Manager):
         """Kill the remaining processes, once they had enough time to end."""
         if self._ending_seconds >= (STOP_WITHOUT_SERVER_SECONDS if SERVER in self.died else STOP_SECONDS):
             super().kill()
+        elif self._awaits_server and self._ending_seconds >= STOP_WITHOUT_SERVER_SECONDS:
+            # A starting worker of Dramatiq's heeds no signal while it waits for the server.
+            for name, code in self._codes().items():
+                if code is None and name != SERVER:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.killpg(self._known[name]["pid"], signal.SIGKILL)
 
     def _start(self) -> None:
         def note_signal(number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""``bandmaster status``: shows the queue, its limits and pauses, workers, scheduler, server and backend at a glance.
+"""``bandmaster status``: shows the queue, its limits, rates and pauses, workers, scheduler, server and backend.
 
 In the flow: reads only. Through the API, nothing is told of the server and the backend.
 """
@@ -11,24 +11,25 @@ import typer
 from bandmaster.cli.controls import shown_value, whole
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import Ledger, Standing
-from bandmaster.cli.occupancy import lane_json, limit_json, named
+from bandmaster.cli.occupancy import lane_json, limit_json, named, opening_of, rate_json, rate_of
 from bandmaster.cli.opening import warning_of_missing
 from bandmaster.cli.screen import say, say_facts, say_json
 from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.engine.controls import BOUNDS
+from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.model.times import iso_of
-from bandmaster.scheduler.overview import GateLoad
+from bandmaster.scheduler.overview import LaneLoad
 from bandmaster.scheduler.server.eviction import ADVICE
 from bandmaster.scheduler.views import QueueStatus
 
 LISTED: Final = 10
-"""The most verdicts, lanes, limits and pauses that are shown, of perhaps thousands; `--json` has them all."""
+"""The most verdicts, lanes, limits, rates and pauses that are shown, of perhaps thousands; `--json` has them all."""
 
 
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
-    """Show the queue, limits, pauses, settings, and who is there.
+    """Show the queue, limits, rates, pauses, settings, and who is there.
 
     First what somebody should look at, the worst first: docs/runbook.md says
     of each what to do.
@@ -57,6 +58,8 @@ def document_of(standing: Standing) -> dict[str, object]:
         "dead_count": now.dead_count,
         "pending_by_priority": now.pending_by_priority,
         "limits": [limit_json(each) for each in standing.limits],
+        "rates": [{"gate": each.gate, "waiting": each.waiting} | rate_json(each) for each in standing.rates],
+        "weights": {each.gate: each.weight for each in standing.weighted},
         "paused": {name: iso_of(since) for name, since in standing.paused.items()},
         "lane": DEFAULT_LANE,
         "worker_asked_ms_ago": standing.worker_asked_ms_ago,
@@ -100,22 +103,24 @@ def _figures_json(each: QueueStatus) -> dict[str, object]:
     }
 
 
-def _sentence(each: QueueStatus) -> str:
+def _sentence(load: LaneLoad, each: QueueStatus) -> str:
     most = each.settings["max_concurrent_executions"]
     running = f"{each.active_count} running" if most is None else f"{each.active_count} of {most:.0f} running"
-    return f"{each.lane}  {each.queue_depth} waiting, {running}, {each.scheduled_count} scheduled"
+    fair = "" if load.fair_by is None else f", fair by {load.fair_by}"
+    return f"{each.lane}  {each.queue_depth} waiting, {running}, {each.scheduled_count} scheduled{fair}"
 
 
 def _say(standing: Standing) -> None:
     now, leader, backend, server = sum_of(standing), standing.leader, standing.backend, standing.server
     slots = now.settings["max_concurrent"]
-    by_lane = [_sentence(figures) for load, figures in standing.lanes if load.size or load.lane == DEFAULT_LANE]
+    shown = [(load, each) for load, each in standing.lanes if load.size or load.fair_by or load.lane == DEFAULT_LANE]
+    by_lane = [_sentence(load, figures) for load, figures in shown]
     if len(by_lane) > LISTED:
         by_lane = [*by_lane[:LISTED], f"and {len(by_lane) - LISTED} more: `bandmaster status --json`"]
     bands = "  ".join(f"{name.lower()} {count}" for name, count in now.pending_by_priority.items())
-    limits = [_limit(each) for each in standing.limits[:LISTED]]
-    if len(standing.limits) > LISTED:
-        limits.append(f"and {len(standing.limits) - LISTED} more, less in demand: `bandmaster gates`")
+    limits = _foremost([_limit(each) for each in standing.limits])
+    rates = _foremost([_rate(each) for each in standing.rates])
+    weights = _foremost([f"{each.gate}  {each.weight}" for each in standing.weighted])
     stamps = list(standing.paused.items())
     paused = [
         f"{named(name)}  since {show_time(since)} ({show_duration(standing.now_ms - since)})"
@@ -137,6 +142,8 @@ def _say(standing: Standing) -> None:
             ("dead", now.dead_count),
             ("paused", paused or "nothing"),
             ("limits", limits or "none but the lanes' own"),
+            ("rates", rates or "none"),
+            ("weights", weights or None),
             ("workers", _workers(standing)),
             ("scheduler", "none leads" if leader is None else f"{leader.leader_id} leads, epoch {leader.epoch}"),
             ("history", standing.ledger and _history(standing.ledger)),
@@ -158,9 +165,22 @@ def _history(ledger: Ledger) -> str:
     )
 
 
+def _foremost(sentences: list[str]) -> list[str]:
+    more = len(sentences) - LISTED
+    return [*sentences[:LISTED], *([f"and {more} more, less in demand: `bandmaster gates`"] if more > 0 else [])]
+
+
+def _rate(each: GateLoad) -> str:
+    of_each = " for each" if each.held is None else ""
+    return ", ".join(
+        filter(None, [f"{each.gate}  {rate_of(each)}{of_each}", opening_of(each), f"{each.waiting} waiting"])
+    )
+
+
 def _limit(each: GateLoad) -> str:
     held = f"{each.limit} of each" if each.held is None else f"{each.held} of {each.limit} held"
-    return f"{each.gate}  {held}, {each.waiting} waiting"
+    within = "" if each.auto is None else f", {each.auto}"
+    return f"{each.gate}  {held}, {each.waiting} waiting{within}"
 
 
 def _workers(standing: Standing) -> list[str]:

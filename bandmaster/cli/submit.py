@@ -21,12 +21,15 @@ from bandmaster.cli.requests import Options, Source, command_source, event_of, r
 from bandmaster.cli.screen import Column, note, say, say_json, say_table
 from bandmaster.cli.times import read_duration, read_when, show_duration, show_time
 from bandmaster.cli.waiting import progress_bar, wait_until_ended
+from bandmaster.configs.caller import span_of_caller
 from bandmaster.scheduler.engine.grants import Parked
 from bandmaster.scheduler.engine.record import Record, Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.keys import DEFAULT_LANE
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.model.times import iso_of
+from bandmaster.scheduler.model.trace_context import read_environment
+from bandmaster.scheduler.spans import traced
 
 SHOWS_PROGRESS: Final = 100
 """With more executions than these, a terminal shows how many are sent."""
@@ -100,7 +103,8 @@ def submit(
     """Send scripts or a command, to be run in order of priority.
 
     A script is run as its #! line or its suffix says, else by Python. Everything
-    is checked before anything is sent.
+    is checked before anything is sent. With TRACEPARENT in the environment, the
+    executions belong to that trace.
 
     \b
     Examples:
@@ -127,7 +131,8 @@ def submit(
     sources = _sources(paths or [], context.obj)
     if execution_id is not None and len(sources) > 1:
         raise WrongUsage("--id names one execution; it cannot be given for several files")
-    events = [event_of(source, options, execution_id) for source in sources]
+    span = read_environment(span_of_caller())
+    events = [traced(event_of(source, options, execution_id), span) for source in sources]
     with at_desk() as desk:
         if isinstance(when, timedelta):
             # By the server's clock, which decides when the execution is due.

@@ -18,10 +18,10 @@ from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Desk
 from bandmaster.cli.desk.told import Standing
 from bandmaster.cli.exits import EXPECTED, WrongUsage, sentence_of
-from bandmaster.cli.occupancy import gate_json, limit_of, named
+from bandmaster.cli.occupancy import gate_json, limit_of, named, opening_of, rate_of
 from bandmaster.cli.screen import Column, escaped, note, output, say_json, table_of
 from bandmaster.cli.status import document_of, sum_of
-from bandmaster.scheduler.overview import GateLoad
+from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.workers import WorkerSigned
 
 SHOWN: Final = 8
@@ -36,7 +36,6 @@ class Look:
     """What was seen at one moment."""
 
     standing: Standing
-    gates: list[GateLoad]
     workers: list[WorkerSigned]
     ended: int
     """How many executions ever ended, of the actions that are counted."""
@@ -102,7 +101,7 @@ def _looks(desk: Desk, every_seconds: float, count: int | None) -> Iterator[Look
 def _look(desk: Desk) -> Look:
     figures = desk.figures
     ended = sum(each.total_completed for each in figures.actions())
-    return Look(figures.standing(), figures.gates(), figures.workers(), ended, time.monotonic())
+    return Look(figures.standing(), figures.workers(), ended, time.monotonic())
 
 
 def _ended_a_second(look: Look, before: Look | None) -> float | None:
@@ -117,7 +116,7 @@ def _document(look: Look, before: Look | None) -> dict[str, object]:
         "ended_a_second": _ended_a_second(look, before),
         "threads": sum(each.threads for each in look.workers),
         "threads_busy": sum(each.busy for each in look.workers),
-        "gates": [gate_json(each) for each in look.gates[:FOREMOST]],
+        "gates": [gate_json(each) for each in look.standing.gates[:FOREMOST]],
         "workers": [
             {"worker_id": each.worker_id, "threads": each.threads, "busy": each.busy, "lanes": list(each.lanes)}
             for each in look.workers[:FOREMOST]
@@ -146,24 +145,26 @@ def _lines(seen: list[Look], problem: str) -> Iterator[Any]:
     yield Text("  ".join([*bands, *([] if rate is None else [f"ended {rate:,.1f} a second"])]))
     for each in standing.verdicts[:SHOWN]:
         yield Text(escaped(f"{each.severity}: {each.sentence}"), style="yellow")
+    if len(standing.verdicts) > SHOWN:
+        yield Text(f"and {len(standing.verdicts) - SHOWN} more: `bandmaster status --json`", style="dim")
     yield from _table(
-        ("LANE", "WAITING", "RUNNING", "SCHEDULED", "WORKERS"),
+        ("LANE", "WAITING", "RUNNING", "SCHEDULED", "WORKERS", "FAIR BY"),
         (
             (
                 *(each.lane, str(each.queue_depth), _of(each.active_count, each.settings["max_concurrent_executions"])),
-                *(str(each.scheduled_count), "live" if load.live else "none"),
+                *(str(each.scheduled_count), "live" if load.live else "none", load.fair_by or ""),
             )
             for load, each in sorted(standing.lanes, key=lambda one: (-one[1].queue_depth, one[1].lane))
         ),
     )
     yield from _table(
-        ("GATE", "WAITING", "HELD", "LIMIT"),
+        ("GATE", "WAITING", "HELD", "LIMIT", "RATE"),
         (
             (
                 *(named(each.gate), str(each.waiting), "" if each.held is None else str(each.held)),
-                "paused" if each.paused else limit_of(each),
+                *("paused" if each.paused else limit_of(each), _rate(each)),
             )
-            for each in look.gates
+            for each in standing.gates
         ),
     )
     yield from _table(
@@ -177,6 +178,10 @@ def _lines(seen: list[Look], problem: str) -> Iterator[Any]:
             for each in look.workers
         ),
     )
+
+
+def _rate(each: GateLoad) -> str:
+    return ", ".join(filter(None, [rate_of(each), opening_of(each)]))
 
 
 def _of(number: int, most: float | None) -> str:

@@ -86,7 +86,7 @@ def up(
         shows_address = API in commands and not as_json and sys.stdout.isatty()
         Thread(target=_watch_start, args=(stack, settings, as_json, shows_address, before), daemon=True).start()
 
-    stack: Stack = processes.Stack(commands, on_start=on_start)
+    stack: Stack = processes.Stack(commands, on_start=on_start, awaits_server=procfile is None)
     stack.loop()  # pyright: ignore[reportUnknownMemberType]
     code = _exit_of(stack)
     if as_json:
@@ -101,7 +101,7 @@ def up(
 
 def _watch_start(stack: "Stack", settings: Settings, as_json: bool, shows_address: bool, before: Mark) -> None:
     try:
-        _say_ready(settings, as_json)
+        _say_ready(stack, settings, as_json)
         if shows_address and is_served(settings.paths.absolute, before, READY_SECONDS):
             _say_address(settings)
     except StreamLost as lost:
@@ -109,10 +109,11 @@ def _watch_start(stack: "Stack", settings: Settings, as_json: bool, shows_addres
             stack.ask_to_end()
 
 
-def _say_ready(settings: Settings, as_json: bool) -> None:
+def _say_ready(stack: "Stack", settings: Settings, as_json: bool) -> None:
     """Wait until the server answers, a worker asks for work and a scheduler leads, and say so."""
     try:
         with connect(settings, name="bandmaster-up") as client:
+            stack.note_server()
             bandmaster = opened_on(settings, client)
             began, said = time.monotonic(), False
             while missing := _missing(bandmaster):

@@ -45,6 +45,8 @@ def _why(part: Part) -> str:
             return "until it was due"
         case Cause.PAUSE:
             return f"while {'everything' if part.name == _EVERYTHING else part.name} was paused"
+        case Cause.RATE:
+            return f"for the rate of {part.name}"
         case Cause.GATE:
             return f"behind {part.name}{_held(part)}"
         case Cause.LANE:

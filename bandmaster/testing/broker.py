@@ -21,10 +21,12 @@ from bandmaster.configs.logger import Logger
 from bandmaster.middleware import ConcurrencyGate, PriorityBands
 from bandmaster.middleware.actor import let_await
 from bandmaster.middleware.errors import ExecutionFailed
+from bandmaster.middleware.grants.cancellation import ExecutionCancelled
 from bandmaster.middleware.grants.context import current_entry, enter, is_settling, settle
 from bandmaster.middleware.intake.actor_options import ACTOR_OPTIONS, GatedActor, is_gated, read_actor, refuse_ungated
 from bandmaster.middleware.intake.declared_limits import by_lane, check_agreement
-from bandmaster.middleware.intake.envelope import as_sent, copied, decoded
+from bandmaster.middleware.intake.dropping import drop, undrop
+from bandmaster.middleware.intake.envelope import DROPPED, as_sent, checked, copied, decoded
 from bandmaster.middleware.intake.execution_ids import derived_id, execution_id_of
 from bandmaster.middleware.intake.message_options import has_made_up_id, read_message
 from bandmaster.middleware.intake.misspelt_options import check_options
@@ -33,11 +35,12 @@ from bandmaster.middleware.off_loop import off_loop
 from bandmaster.middleware.worker.skipped import emit_skipped
 from bandmaster.middleware.worker.telling import tell_sender
 from bandmaster.scheduler.engine.parking import Candidate
-from bandmaster.scheduler.model.errors import DuplicateExecution, QueueRejected
+from bandmaster.scheduler.model.errors import DuplicateExecution, NotUnique, QueueRejected
 from bandmaster.scheduler.model.identifiers import new_execution_id
 
 from .consumer import AdmittedMessage, KeptMessage, MemoryConsumer
-from .queue import Execution, MemoryQueue
+from .execution import Execution
+from .queue import MemoryQueue
 
 log = Logger(__name__)
 
@@ -88,13 +91,16 @@ class BandedStubBroker(StubBroker):
         let_await(actor)
         if is_gated(actor):
             gated = read_actor(actor)
-            check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self.gated.items()})
+            check_agreement(gated.name, gated.declared, {name: each.declared for name, each in self.gated.items()})
             self.gated[actor.actor_name] = gated
         else:
             refuse_ungated(actor, self.middleware)
             self.gated.pop(actor.actor_name, None)
-        declared = [(gated.lane, gated.limits) for gated in self.gated.values()]
-        self.queue.controls.declare_limits(by_lane([actor.queue_name], declared))
+        declared = [(gated.lane, gated.declared) for gated in self.gated.values()]
+        limits = by_lane([actor.queue_name], [(lane, each.limits) for lane, each in declared])
+        rates = by_lane([actor.queue_name], [(lane, each.rates) for lane, each in declared])
+        self.queue.controls.declare_limits(limits)
+        self.queue.controls.rates.declare(rates)
 
     def emit_before(self, signal: str, *args: Any, **kwargs: Any) -> None:
         """As in Dramatiq."""
@@ -122,7 +128,7 @@ class BandedStubBroker(StubBroker):
             A copy, whose ``options["execution_id"]`` is the execution's id if the actor is gated.
 
         Raises:
-            QueueRejected: InvalidRequest, QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
+            QueueRejected: Of any kind; nothing was kept.
             QueueNotFound: If no actor of that queue is declared.
         """
         gated = self.gated.get(message.actor_name)
@@ -134,8 +140,10 @@ class BandedStubBroker(StubBroker):
             raise QueueNotFound(message.queue_name)
         parked = copied(message)
         self.emit_before("enqueue", parked, delay)
+        undrop(parked)
         self._park(gated, parked, delay)
-        self.emit_after("enqueue", parked, delay)
+        if DROPPED not in parked.options:
+            self.emit_after("enqueue", parked, delay)
         return parked
 
     def send_many(
@@ -145,9 +153,12 @@ class BandedStubBroker(StubBroker):
 
         Returns:
             One result for each, in order: the message as `enqueue` returns it, or the error that refused it.
+
+        Raises:
+            InvalidRequest: If one is no message; nothing was sent.
         """
         results: list[Message[Any] | QueueRejected] = []
-        for message in list(messages):
+        for message in checked(messages):
             try:
                 results.append(self.enqueue(message, delay=delay))
             except QueueRejected as rejection:
@@ -158,7 +169,7 @@ class BandedStubBroker(StubBroker):
         self, messages: "Iterable[Message[Any]]", *, delay: int | None = None
     ) -> "list[Message[Any] | QueueRejected]":
         """`send_many`, without blocking the event loop."""
-        listed = list(messages)
+        listed = checked(messages)
         return await off_loop(lambda: self.send_many(listed, delay=delay))
 
     def _park(self, gated: GatedActor, message: "Message[Any]", delay_ms: int | None) -> None:
@@ -173,6 +184,11 @@ class BandedStubBroker(StubBroker):
                 message.options.update(sent.options, execution_id=execution_id)
                 return
             message.options.update(sent.options, execution_id=self._accept(sent, candidate))
+        except NotUnique as conflict:
+            if is_settling() and not conflict.is_dropped:
+                self._keep_refused(sent, conflict)
+            drop(self, message, conflict)
+            return
         except QueueRejected as rejection:
             if is_settling():
                 self._keep_refused(sent, rejection)
@@ -183,15 +199,22 @@ class BandedStubBroker(StubBroker):
 
     def _accept(self, sent: "Message[Any]", candidate: Candidate) -> str:
         try:
-            self.queue.park(candidate, sent.encode())
+            self._tell_replaced(self.queue.park(candidate, sent.encode()))
         except DuplicateExecution:
             is_repeated = not is_settling() and ("execution_id" in sent.options or not has_made_up_id(sent))
             if candidate.origin or is_repeated:
                 raise
             # The sender gave no id, as in a pipeline that runs again: accept another execution of the same message.
             candidate = replace(candidate, execution_id=derived_id(sent.message_id, new_execution_id()))
-            self.queue.park(candidate, sent.encode())
+            self._tell_replaced(self.queue.park(candidate, sent.encode()))
         return candidate.execution_id
+
+    def _tell_replaced(self, replaced: Execution | None) -> None:
+        if replaced is None:
+            return
+        message, name = decoded(replaced.message), replaced.candidate.execution_id
+        self.queues[message.queue_name].task_done()
+        copy_context().run(self._tell_end, message, ExecutionCancelled(f"execution {name} was replaced"), name)
 
     def _keep_refused(self, sent: "Message[Any]", rejection: QueueRejected) -> None:
         # Dramatiq swallows exceptions of a hook that runs after a body; as a dead letter, `join` reports it.
@@ -204,11 +227,14 @@ class BandedStubBroker(StubBroker):
         copy_context().run(self._tell_sender, sent, rejection)
 
     def _tell_sender(self, sent: "Message[Any]", rejection: QueueRejected) -> None:
-        enter(None)
         refusal = f"{type(rejection).__name__}: {rejection}"
         error = ExecutionFailed(execution_id=execution_id_of(sent), reason=rejection.code, refusal=refusal)
+        self._tell_end(sent, error, execution_id_of(sent))
+
+    def _tell_end(self, sent: "Message[Any]", error: BaseException, name: str) -> None:
+        enter(None)
         with suppress(QueueRejected):
-            tell_sender(self, sent, error, execution_id_of(sent))
+            tell_sender(self, sent, error, name)
         emit_skipped(self, sent, error)
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 100) -> Consumer:

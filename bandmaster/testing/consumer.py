@@ -14,7 +14,8 @@ from dramatiq.broker import Consumer
 from bandmaster.middleware.intake.envelope import decoded
 from bandmaster.scheduler.model.states import State
 
-from .queue import Execution, MemoryQueue
+from .execution import Execution
+from .queue import MemoryQueue
 
 
 class KeptMessage(MessageProxy):

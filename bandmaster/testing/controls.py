@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from threading import Condition
 from typing import Any, Final
 
-from bandmaster.scheduler.engine.controls import check_bound, check_pausable
+from bandmaster.scheduler.engine.controls import check_bound, check_pausable, check_setting
 from bandmaster.scheduler.keys import DEFAULT_LANE
+from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.identifiers import check_lane
-from bandmaster.scheduler.model.limits import EVERYTHING, Limits, check_limit, check_limited
+from bandmaster.scheduler.model.limits import EVERYTHING, Limits, check_limit_of, check_limited
 from bandmaster.scheduler.model.operators import check_by
+
+from .unheld import MemoryRates
 
 BOUNDS: Final = ("max_concurrent_executions", "max_executions_per_user", "max_queue_size")
 """The bounds of lanes that have an effect in memory."""
@@ -29,15 +32,16 @@ class MemoryControls:
         self._changed = changed
         self._held = held
         self._limits = Limits()
+        self.rates = MemoryRates()
         self._paused: set[str] = set()
         self._bounds: dict[tuple[str, str], int] = {}
 
-    def set_limit(self, gate: str, limit: int | None, *, by: str | None = None) -> int:
+    def set_limit(self, gate: str, limit: int | Auto | None, *, by: str | None = None) -> int:
         """Let at most `limit` executions hold a gate at once, or each gate of a kind; None lifts the limit.
 
         Args:
             gate: `action:X`, `user:Y` or any gate key.
-            limit: 0 or more.
+            limit: 0 or more; one that would adjust itself stays at its least.
             by: The operator, here and below: checked, but not stored.
 
         Returns:
@@ -49,13 +53,13 @@ class MemoryControls:
         check_by(by)
         check_limited(gate)
         if limit is not None:
-            check_limit("limit", limit)
+            check_limit_of(gate, limit)
         with self._changed:
-            _put(self._limits.by_operators, gate, limit)
+            _put(self._limits.by_operators, gate, limit.least if isinstance(limit, Auto) else limit)
             self._changed.notify_all()
             return self._held[gate]
 
-    def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> None:
+    def declare_limits(self, declared: Mapping[str, Mapping[str, int | Auto]]) -> None:
         """Replace the limits that some lanes declared."""
         with self._changed:
             self._limits.declare(declared)
@@ -95,7 +99,7 @@ class MemoryControls:
 
         Args:
             name: The name of the bound.
-            value: 0 or more.
+            value: As with a server: 0 or more, of some bounds 1 or more.
             lane: The lane of the bound; None: lane executions, as with a server.
             only_if_unset: Keep a value that is set already.
             by: The operator.
@@ -113,8 +117,7 @@ class MemoryControls:
         if name not in (*BOUNDS, OVER_EVERYTHING):
             allowed = ", ".join((*BOUNDS, OVER_EVERYTHING))
             raise InvalidRequest("setting", f"{shown(name)} means nothing in memory", allowed=allowed)
-        if value is not None:
-            check_limit(name, value)
+        check_setting(name, value)
         key = (EVERYTHING if name == OVER_EVERYTHING else lane or DEFAULT_LANE, name)
         with self._changed:
             if not (only_if_unset and key in self._bounds):

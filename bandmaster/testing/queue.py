@@ -10,46 +10,22 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from bandmaster.scheduler.engine.grants import Grant
 from bandmaster.scheduler.engine.parking import Candidate
-from bandmaster.scheduler.model.errors import DuplicateExecution, QueueFull, UserLimitExceeded
+from bandmaster.scheduler.model.errors import DuplicateExecution, NotUnique, QueueFull, UserLimitExceeded
 from bandmaster.scheduler.model.identifiers import check_lane
 from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.model.priority import Priority
-from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.model.states import WAITING, State
+from bandmaster.scheduler.model.unique import Conflict
 
 from .controls import MemoryControls
-
-
-@dataclass(slots=True, eq=False)
-class Execution:
-    """An execution that was accepted and has not ended."""
-
-    candidate: Candidate
-    message: bytes
-    """The message as it was sent."""
-    state: State = State.PENDING
-    place: int = 0
-    """Its place in its band: the lower starts first."""
-    grant: Grant | None = None
-    """The last grant, which `current_grant()` returns to the body."""
-    again: "tuple[Candidate, bytes] | None" = None
-    """A noted retry, which replaces candidate and message when the body is over."""
-    gates: frozenset[str] = field(init=False)
-    """All gates that it holds while it runs; the same for each attempt."""
-
-    def __post_init__(self) -> None:
-        user = self.candidate.user_id
-        users = [f"user:{user}"] if user else []
-        self.gates = frozenset([f"action:{self.candidate.action}", *users, *self.candidate.gates])
-
-    @property
-    def order(self) -> tuple[int, int]:
-        """The sort key: the lower starts first."""
-        return self.candidate.band, self.place
+from .execution import Execution
+from .unheld import MemoryShares
+from .unique import MemoryKeys
 
 
 class MemoryQueue:
@@ -61,9 +37,11 @@ class MemoryQueue:
         self._held: Counter[str] = Counter()
         self._changed = threading.Condition()
         self.controls = MemoryControls(self._changed, self._held)
+        self.shares = MemoryShares()
         self._waiting: dict[str, Execution] = {}
         self._running: dict[str, Execution] = {}
         self._ended: dict[str, State] = {}
+        self._keys = MemoryKeys()
         self._places = itertools.count(1)
 
     def begin_boot(self) -> None:
@@ -94,29 +72,56 @@ class MemoryQueue:
         with self._changed:
             self._changed.notify_all()
 
-    def park(self, candidate: Candidate, message: bytes) -> None:
+    def park(self, candidate: Candidate, message: bytes) -> Execution | None:
         """Accept an execution.
 
+        Returns:
+            The waiting one that it replaces, if it does, which has ended.
+
         Raises:
-            QueueRejected: DuplicateExecution, QueueFull or UserLimitExceeded; nothing was kept.
+            QueueRejected: DuplicateExecution, NotUnique, QueueFull or UserLimitExceeded; nothing was kept.
         """
         with self._changed:
             self._promote()
-            self._check(candidate)
-            self._enter(Execution(candidate, message))
+            replaced = self._check(candidate)
+            if replaced is not None:
+                del self._waiting[replaced.candidate.execution_id]
+                self._note_end(replaced, State.CANCELLED)
+            execution = Execution(candidate, message)
+            self._keys.take(execution)
+            self._enter(execution)
+            return replaced
 
-    def _check(self, candidate: Candidate) -> None:
+    def _note_end(self, execution: Execution, state: State) -> None:
+        execution.state = self._ended[execution.candidate.execution_id] = state
+
+    def _check(self, candidate: Candidate) -> Execution | None:
         name, user = candidate.execution_id, candidate.user_id
         known = self._waiting.get(name) or self._running.get(name)
         if known is not None or name in self._ended:
             raise DuplicateExecution(execution_id=name, state=known.state if known else self._ended[name])
-        waiting = [e for e in self._waiting.values() if e.candidate.lane == candidate.lane]
+        replaced = self._replaced_by(candidate)
+        waiting = [e for e in self._waiting.values() if e.candidate.lane == candidate.lane and e is not replaced]
         most = self.controls.bound(candidate.lane, "max_queue_size")
         if most is not None and len(waiting) >= most:
             raise QueueFull(execution_id=name, limit=most)
         most = self.controls.bound(candidate.lane, "max_executions_per_user")
         if user and most is not None and sum(e.candidate.user_id == user for e in waiting) >= most:
             raise UserLimitExceeded(execution_id=name, user_id=user, limit=most)
+        return replaced
+
+    def _replaced_by(self, candidate: Candidate) -> Execution | None:
+        unique = candidate.unique
+        other = None if unique is None else self._keys.holder(unique.key)
+        if unique is None or other is None or (unique.on_conflict is Conflict.REPLACE and other.state in WAITING):
+            return other
+        raise NotUnique(
+            execution_id=candidate.execution_id,
+            key=unique.key,
+            other=other.candidate.execution_id,
+            state=other.state,
+            is_dropped=unique.on_conflict is Conflict.DROP,
+        )
 
     def _enter(self, execution: Execution) -> None:
         due_ms = execution.candidate.due_ms
@@ -190,7 +195,7 @@ class MemoryQueue:
                 execution.candidate, execution.message = again
                 self._enter(execution)
                 return False
-            self._ended[execution.candidate.execution_id] = state
+            self._note_end(execution, state)
             return True
 
     def hand_back(self, execution: Execution) -> None:
@@ -217,12 +222,13 @@ class MemoryQueue:
         with self._changed:
             dropped = [name for name, e in self._waiting.items() if e.candidate.lane == lane]
             for name in dropped:
-                del self._waiting[name]
+                self._waiting.pop(name).state = State.CANCELLED
             return len(dropped)
 
     def forget_ended(self) -> None:
-        """Allow the ids of ended executions to be used again."""
+        """Allow the ids of ended executions, and unique keys, to be used again."""
         self._ended.clear()
+        self._keys.clear()
 
     def on(self, lane: str) -> "MemoryLane":
         """The figures of one lane."""

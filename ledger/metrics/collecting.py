@@ -20,6 +20,7 @@ from ...scheduler.metrics.queue_figures import QueueReading
 from ...scheduler.model.errors import QueueUnavailable
 from ..database import Database
 from ..errors import LedgerRefused, LedgerUnavailable
+from ..write_signs import WriteSigns
 from .ledger_figures import LedgerFigures, read_ledger
 from .totals_families import of_ledger
 
@@ -39,6 +40,7 @@ class FiguresCollector(Collector):
         """
         self._queue = QueueReading(engine, gates)
         self._follower = Follower(engine.scripts)
+        self._signs = WriteSigns(engine.scripts)
         self._database = database
 
     def collect(self) -> Iterator[Metric]:
@@ -49,6 +51,7 @@ class FiguresCollector(Collector):
             lanes = [lane.lane for lane in queue.lanes]
             yield from of_queue(queue)
             yield from self._lag(ledger)
+            yield self._unwritten()
             redis_up = 1
         except QueueUnavailable as error:
             _log.warning("scrape_without_redis", error=str(error))
@@ -71,3 +74,9 @@ class FiguresCollector(Collector):
         # Of a journal that is another one now, nothing was read yet; the consumer will say from where.
         if lag is not None:
             yield GaugeMetricFamily("bandmaster_ledger_lag_entries", "Entries that the ledger has yet to read", lag)
+
+    def _unwritten(self) -> Metric:
+        unwritten = self._signs.unwritten()
+        text = "Seconds for which nobody could write the ledger; 0: somebody can, or nobody tries"
+        lasting_ms = 0 if unwritten is None else unwritten.lasting_ms
+        return GaugeMetricFamily("bandmaster_ledger_unwritten_seconds", text, lasting_ms / 1000)

@@ -24,6 +24,7 @@ from .ledger_figures import LedgerFigures, Total
 _COUNTERS: Final = (
     ("accepted", ("lane",), "Executions that were accepted"),
     ("promoted", ("lane",), "Executions that became due"),
+    ("risen", ("lane",), "Moves up by one band, as something had waited for long"),
     ("granted", ("lane",), "Slots that were granted"),
     ("handed_over", ("lane",), "Attempts that a pod took over"),
     ("handed_back", ("lane",), "Slots that were given back unused"),
@@ -43,7 +44,7 @@ _HISTOGRAMS: Final = (
 """Metric of `totals`, name, what it measures; by lane."""
 _RETRIED: Final = (OTHER, "lease_lost")
 _RETRIED_PODS: Final = ("Evicted", "Preempted", "NodeLost", "PodAbsent")
-_REJECTED: Final = ("DUPLICATE", "QUEUE_FULL", "USER_LIMIT")
+_REJECTED: Final = ("DUPLICATE", "NOT_UNIQUE", "QUEUE_FULL", "USER_LIMIT")
 
 
 def of_ledger(figures: LedgerFigures, lanes: Iterable[str] = ()) -> Iterator[Metric]:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...scheduler.engine.journal_following import Follower, Position
+from ...scheduler.transport.scripts import Scripts
 from ...scheduler.verdicts import Verdict, on_ledger
 from ..errors import LedgerError
+from ..write_signs import WriteSigns
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,12 @@ class Judged:
     verdicts: list[Verdict]
 
 
-def judged_ledger(progress: Callable[[], tuple[bool, Position | None]], follower: Follower) -> Judged:
+def judged_ledger(progress: Callable[[], tuple[bool, Position | None]], scripts: Scripts) -> Judged:
     """Return what there is to say of a ledger.
 
     Args:
         progress: Asks whether somebody writes it and how far it has come, as `Asking.progress`.
-        follower: The journal that it reads.
+        scripts: Of the queue whose history it is.
 
     Raises:
         QueueUnavailable: If Redis does not answer.
@@ -35,7 +37,8 @@ def judged_ledger(progress: Callable[[], tuple[bool, Position | None]], follower
     try:
         is_written, position = progress()
     except LedgerError:
-        is_read, is_written, behind = False, False, None
-    else:
-        is_read, behind = True, None if position is None else follower.behind(position)
-    return Judged(is_read, is_written, list(on_ledger(is_read=is_read, is_written=is_written, behind=behind)))
+        return Judged(False, False, list(on_ledger(is_read=False, is_written=False, behind=None, unwritten=None)))
+    behind = None if position is None else Follower(scripts).behind(position)
+    unwritten = WriteSigns(scripts).unwritten()
+    found = on_ledger(is_read=True, is_written=is_written, behind=behind, unwritten=unwritten)
+    return Judged(True, is_written, list(found))

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, tuple_
 
 from ...scheduler.engine.journal import Verb
 from ...scheduler.engine.record import Record
@@ -41,18 +41,35 @@ def is_of(row: Execution, record: Record) -> bool:
     return (row.accepted_ms, row.user_id) == (record.accepted_ms, record.user_id)
 
 
-def steps_of(connection: Connection, execution_id: str, limit: int, *, from_ms: int = 0) -> list[Step]:
-    """Return an execution's latest transitions, in their order; `from_ms`, not those before.
+def steps_of(
+    connection: Connection,
+    execution_id: str,
+    limit: int,
+    *,
+    from_ms: int = 0,
+    up_to: tuple[int, int, int] | None = None,
+) -> list[Step]:
+    """Return an execution's latest transitions, in their order.
 
     A refusal is none: it tells of another execution, which was to have the same id.
+
+    Args:
+        connection: Of the ledger.
+        execution_id: The execution.
+        limit: How many at most.
+        from_ms: Not those before.
+        up_to: Not those after this one, by its primary key; None: all.
     """
     of = transitions.c
+    place = tuple_(of.journal_id, of.entry_ms, of.entry_number)
     query = (
         select(of.at_ms, of.verb, of.state, of.attempt, of.reason, of.changed_by, of.details)
         .where(of.execution_id == execution_id, of.at_ms >= from_ms, of.verb != Verb.REJECT)
         .order_by(of.journal_id.desc(), of.entry_ms.desc(), of.entry_number.desc())
         .limit(limit)
     )
+    if up_to is not None:
+        query = query.where(place <= tuple_(*up_to))
     return [
         Step(row.at_ms, row.verb, row.state, row.attempt or 0, row.reason, row.changed_by, json.loads(row[6] or "{}"))
         for row in reversed(connection.execute(query).all())

@@ -5,12 +5,17 @@ ledger's stays, and so does what Redis may have changed later, and has forgotten
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ...scheduler.engine.engine import Engine
 from ...scheduler.engine.journal import KEPT_CHANGES, Change, Verb
+from ...scheduler.engine.shares import FAIR_BY, WEIGHT
+from ...scheduler.keys import DEFAULT_LANE
+from ...scheduler.model.auto import Adjusted, Auto
 from ...scheduler.model.errors import InvalidRequest
 from ...scheduler.model.limits import EVERYTHING
+from ...scheduler.model.rates import Rate
 from .history import BY, LastChange
 
 _LANE: Final = "lane:"
@@ -70,11 +75,18 @@ def _make(change: LastChange, engine: Engine) -> bool:
     controls = engine.controls
     match change.verb:
         case Verb.LIMIT:
-            controls.set_limit(change.name, _whole(change.value), by=BY)
+            controls.set_limit(change.name, _limit(change.value), by=BY)
+        case Verb.RATE:
+            controls.rates.set(change.name, None if change.value is None else Rate.from_stored(change.value), by=BY)
         case Verb.PAUSE:
             controls.pause(change.name, by=BY)
         case Verb.RESUME:
             controls.resume(change.name, by=BY)
+        case Verb.SET if change.name.startswith(WEIGHT):
+            engine.shares.weigh(change.name.removeprefix(WEIGHT), _whole(change.value), by=BY)
+        case Verb.SET if change.name.rpartition(":")[2] == FAIR_BY:
+            lane = change.name.removeprefix(_LANE).removesuffix(FAIR_BY).rstrip(":")
+            engine.shares.share(lane or DEFAULT_LANE, change.value or None, by=BY)
         case Verb.SET if change.name.startswith(_LANE):
             lane, _, name = change.name.removeprefix(_LANE).rpartition(":")
             controls.change_setting(name, _whole(change.value), lane=lane, by=BY)
@@ -83,6 +95,14 @@ def _make(change: LastChange, engine: Engine) -> bool:
         case _:
             return False
     return True
+
+
+def _limit(value: str | None) -> int | Auto | None:
+    adjusted = None if value is None else Adjusted.from_journal(value)
+    if adjusted is None:
+        return _whole(value)
+    # What adjusts itself and was declared is no operator's: there was none when it was adjusted.
+    return None if adjusted.is_declared else replace(adjusted.auto, start=adjusted.now)
 
 
 def _whole(value: str | None) -> int | None:

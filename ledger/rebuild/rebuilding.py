@@ -86,7 +86,7 @@ def rebuild(
     prefix = engine.scripts.keys.prefix
     if history.queue != prefix:
         raise AnotherQueue(history.queue, prefix)
-    lanes = [lane for lane in Overview(engine.scripts, engine.controls).lanes() if lane.size]
+    lanes = [lane for lane in Overview(engine.scripts).lanes() if lane.size]
     if lanes and not merge:
         raise QueueNotEmpty(sum(lane.size for lane in lanes))
     changes = history.changes()

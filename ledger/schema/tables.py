@@ -17,19 +17,34 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Table,
     Text,
     text,
 )
 
-metadata: Final = MetaData(
-    naming_convention={
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "pk": "pk_%(table_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_name)s",
-    }
-)
+from .columns import BY_BYTES, metadata
+from .wait_tables import wait_counts, wait_positions, wait_sums
+
+__all__ = [
+    "action",
+    "changes",
+    "compatibility",
+    "consumer",
+    "executions",
+    "gaps",
+    "holds",
+    "journals",
+    "metadata",
+    "payloads",
+    "queue_stats",
+    "results",
+    "tokens",
+    "totals",
+    "transitions",
+    "wait_counts",
+    "wait_positions",
+    "wait_sums",
+]
 
 journals: Final = Table(
     "journals",
@@ -57,19 +72,16 @@ consumer: Final = Table(
     comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
 )
 
-_BY_BYTES: Final = Text().with_variant(Text(collation="C"), "postgresql")
-"""A text that sorts by its bytes, as on SQLite: what begins in the same way stands together, whatever the locale."""
-
 executions: Final = Table(
     "executions",
     metadata,
-    Column("execution_id", _BY_BYTES, primary_key=True),
-    Column("lane", _BY_BYTES, nullable=False),
-    Column("action", _BY_BYTES, nullable=False),
-    Column("user_id", _BY_BYTES),
+    Column("execution_id", BY_BYTES, primary_key=True),
+    Column("lane", BY_BYTES, nullable=False),
+    Column("action", BY_BYTES, nullable=False),
+    Column("user_id", BY_BYTES),
     Column("band", Integer),
     Column("gates", Text, nullable=False),
-    Column("state", _BY_BYTES, nullable=False),
+    Column("state", BY_BYTES, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("reason", Text),
     Column("exit_code", Integer),
@@ -110,7 +122,7 @@ executions: Final = Table(
 payloads: Final = Table(
     "payloads",
     metadata,
-    Column("execution_id", _BY_BYTES, primary_key=True),
+    Column("execution_id", BY_BYTES, primary_key=True),
     Column("event", LargeBinary),
     Column("message", LargeBinary),
     Column("timeout_ms", BigInteger, nullable=False),
@@ -122,7 +134,7 @@ payloads: Final = Table(
 results: Final = Table(
     "results",
     metadata,
-    Column("execution_id", _BY_BYTES, primary_key=True),
+    Column("execution_id", BY_BYTES, primary_key=True),
     Column("result", LargeBinary, nullable=False),
     comment="What an execution left: exit code, duration and the end of its output, or the exception, as JSON.",
 )
@@ -133,7 +145,7 @@ transitions: Final = Table(
     Column("journal_id", Integer, ForeignKey("journals.journal_id"), primary_key=True),
     Column("entry_ms", BigInteger, primary_key=True),
     Column("entry_number", BigInteger, primary_key=True),
-    Column("execution_id", _BY_BYTES, nullable=False),
+    Column("execution_id", BY_BYTES, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
     Column("verb", Text, nullable=False),
     Column("state", Text),
@@ -181,13 +193,13 @@ changes: Final = Table(
 holds: Final = Table(
     "holds",
     metadata,
-    Column("execution_id", _BY_BYTES, primary_key=True),
+    Column("execution_id", BY_BYTES, primary_key=True),
     Column("attempt", Integer, primary_key=True),
     Column("since_ms", BigInteger, primary_key=True),
     Column("gate", Text, primary_key=True),
     Column("until_ms", BigInteger),
     Column("magnitude", Integer),
-    Column("lane", _BY_BYTES),
+    Column("lane", BY_BYTES),
     Index("ix_holds_gate", "gate", "since_ms"),
     Index("ix_holds_magnitude", "gate", "magnitude", "since_ms"),
     Index(
@@ -208,7 +220,8 @@ holds: Final = Table(
     comment="From when to when an attempt held a gate. No until_ms: it still does.",
 )
 
-# Damaged entries and those that the database refused as well: the comment is that of the first migration.
+# Damaged entries and those that the database refused as well: the comment is that of the first migration. since_ms:
+# before it, all was read; no value: an earlier release noticed it.
 gaps: Final = Table(
     "gaps",
     metadata,
@@ -216,6 +229,7 @@ gaps: Final = Table(
     Column("entry_count", BigInteger, primary_key=True),
     Column("missed", BigInteger, nullable=False),
     Column("noticed_ms", BigInteger, nullable=False),
+    Column("since_ms", BigInteger),
     comment="Entries that Redis dropped before they were read: how many, after how many.",
 )
 
@@ -241,7 +255,7 @@ action: Final = Table(
     "action",
     metadata,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
-    Column("ref", _BY_BYTES, nullable=False, unique=True),
+    Column("ref", BY_BYTES, nullable=False, unique=True),
     comment="The actions whose executions were heard of.",
 )
 

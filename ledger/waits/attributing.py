@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from .spans import Span, common, joined, length_ms, without
 
+V = TypeVar("V")
 HOLDERS: Final = 10
 """So many of those who held a gate are named."""
 
@@ -26,6 +27,8 @@ class Cause(StrEnum):
     """It was scheduled, and not yet due."""
     PAUSE = "pause"
     """Everything, its lane or one of its gates was paused."""
+    RATE = "rate"
+    """A gate let nothing through, as its rate had been used up."""
     GATE = "gate"
     """A gate was full."""
     LANE = "lane"
@@ -45,12 +48,12 @@ class Hold(NamedTuple):
     """None: it still holds it."""
 
 
-class Step(NamedTuple):
-    """A limit from a time on."""
+class Step(NamedTuple, Generic[V]):
+    """A limit or a rate from a time on."""
 
     at_ms: int
-    limit: int | None
-    """None: any number."""
+    value: V | None
+    """None: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Bound:
 
     cause: Cause
     name: str
-    limits: Sequence[Step]
+    limits: Sequence[Step[int]]
     """In their order, the first of them in force when the wait begins, or before."""
     holds: Sequence[Hold]
     """All that overlap the wait."""
@@ -71,6 +74,14 @@ class Pause:
 
     name: str
     """A gate, `lane:NAME`, or `*` for everything."""
+    spans: Sequence[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The times in which its rate kept a gate closed."""
+
+    name: str
     spans: Sequence[Span]
 
 
@@ -89,7 +100,7 @@ class Part:
 
     cause: Cause
     name: str
-    """Of the gate, the lane or what was paused; empty for the others."""
+    """Of the gate, also of one with a rate, the lane or what was paused; empty for the others."""
     ms: int
     limit: int | None = None
     """The last one by which it was full."""
@@ -103,13 +114,16 @@ class Part:
     """When."""
 
 
-def attributed(wait: Span, due_ms: int | None, pauses: Sequence[Pause], bounds: Sequence[Bound]) -> list[Part]:
+def attributed(
+    wait: Span, due_ms: int | None, pauses: Sequence[Pause], rates: Sequence[Closed], bounds: Sequence[Bound]
+) -> list[Part]:
     """Attribute a wait.
 
     Args:
         wait: From when to when it waited.
         due_ms: When it was due; None: at once.
         pauses: Of everything, its lane and its gates, in this order.
+        rates: Its gates with a rate, in the order in which admission checks them.
         bounds: Its gates in the order in which admission checks them, its lane, everything.
 
     Returns:
@@ -129,6 +143,8 @@ def attributed(wait: Span, due_ms: int | None, pauses: Sequence[Pause], bounds: 
         take(Cause.DELAY, "", joined([Span(wait.since_ms, due_ms)]))
     for pause in pauses:
         take(Cause.PAUSE, pause.name, joined(pause.spans))
+    for closed in rates:
+        take(Cause.RATE, closed.name, closed.spans)
     for bound in bounds:
         if taken := take(bound.cause, bound.name, full(bound, wait)):
             parts[-1] = _with_holders(parts[-1], bound, taken)
@@ -154,7 +170,7 @@ def full(bound: Bound, wait: Span) -> list[Span]:
         if at_ms >= wait.until_ms:
             break
         held += change
-        limit = limit if step is None else step.limit
+        limit = limit if step is None else step.value
     return joined(found)
 
 
@@ -210,7 +226,7 @@ def _with_holders(part: Part, bound: Bound, taken: Sequence[Span]) -> Part:
         until_ms = taken[-1].until_ms if each.until_ms is None else each.until_ms
         if (ms := taken_before(until_ms) - taken_before(each.since_ms)) > 0:
             held[each.execution_id] += ms
-    limit = [step.limit for step in bound.limits if step.at_ms < taken[-1].until_ms][-1]
+    limit = [step.value for step in bound.limits if step.at_ms < taken[-1].until_ms][-1]
     return replace(part, limit=limit, holders=_longest(held), holder_count=len(held))
 
 

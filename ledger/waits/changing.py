@@ -1,4 +1,4 @@
-"""Reads the changes of limits, pauses and settings that tell what was in force during a wait.
+"""Reads the changes of limits, rates, pauses and settings that tell what was in force during a wait.
 
 In the flow: `hindrances.py` asks for each name that could have held an execution up; `limits.py` makes values of them.
 Changes are rare, so mostly all of these names are read at once. Nothing here writes.
@@ -19,9 +19,10 @@ READ_AT_ONCE: Final = 200
 CHANGES: Final = 20
 """So many of one name are read then, the earliest of the wait."""
 LIMITS: Final = (Verb.LIMIT,)
+RATES: Final = (Verb.RATE,)
 PAUSES: Final = (Verb.PAUSE, Verb.RESUME)
 SETTINGS: Final = (Verb.SET,)
-_KINDS: Final = (*LIMITS, *PAUSES, *SETTINGS)
+_KINDS: Final = (*LIMITS, *RATES, *PAUSES, *SETTINGS)
 _ORDER: Final = (changes.c.at_ms, changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number)
 _COLUMNS: Final = (changes.c.at_ms, changes.c.verb, changes.c.value_before, changes.c.value_after)
 
@@ -50,7 +51,7 @@ class Changes:
 
         Args:
             name: Of a gate, a kind, a lane or a setting.
-            verbs: Of one kind of changes: `LIMITS`, `PAUSES` or `SETTINGS`.
+            verbs: Of one kind of changes: `LIMITS`, `RATES`, `PAUSES` or `SETTINGS`.
         """
         at_ms, since_ms, until_ms = changes.c.at_ms, self._wait.since_ms, self._wait.until_ms
         found = self._known(self._later, name, verbs)

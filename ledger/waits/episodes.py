@@ -68,6 +68,20 @@ def waits_of(steps: Sequence[Step], row: Execution, now_ms: int) -> Found:
     return Found(found, complete)
 
 
+def wait_that_ended(steps: Sequence[Step], row: Execution) -> Wait | None:
+    """Return the wait that the last of some transitions ended; None: it ended none, or its beginning is not known.
+
+    Args:
+        steps: The execution's transitions in their order, up to that one; the first may be missing.
+        row: Its row.
+    """
+    before, found = waits_of(steps[:-1], row, 0).waits, waits_of(steps, row, 0).waits
+    went_on = bool(before) and before[-1].ended_by is None
+    if len(found) != len(before) + (not went_on) or found[-1].ended_by is None:
+        return None
+    return found[-1]
+
+
 def _ended(begun: Wait, at_ms: int, verb: str | None) -> Wait:
     # The server's clock may have been set back meanwhile.
     since_ms = begun.span.since_ms

@@ -1,4 +1,4 @@
-"""What could have held an execution up during a wait: pauses, and the limits of its gates, its lane and everything.
+"""What could have held an execution up during a wait: pauses, rates, and limits of its gates, its lane and everything.
 
 In the flow: `telling.py` asks for each wait, and reads who held what had a limit. The order is that of admission:
 everything, the lane and the gates for pauses; the gates as `Execution.all_gates` has them, the lane, everything for
@@ -12,6 +12,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection
 
 from ...scheduler.keys import DEFAULT_LANE
+from ...scheduler.model.auto import limit_in_force
 from ...scheduler.model.limits import EVERYTHING, kind_of
 from ..executions import Execution
 from .attributing import Cause, Pause, Step
@@ -19,6 +20,7 @@ from .changing import LIMITS, PAUSES, SETTINGS, Changes
 from .holding import LANES, RANGES, of_gate, of_lanes
 from .in_force import InForce
 from .limits import gate_steps, is_ever_limited, pauses_of, steps_of
+from .rated import Rated, rated_during
 from .spans import Span
 
 _LANE_BOUND: Final = "max_concurrent_executions"
@@ -31,7 +33,7 @@ class Limited:
 
     cause: Cause
     name: str
-    steps: Sequence[Step]
+    steps: Sequence[Step[int]]
     of: ColumnElement[bool]
     """The holds that count for it."""
     ranges: int = RANGES
@@ -71,6 +73,10 @@ class Hindrances:
             for name in self._paused
         ]
 
+    def rated(self) -> list[Rated]:
+        """Its gates, as far as they had a rate."""
+        return rated_during(self.changes, self._gates, self._wait, self._now.rates)
+
     def limited(self) -> list[Limited]:
         """Its gates, its lane and everything, as far as they had a limit."""
         lane, now = self._row.lane, self._now
@@ -90,8 +96,8 @@ class Hindrances:
         self._are_all_lanes = len(now.lanes) <= LANES or not is_ever_limited(steps)
         return [each for each in found if is_ever_limited(each.steps)]
 
-    def _limit_steps(self, name: str, now: int | None) -> list[Step]:
-        return steps_of(self.changes.of(name, LIMITS), self._wait, now)
+    def _limit_steps(self, name: str, now: int | None) -> list[Step[int]]:
+        return steps_of(self.changes.of(name, LIMITS), self._wait, now, limit_in_force)
 
-    def _setting_steps(self, name: str, now: int | None) -> list[Step]:
-        return steps_of(self.changes.of(name, SETTINGS), self._wait, now)
+    def _setting_steps(self, name: str, now: int | None) -> list[Step[int]]:
+        return steps_of(self.changes.of(name, SETTINGS), self._wait, now, limit_in_force)

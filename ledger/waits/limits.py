@@ -1,15 +1,17 @@
-"""What was in force at each moment of a wait: limits and pauses, from the changes that the ledger has. Pure.
+"""What was in force at each moment of a wait: limits, rates and pauses, from the changes that the ledger has. Pure.
 
 In the flow: `changing.py` reads the changes of each name, `telling.py` asks here. What was never changed is as it is
-now. Limits that actors declare leave no trace in the journal: those of now count for all time.
+now. Numbers and rates that actors declare leave no trace in the journal: those of now count for all time. A declared
+`auto(2,50)` has its adjustments there.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ...scheduler.engine.journal import Verb
 from ...scheduler.model.limits import Limits, kind_of
-from .attributing import Step
+from ...scheduler.model.rates import Rate
+from .attributing import Step, V
 from .spans import Span, joined
 
 
@@ -22,28 +24,41 @@ class Changed(NamedTuple):
     after: str | None
 
 
-def steps_of(changes: Sequence[Changed], wait: Span, now: int | None) -> list[Step]:
-    """The values of one limit or setting over a wait.
+def rate_of(value: str) -> Rate | None:
+    """Read a rate as the journal has it; None, if it is none: the journal may be damaged."""
+    try:
+        return Rate.from_stored(value)
+    except ValueError:
+        return None
+
+
+def steps_of(changes: Sequence[Changed], wait: Span, now: V | None, read: Callable[[str], V | None]) -> list[Step[V]]:
+    """The values of one limit, rate or setting over a wait.
 
     Args:
         changes: As `changing.py` reads them.
         wait: From when to when.
         now: The value now, for one that was never changed.
+        read: Reads a value: `limit_in_force`, which reads settings too, or `rate_of`.
     """
+
+    def value_of(text: str | None) -> V | None:
+        return None if text is None else read(text)
+
     if not changes:
         return [Step(wait.since_ms, now)]
     # The only one may have been made before the wait or after it.
     first = changes[0]
     begin = first.after if first.at_ms < wait.since_ms else first.before
-    steps = [Step(wait.since_ms, _limit(begin))]
+    steps = [Step(wait.since_ms, value_of(begin))]
     # Of a server whose clock was set back a later change may have an earlier time.
     for each in changes:
         if wait.since_ms <= each.at_ms < wait.until_ms:
-            steps.append(Step(max(steps[-1].at_ms, each.at_ms), _limit(each.after)))
+            steps.append(Step(max(steps[-1].at_ms, each.at_ms), value_of(each.after)))
     return steps
 
 
-def gate_steps(gate: str, own: Sequence[Step], of_kind: Sequence[Step], declared: Limits) -> list[Step]:
+def gate_steps(gate: str, own: Sequence[Step[int]], of_kind: Sequence[Step[int]], declared: Limits) -> list[Step[int]]:
     """The limit that held for a gate: its own, an operator's before a declared one, and else its kind's.
 
     Args:
@@ -53,18 +68,21 @@ def gate_steps(gate: str, own: Sequence[Step], of_kind: Sequence[Step], declared
         declared: The limits now, of which those that actors declare are taken.
     """
     kind = kind_of(gate)
-    by_actors = Limits(declared=declared.declared)
+    by_actors = Limits(declared=declared.declared, adjusted=declared.adjusted)
     lowest, kinds_lowest = by_actors.named(gate), None if kind is None else by_actors.named(kind)
-    found: list[Step] = []
+    return first_steps(
+        own, None if lowest is None else lowest.limit, of_kind, None if kinds_lowest is None else kinds_lowest.limit
+    )
+
+
+def first_steps(
+    own: Sequence[Step[V]], declared: V | None, of_kind: Sequence[Step[V]], declared_of_kind: V | None
+) -> list[Step[V]]:
+    """Of what is set for a gate, declared for it, set for its kind, and declared for that: the first that there is."""
+    found: list[Step[V]] = []
     for at_ms in sorted({step.at_ms for step in (*own, *of_kind)}):
-        limit = limit_at(own, at_ms)
-        if limit is None and lowest is not None:
-            limit = lowest.limit
-        if limit is None:
-            limit = limit_at(of_kind, at_ms)
-        if limit is None and kinds_lowest is not None:
-            limit = kinds_lowest.limit
-        found.append(Step(at_ms, limit))
+        values = (value_at(own, at_ms), declared, value_at(of_kind, at_ms), declared_of_kind)
+        found.append(Step(at_ms, next((each for each in values if each is not None), None)))
     return found
 
 
@@ -92,15 +110,11 @@ def pauses_of(changes: Sequence[Changed], wait: Span, since_ms: int | None) -> l
     return joined(found)
 
 
-def limit_at(steps: Sequence[Step], at_ms: int) -> int | None:
-    """The limit at a time; None: there was none, or nothing is known of so early."""
-    return next((step.limit for step in reversed(steps) if step.at_ms <= at_ms), None)
+def value_at(steps: Sequence[Step[V]], at_ms: int) -> V | None:
+    """The limit or rate at a time; None: there was none, or nothing is known of so early."""
+    return next((step.value for step in reversed(steps) if step.at_ms <= at_ms), None)
 
 
-def is_ever_limited(steps: Iterable[Step]) -> bool:
-    """Whether there was a limit at any time."""
-    return any(step.limit is not None for step in steps)
-
-
-def _limit(value: str | None) -> int | None:
-    return None if value is None else int(float(value))
+def is_ever_limited(steps: Iterable[Step[Any]]) -> bool:
+    """Whether there was a limit or a rate at any time."""
+    return any(step.value is not None for step in steps)

@@ -2,12 +2,12 @@
 
 In the flow: the API and ``bandmaster show`` ask here, in one transaction that reads. At most `ROWS` rows are read for
 an answer, those that the database counts with those that it returns. If more would be needed to know it exactly, the
-time behind gates, lane and everything is a sample of moments, and the answer says so; the parts sum to the wait all the
-same. At one moment at least, as many are counted as a limit allows, however high it is: else a full gate would be taken
-for a free one. Nothing here writes.
+time behind rates, gates, lane and everything is a sample of moments, and the answer says so; the parts sum to the wait
+all the same. At one moment at least, as many are counted as a limit allows, however high it is: else a full gate would
+be taken for a free one. Nothing here writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,12 +15,14 @@ from sqlalchemy import Connection
 
 from ..executions import Execution
 from ..queries.looking import steps_of
-from .attributing import HOLDERS, Bound, Cause, Held, Part, attributed, put_together, scaled
+from .attributing import HOLDERS, Bound, Cause, Closed, Held, Hold, Part, attributed, put_together, scaled
 from .episodes import Wait, waits_of
 from .hindrances import Hindrances, Limited
 from .holding import COUNTED, AtMoments, count_begun, holds_during, of_lanes
 from .in_force import InForce
-from .limits import limit_at
+from .limits import value_at
+from .rated import Grants, Rated, grants_of_moment
+from .sharing import SharedHolds
 from .spans import Span, length_ms
 
 ROWS: Final = 10_000
@@ -34,10 +36,12 @@ MOMENTS: Final = 32
 _FEWEST_MOMENTS: Final = 4
 _EXACT: Final = 4_000
 """So many holds are read and put in order for one wait; it takes longer than to count as many."""
-_FOR_SAMPLES: Final = 3_000
+_GRANTS: Final = 2_000
+"""So many grants are read for one wait, of all of its gates that had a rate."""
+_FOR_SAMPLES: Final = 3_600
 """Rows that are kept for samples, and for earlier waits."""
-_FOR_CHANGES: Final = 1_200
-"""No wait has more changes of limits, pauses and settings to read (`changing.py`: those of ten gates at most)."""
+_FOR_CHANGES: Final = 1_800
+"""No wait has more changes to read (`changing.py`: of limits, rates, pauses and settings, of ten gates at most)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,43 +77,107 @@ def waits_told(connection: Connection, row: Execution, now: InForce) -> Told:
     found = waits_of(steps, row, now.now_ms)
     latest = found.waits[-WAITS:]
     # Of the rows, the one of the execution was read before.
-    telling = _Telling(
-        connection, row, now, ROWS - 1 - len(steps), max(_FEWEST_MOMENTS, MOMENTS // max(1, len(latest)))
-    )
+    rows, moments = ROWS - 1 - len(steps), max(_FEWEST_MOMENTS, MOMENTS // max(1, len(latest)))
+
+    def holds(of: Limited, during: Span, most: int) -> list[Hold] | None:
+        return holds_during(connection, of.of, during, most)
+
+    telling = _Telling(connection, row, now, rows, moments, holds)
     # The latest first: it is asked for most, and so it is the last to be sampled.
     told = [telling.tell(wait) for wait in reversed(latest) if telling.rows > _FOR_CHANGES]
     complete = found.complete and len(steps) < STEPS and len(found.waits) == len(told)
     return Told(told[::-1], complete)
 
 
+def wait_told(connection: Connection, row: Execution, now: InForce, wait: Wait, shared: SharedHolds) -> Waited:
+    """Attribute one wait that has ended, without saying who began meanwhile.
+
+    Args:
+        connection: Of a transaction that reads.
+        row: The execution, as the ledger has it.
+        now: What held when all of the ledger's entries were written, or before it had read some of them.
+        wait: The wait.
+        shared: Who held what, as other waits need it, too.
+    """
+
+    def holds(of: Limited, during: Span, most: int) -> list[Hold] | None:
+        return shared.during(connection, (of.cause, of.name), of.of, during, most)
+
+    return _Telling(connection, row, now, ROWS - 1 - STEPS, MOMENTS, holds).attribute(wait)
+
+
+@dataclass(slots=True)
+class _Rates:
+    """When rates kept gates closed."""
+
+    closed: list[Closed]
+    are_exact: bool
+
+
 class _Telling:
     """Attributes waits of one execution, with as many rows as there may be for all of them."""
 
-    def __init__(self, connection: Connection, row: Execution, now: InForce, rows: int, moments: int) -> None:
-        self._connection = connection
+    def __init__(
+        self,
+        connection: Connection,
+        row: Execution,
+        now: InForce,
+        rows: int,
+        moments: int,
+        holds: Callable[[Limited, Span, int], list[Hold] | None],
+    ) -> None:
+        self._connection, self._holds = connection, holds
         self._row, self._now = row, now
         self.rows = rows
         """How many may be read still."""
         self._moments = moments
 
     def tell(self, wait: Wait) -> Waited:
+        """Attribute one, and say how many of its lane began while it wanted a thread."""
+        told = self.attribute(wait)
+        return replace(told, parts=[self._with_started(part) for part in told.parts])
+
+    def attribute(self, wait: Wait) -> Waited:
         """Attribute one."""
         hindrances = Hindrances(self._connection, self._row, self._now, wait.span)
-        pauses, limited = hindrances.pauses(), hindrances.limited()
+        pauses, rated, limited = hindrances.pauses(), hindrances.rated(), hindrances.limited()
         self.rows -= hindrances.changes.rows
-        first = attributed(wait.span, wait.due_ms, pauses, [])
         # While it was not due, or something was paused, it does not matter who held what.
-        open_spans = next((part.spans for part in first if part.cause is Cause.THREAD), ())
-        bounds = self._bounds(limited, open_spans)
-        if bounds is None:
+        first = attributed(wait.span, wait.due_ms, pauses, [], [])
+        rates = self._rates(rated, _open_spans(first))
+        if rates is not None:
+            first = attributed(wait.span, wait.due_ms, pauses, rates.closed, [])
+        left = _open_spans(first)
+        bounds = None if rates is None else self._bounds(limited, left)
+        if rates is None or bounds is None:
             parts = [part for part in first if part.cause is not Cause.THREAD]
-            moments = self._some(open_spans, self._affordable(limited))
+            unknown = rated if rates is None else []
+            moments = self._some(left, self._affordable(unknown, limited))
+            grants = [(each.gate, Grants(self._connection, each, self._now.rates)) for each in unknown]
             asked = [(each, AtMoments(self._connection, each.of)) for each in limited]
-            parts += scaled([self._moment(asked, at_ms) for at_ms in moments], length_ms(open_spans))
+            parts += scaled([self._moment(grants, asked, at_ms) for at_ms in moments], length_ms(left))
         else:
-            parts = attributed(wait.span, wait.due_ms, pauses, bounds)
-        found = [self._with_started(part) for part in put_together(parts)]
-        return Waited(wait, found, sampled=bounds is None or not hindrances.are_all)
+            parts = attributed(wait.span, wait.due_ms, pauses, rates.closed, bounds)
+        is_exact = rates is not None and rates.are_exact and bounds is not None and hindrances.are_all
+        return Waited(wait, put_together(parts), sampled=not is_exact)
+
+    def _rates(self, rated: Sequence[Rated], spans: Sequence[Span]) -> _Rates | None:
+        """When rates kept gates closed; None if that is too many rows."""
+        found = _Rates([], are_exact=True)
+        if not rated or not spans:
+            return found
+        around = Span(spans[0].since_ms, spans[-1].until_ms)
+        left = min(_GRANTS, self.rows - _FOR_SAMPLES)
+        for each in rated:
+            grants = Grants(self._connection, each, self._now.rates)
+            kept = grants.kept_closed(around, left) if left > 0 else None
+            self.rows -= grants.rows
+            left -= grants.rows
+            if kept is None:
+                return None
+            found.closed.append(Closed(each.gate, kept.spans))
+            found.are_exact = found.are_exact and kept.is_exact
+        return found
 
     def _bounds(self, limited: Sequence[Limited], spans: Sequence[Span]) -> list[Bound] | None:
         """Who held what had a limit; None if that is too many rows."""
@@ -119,7 +187,7 @@ class _Telling:
         left = min(_EXACT, self.rows - _FOR_SAMPLES)
         for each in limited:
             # One more is read, to know that there are too many.
-            holds = holds_during(self._connection, each.of, around, left - 1) if left > 0 else None
+            holds = self._holds(each, around, left - 1) if left > 0 else None
             self.rows -= max(0, left) if holds is None else len(holds)
             if holds is None:
                 return None
@@ -127,13 +195,13 @@ class _Telling:
             found.append(Bound(each.cause, each.name, each.steps, holds))
         return found
 
-    def _affordable(self, limited: Sequence[Limited]) -> int:
+    def _affordable(self, rated: Sequence[Rated], limited: Sequence[Limited]) -> int:
         """At how many moments may be looked: at each, as many holds are counted as each limit allows, and each range of
-        an index is sought, for the count and for the names. Fewer than four tell little, so there are as many, unless
-        the limits are high.
+        an index is sought, for the count and for the names; and of each rate some grants are read. Fewer than four tell
+        little, so there are as many, unless the limits are high.
         """
-        most = sum(max(step.limit or 0 for step in each.steps) for each in limited) + HOLDERS
-        sought = sum(2 * each.ranges for each in limited)
+        most = sum(max(step.value or 0 for step in each.steps) for each in limited) + HOLDERS
+        sought = sum(2 * each.ranges for each in limited) + sum(grants_of_moment(each) for each in rated)
         fewest = _FEWEST_MOMENTS if most <= COUNTED else 1
         return max(fewest, min(self._moments, (self.rows - COUNTED) // (most + sought)))
 
@@ -147,10 +215,17 @@ class _Telling:
             before_ms += span.length_ms
         return found
 
-    def _moment(self, asked: Sequence[tuple[Limited, AtMoments]], at_ms: int) -> Part:
+    def _moment(
+        self, grants: Sequence[tuple[str, Grants]], asked: Sequence[tuple[Limited, AtMoments]], at_ms: int
+    ) -> Part:
         """What held it up at a moment."""
+        for gate, of_gate in grants:
+            before, is_closed = of_gate.rows, of_gate.is_closed_at(at_ms)
+            self.rows -= of_gate.rows - before
+            if is_closed:
+                return Part(Cause.RATE, gate, 1)
         for each, moments in asked:
-            limit = limit_at(each.steps, at_ms)
+            limit = value_at(each.steps, at_ms)
             if limit is None:
                 continue
             held = moments.count(at_ms, limit) if limit else 0
@@ -168,3 +243,8 @@ class _Telling:
         begun = count_begun(self._connection, of_lanes([self._row.lane]), part.spans)
         self.rows -= begun + 1
         return replace(part, started_ahead=begun)
+
+
+def _open_spans(parts: Sequence[Part]) -> tuple[Span, ...]:
+    """What of a wait nothing explains so far."""
+    return next((part.spans for part in parts if part.cause is Cause.THREAD), ())

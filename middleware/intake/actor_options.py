@@ -1,4 +1,4 @@
-"""Reads a gated actor's options: ``band``, ``action``, ``gates``, ``limits``, ``keep_unrun``.
+"""Reads a gated actor's options: ``band``, ``action``, ``gates``, ``limits``, ``unique``, ``keep_unrun``.
 
 In the flow: called once, when the actor is declared. A wrong option stops the declaration, so it is found at import and
 not with the first message.
@@ -16,13 +16,16 @@ from dramatiq.middleware import Middleware
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import action_of, check_action, check_lane
 from ...scheduler.model.priority import Priority
+from ...scheduler.model.unique import UniqueKey
 from .declared_limits import OPTION as LIMITS
-from .declared_limits import read_limits
+from .declared_limits import Declared, read_limits
 from .gate_templates import check_fields, check_gates
+from .unique_keys import OPTION as UNIQUE
+from .unique_keys import of_actor
 
 GATING_OPTIONS: Final = frozenset({"band", "action", "gates", "runs_events"})
 """An actor with one of these is gated; ``runs_events`` marks an actor that takes an ExecutionRequestedEvent."""
-ACTOR_OPTIONS: Final = GATING_OPTIONS | {LIMITS, "keep_unrun"}
+ACTOR_OPTIONS: Final = GATING_OPTIONS | {LIMITS, UNIQUE, "keep_unrun"}
 """Our options of ``@actor(…)``."""
 
 
@@ -42,8 +45,8 @@ class GatedActor:
     action: str
     """The actor's name, unless the option names another."""
     gates: tuple[str, ...]
-    limits: dict[str, int]
-    """The limits that it declares, by gate or kind."""
+    declared: Declared
+    """The limits and rates that it declares."""
     signature: inspect.Signature
     runs_events: bool
     timeout_ms: int
@@ -51,6 +54,8 @@ class GatedActor:
     """Dramatiq's ``max_age``, for messages that have none of their own."""
     keep_unrun: bool = False
     """Whether an execution that ends without a result (expired, cancelled while it waited) becomes a dead letter."""
+    unique: UniqueKey | None = None
+    """The unique key of its messages, which may be a template."""
 
 
 def is_gated(actor: "Actor[..., Any]") -> bool:
@@ -89,7 +94,7 @@ def read_max_age(value: object) -> int | None:
     Raises:
         InvalidRequest: If the value is not a number of ms above 0 and up to `MAX_AGE_MS`.
     """
-    if not value:
+    if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_AGE_MS:
         raise InvalidRequest("max_age", f"{shown(value)} is no age", allowed="milliseconds, above 0; None for any")
@@ -127,16 +132,18 @@ def read_actor(actor: "Actor[..., Any]") -> GatedActor:
     keep_unrun = actor.options.get("keep_unrun", False)
     if not isinstance(keep_unrun, bool):
         raise InvalidRequest("keep_unrun", f"{shown(keep_unrun)} is neither yes nor no", allowed="True or False")
+    runs_events = bool(actor.options.get("runs_events"))
     return GatedActor(
         name=actor.actor_name,
         lane=check_lane(actor.queue_name),
         band=parse_band(actor.options.get("band", Priority.NORMAL)),
         action=action,
         gates=gates,
-        limits=read_limits(actor.options.get(LIMITS, {}), action, gates),
+        declared=read_limits(actor.options.get(LIMITS, {}), action, gates),
         signature=signature,
-        runs_events=bool(actor.options.get("runs_events")),
+        runs_events=runs_events,
         timeout_ms=time_limit if isinstance(time_limit, int) else 0,
         max_age_ms=read_max_age(actor.options.get("max_age")),
         keep_unrun=keep_unrun,
+        unique=of_actor(actor.options.get(UNIQUE), signature, actor.actor_name, runs_events=runs_events),
     )

@@ -15,7 +15,7 @@ from dramatiq import Message
 from ...configs.logger import Logger
 from ...scheduler.engine.parking import Candidate
 from ...scheduler.engine.transitions import Transitions
-from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueRejected
+from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, NotUnique, QueueRejected
 from ...scheduler.model.identifiers import check_execution_id, new_execution_id
 from .actor_options import GatedActor
 from .envelope import as_sent
@@ -37,11 +37,13 @@ class Burial:
         self._max_message_bytes = max_message_bytes
 
     def of_follow_up(self, candidate: Candidate, rejection: QueueRejected) -> None:
-        """Keep a hook's refused message as a dead letter.
+        """Keep a hook's refused message as a dead letter, unless it is to be dropped.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
+        if isinstance(rejection, NotUnique) and rejection.is_dropped:
+            return
         self._bury(candidate, rejection)
         log.error("follow_up_rejected", execution_id=candidate.execution_id, code=rejection.code, error=str(rejection))
 

@@ -11,10 +11,13 @@ from typing import Final
 
 from ...configs.logger import Logger
 from ...scheduler.engine.controls import Controls
+from ...scheduler.model.auto import Auto
+from ...scheduler.model.rates import Rate
 
 log = Logger(__name__)
-LOOK_SECONDS: Final = 10.0
-"""The time between two checks whether the server still has the declaration."""
+LOOK_SECONDS: Final = 2.0
+"""The time between two checks whether the server still has the declaration: so long may work start without its limits
+after they were lost. A check is one HGET of the whole process."""
 
 
 class Declaration:
@@ -43,11 +46,17 @@ class Declaration:
                 self._number, self.was_lost = 0, True
         return self._number > 0
 
-    def make(self, controls: Controls, declared: Mapping[str, Mapping[str, int]]) -> None:
-        """Declare limits, by lane.
+    def make(
+        self,
+        controls: Controls,
+        limits: Mapping[str, Mapping[str, int | Auto]],
+        rates: Mapping[str, Mapping[str, Rate]],
+    ) -> None:
+        """Declare limits and rates, by lane.
 
         Raises:
             QueueUnavailable: If Redis did not answer.
         """
-        self._number, self.was_lost = controls.declare_limits(declared), False
+        controls.rates.declare(rates)
+        self._number, self.was_lost = controls.declare_limits(limits), False
         self._due = time.monotonic() + LOOK_SECONDS

@@ -4,13 +4,31 @@ In the flow: used before a message is read, stored or stored again, so that a re
 queue or a due time of the broker.
 """
 
+from collections.abc import Iterable
+from enum import StrEnum
 from typing import Any, Final
 
 from dramatiq import Message, MessageProxy
 from dramatiq.common import q_name
 
+from ...scheduler.model.errors import InvalidRequest, shown
+
 HINT: Final = "bandmaster_hint"
 """The option that marks a hint on a plain broker: an execution of this lane may start. Its value is a `HintKind`."""
+
+DROPPED: Final = "dropped"
+"""The option of a message, as `send` returns it, that was not accepted since another execution has its unique key:
+``execution_id`` names that one."""
+
+
+class HintKind(StrEnum):
+    """The kinds of marked hints."""
+
+    LANE = "lane"
+    """An execution of this lane may start; the message itself is no execution."""
+    MESSAGE = "message"
+    """Redis did not answer when the message arrived, so it comes again; it may not have been parked."""
+
 
 DELIVERY_OPTIONS: Final = frozenset({"eta", "redis_message_id", HINT})
 """The options that a broker, or our hints, stamp on a message for one delivery only."""
@@ -30,6 +48,21 @@ def copied(message: "Message[Any]", **options: Any) -> "Message[Any]":
         message.message_id,
         message.message_timestamp,
     )
+
+
+def checked(messages: "Iterable[Message[Any]]") -> "list[Message[Any]]":
+    """Return messages that are to be sent together, as a list; what the iterable itself raises is raised.
+
+    Raises:
+        InvalidRequest: If one is no message.
+    """
+    if not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # an application may be untyped
+        raise InvalidRequest("messages", f"{shown(messages)} is no list", allowed="messages, or an iterable of them")
+    listed = list(messages)
+    for each in listed:
+        if not isinstance(each, Message | MessageProxy):  # pyright: ignore[reportUnnecessaryIsInstance]  # likewise
+            raise InvalidRequest("messages", f"{shown(each)} is no message", allowed="work.message(…) of an actor work")
+    return listed
 
 
 def decoded(data: bytes) -> "Message[Any]":

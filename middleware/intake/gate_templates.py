@@ -72,7 +72,14 @@ def filled(
     if not any("{" in template for template in templates):
         return tuple(dict.fromkeys(templates))
     arguments = _arguments(signature, actor_name, message)
-    return tuple(dict.fromkeys(_filled(template, arguments) for template in templates))
+    keys: dict[str, None] = {}
+    for template in templates:
+        try:
+            keys[_filled(template, arguments)] = None
+        except InvalidRequest:
+            check_fields(template, signature, actor_name)  # a message's own template may name what is no argument
+            raise
+    return tuple(keys)
 
 
 def _arguments(signature: inspect.Signature, actor_name: str, message: "Message[Any]") -> dict[str, Any]:

@@ -43,7 +43,7 @@ class GatedActors(Mapping[str, GatedActor]):
             InvalidRequest: If an option is not allowed, or a limit differs from one that another actor declares.
         """
         gated = read_actor(actor)
-        check_agreement(gated.name, gated.limits, {name: each.limits for name, each in self._actors.items()})
+        check_agreement(gated.name, gated.declared, {name: each.declared for name, each in self._actors.items()})
         self._actors = {**self._actors, actor.actor_name: gated}
         self._declaration.forget()
         self._find_lanes()
@@ -75,8 +75,10 @@ class GatedActors(Mapping[str, GatedActor]):
             # First: if one of these fails, all is done again.
             for tell_again in self._when_lost if self._declaration.was_lost else ():
                 tell_again()
-            actors = [(gated.lane, gated.limits) for gated in self._actors.values()]
-            self._declaration.make(controls, by_lane(broker.get_declared_queues(), actors))
+            queues, actors = broker.get_declared_queues(), self._actors.values()
+            limits = by_lane(queues, [(gated.lane, gated.declared.limits) for gated in actors])
+            rates = by_lane(queues, [(gated.lane, gated.declared.rates) for gated in actors])
+            self._declaration.make(controls, limits, rates)
 
     def when_lost(self, tell_again: Callable[[], None]) -> None:
         """Have something called when the server has lost what it was told, as after a restart without its data."""

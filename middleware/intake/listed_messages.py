@@ -9,7 +9,7 @@ from typing import Any
 from dramatiq import Message
 
 from ...scheduler.engine.engine import Engine
-from ...scheduler.model.errors import DuplicateExecution, InvalidRequest
+from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, NotUnique
 from .burial import Burial
 from .envelope import HINT, as_sent
 from .execution_ids import delivery_of
@@ -62,3 +62,6 @@ class ListedMessages:
                 self._engine.transitions.park(candidate)
             except DuplicateExecution as duplicate:
                 self._burial.unless_repeated(message, candidate, duplicate)
+            except NotUnique as conflict:
+                if not conflict.is_dropped:
+                    self._burial.of_listed(self._gated[message.actor_name], message, conflict)

@@ -1,7 +1,8 @@
 """Reads a Dramatiq message and its options into the candidate that is parked.
 
 In the flow: `PriorityBands` calls this before anything is written, so bad input leaves nothing behind. Options of one
-message: ``band``, ``user_id``, ``gates``, ``execution_id``, ``scheduled_at``; Dramatiq's own: ``delay``, ``max_age``.
+message: ``band``, ``user_id``, ``gates``, ``unique``, ``execution_id``, ``scheduled_at``; Dramatiq's own: ``delay``,
+``max_age``.
 """
 
 import json
@@ -18,12 +19,15 @@ from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import check_execution_id, check_user_id
 from ...scheduler.queue import candidate_of
 from .actor_options import GatedActor, check_retry_options, parse_band, read_max_age
+from .declared_limits import OPTION as LIMITS
 from .envelope import as_sent
 from .execution_ids import digest, execution_id_of, named_id
 from .gate_templates import check_gates, filled
+from .unique_keys import OPTION as UNIQUE
+from .unique_keys import of_message
 
-MESSAGE_OPTIONS: Final = frozenset({"band", "user_id", "gates", "execution_id", "scheduled_at"})
-OPTIONS_OF_ACTORS: Final = frozenset({"action", "lane"})
+MESSAGE_OPTIONS: Final = frozenset({"band", "user_id", "gates", UNIQUE, "execution_id", "scheduled_at"})
+OPTIONS_OF_ACTORS: Final = ("action", "lane", LIMITS, "keep_unrun")
 """Options of actors only: on a message they would look meaningful, and do nothing."""
 _MADE_UP: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 """The form of Dramatiq's own message ids: a random UUID."""
@@ -70,16 +74,13 @@ def read_message(
     Raises:
         InvalidRequest: If an option or an argument is not allowed.
     """
+    _check_of_actors(gated, message.options)
     check_retry_options(message.options)
     due_ms = _due_ms(message.options, delay_ms, now_ms)
     max_age_ms = read_max_age(message.options.get("max_age")) or gated.max_age_ms
     if gated.runs_events:
         return _read_event(gated, message, due_ms, max_age_ms, parent, origin, max_bytes)
     options = message.options
-    for name in OPTIONS_OF_ACTORS & options.keys():
-        raise InvalidRequest(
-            name, "is not an option of a message", allowed=f"on the actor; {gated.name} has {getattr(gated, name)}"
-        )
     user_id = options.get("user_id")
     band = options.get("band")
     gates = gated.gates + (check_gates(options["gates"]) if "gates" in options else ())
@@ -102,7 +103,16 @@ def read_message(
         is_lasting=not (is_direct and is_made_up),
         parent=parent,
         origin=_origin(message, origin) if is_named else "",
+        unique=of_message(gated.unique, gated.signature, gated.name, message),
     )
+
+
+def _check_of_actors(gated: GatedActor, options: dict[str, Any]) -> None:
+    for name in OPTIONS_OF_ACTORS:
+        if name in options:
+            limited = ", ".join(sorted({*gated.declared.limits, *gated.declared.rates})) or "none"
+            has = limited if name == LIMITS else getattr(gated, name)
+            raise InvalidRequest(name, "is not an option of a message", allowed=f"on the actor; {gated.name} has {has}")
 
 
 def _read_event(
@@ -118,6 +128,8 @@ def _read_event(
         raise InvalidRequest(
             "arguments", f"{len(message.args)} and {len(message.kwargs)} by name", allowed="one event, as a dict"
         )
+    if message.options.get(UNIQUE) is not None:
+        raise InvalidRequest(UNIQUE, f"actor {gated.name} runs events", allowed="on messages with arguments")
     event = ExecutionRequestedEvent.from_any(message.args[0])
     candidate = candidate_of(event, gated.lane)
     # The event is kept once, under its own key: the stored message gets it back when it is admitted.

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import redis
 
-from .wake_lists import blocking_seconds
+from ...scheduler.transport.blocking import blocking_seconds
 
 MOST_WAITED_FOR: Final = 8
 MOST_LOOKED_AT: Final = 16

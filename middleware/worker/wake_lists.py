@@ -12,14 +12,13 @@ from typing import Final
 import redis
 
 from ...configs.logger import Logger
+from ...scheduler.transport.blocking import pop_first
 from ...scheduler.transport.scripts import Scripts
 
 log = Logger(__name__)
 LIST_TOKEN: Final = b"list"
 """The token on a lane's wake list that points to its Dramatiq list; the scripts' tokens point only to the lane."""
 MAX_LIST_TOKENS: Final = 64
-SOCKET_TIMEOUT_SECONDS: Final = 5.0
-"""Assumed for a client that has no socket timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +32,6 @@ class WakeToken:
     def points_to_list(self) -> bool:
         """Whether to read the lane's Dramatiq list, too, and not only to ask for grants."""
         return self.value == LIST_TOKEN
-
-
-def blocking_seconds(client: "redis.Redis", seconds: float) -> float:
-    """Return how long a blocking command may wait without running into the socket timeout."""
-    timeout: float | None = client.connection_pool.connection_kwargs.get("socket_timeout")
-    return min(seconds, (timeout or SOCKET_TIMEOUT_SECONDS) / 2)
 
 
 class WakeLists:
@@ -56,8 +49,7 @@ class WakeLists:
         """
         lists = {self._keys.wake(lane): lane for lane in lanes}
         client = self._scripts.client
-        bounded_seconds = blocking_seconds(client, seconds)
-        popped = self._scripts.repeat(lambda: client.blpop(list(lists), timeout=bounded_seconds))
+        popped = self._scripts.repeat(lambda: pop_first(client, list(lists), seconds))
         return WakeToken(lists[popped[0].decode()], popped[1]) if popped else None
 
     def push_back(self, token: WakeToken) -> None:

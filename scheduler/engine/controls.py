@@ -10,16 +10,28 @@ from enum import StrEnum
 
 from ...configs.areas import least_of
 from ..keys import DEFAULT_LANE
+from ..model.auto import Adjusted, Auto
 from ..model.errors import InvalidRequest, SettingChanged, shown
 from ..model.identifiers import check_action, check_lane
-from ..model.limits import EVERYTHING, Limits, check_gate, check_limit, check_limited
+from ..model.limits import EVERYTHING, Limits, check_gate, check_limit_of, check_limited
 from ..model.operators import check_by
 from ..transport.reading import Reader, repeated
 from ..transport.scripts import Scripts
+from .rate_controls import RateControls
 
 SETTING_MAX = 10**10
-BOUNDS = frozenset({"max_concurrent_executions", "max_executions_per_user", "max_queue_size", "stale_timeout_seconds"})
+BOUNDS = frozenset(
+    {
+        "max_concurrent_executions",
+        "max_executions_per_user",
+        "max_queue_size",
+        "stale_timeout_seconds",
+        "ageing_seconds",
+    }
+)
 """The settings of which each lane has its own value."""
+_UNSET = frozenset({"max_concurrent", "ageing_seconds"})
+"""The settings whose default is none, in every lane."""
 
 
 class Dropped(StrEnum):
@@ -60,8 +72,29 @@ def check_setting(name: str, value: object) -> None:
     # The least TTL is 1 s: Redis refuses to expire a key in 0 s, and a script would fail in its middle.
     least = least_of(name)
     if value is not None and (isinstance(value, bool) or not least <= _whole(value) <= SETTING_MAX):
-        allowed = f"a whole number, {least} to {SETTING_MAX}"
-        raise InvalidRequest(name, f"{shown(value)} is not a setting's value", allowed=allowed)
+        raise InvalidRequest(name, f"{shown(value)} is not a setting's value", allowed=values_of(name))
+
+
+def values_of(name: str) -> str:
+    """What values a setting may have, in words."""
+    return f"a whole number, {least_of(name)} to {SETTING_MAX}"
+
+
+def check_unbounded(name: str, lane: str | None) -> None:
+    """Raise InvalidRequest unless a setting may be without a value: its default is none then.
+
+    Args:
+        name: The setting.
+        lane: Of which lane; None: of lane `executions`, or of none.
+    """
+    if name in _UNSET or (name in BOUNDS and lane not in (None, DEFAULT_LANE)):
+        return
+    always = f"lane {DEFAULT_LANE} always has this bound" if name in BOUNDS else "it always has a value"
+    raise InvalidRequest(name, f"it cannot be none: {always}", allowed=f"{values_of(name)}, or default")
+
+
+def _stored(limit: int | Auto) -> str | int:
+    return limit.stored() if isinstance(limit, Auto) else limit
 
 
 def _whole(value: object) -> int:
@@ -83,6 +116,7 @@ class Controls(Reader):
         super().__init__(scripts)
         self._lane = lane
         self._by = None if by is None else check_by(by)
+        self.rates = RateControls(scripts, self._by)
         self._limit = scripts.script("limit", "gate limit by")
         self._declare = scripts.script("declare", "lanes lane name limit")
         self._set = scripts.script("set", "lane name value only_if_unset by expected")
@@ -93,12 +127,13 @@ class Controls(Reader):
     def _asker(self, by: str | None) -> str:
         return check_by(self._by if by is None else by)
 
-    def set_limit(self, gate: str, limit: int | None, *, by: str | None = None) -> int:
+    def set_limit(self, gate: str, limit: int | Auto | None, *, by: str | None = None) -> int:
         """Let at most `limit` executions hold a gate at once, or each gate of a kind; None lifts the limit.
 
         Args:
             gate: `action:X`, `user:Y` or any gate key; `tenant:*` for every gate `tenant:…` without a limit of its own.
-            limit: 0 or more; a lowered limit takes effect as running executions end.
+            limit: 0 or more; a lowered limit takes effect as running executions end. Of a gate it may adjust itself
+                (`model/auto.py`); setting the same bounds again leaves it as it is.
             by: Who makes the change, for the journal.
 
         Returns:
@@ -109,10 +144,10 @@ class Controls(Reader):
         """
         check_limited(gate)
         if limit is not None:
-            check_limit("limit", limit)
-        return int(self._scripts.call(self._limit, gate, "" if limit is None else limit, self._asker(by)))
+            check_limit_of(gate, limit)
+        return int(self._scripts.call(self._limit, gate, "" if limit is None else _stored(limit), self._asker(by)))
 
-    def declare_limits(self, declared: Mapping[str, Mapping[str, int]]) -> int:
+    def declare_limits(self, declared: Mapping[str, Mapping[str, int | Auto]]) -> int:
         """Replace the limits that lanes declare for gates and kinds; a limit that an operator set goes before them.
 
         Args:
@@ -129,8 +164,8 @@ class Controls(Reader):
         for lane, limits in declared.items():
             check_lane(lane)
             for name, limit in limits.items():
-                check_limit("limit", limit)
-                given += [lane, check_limited(name), limit]
+                check_limit_of(check_limited(name), limit)
+                given += [lane, name, _stored(limit)]
         return self._scripts.call(self._declare, " ".join(declared), *given)
 
     @repeated
@@ -146,13 +181,22 @@ class Controls(Reader):
     def all_limits(self) -> Limits:
         """Every limit that operators set or lanes declared."""
         keys, found = self._scripts.keys, Limits()
-        found.by_operators |= {
-            gate.decode(): int(limit) for gate, limit in self._client.hgetall(keys.named("limits")).items()
-        }
-        for raw, limit in self._client.hgetall(keys.default_limits()).items():
+        pipeline = self._client.pipeline(transaction=False)
+        for key in (keys.named("limits"), keys.default_limits(), keys.named("auto_limits")):
+            pipeline.hgetall(key)
+        own, defaults, autos = pipeline.execute()
+        found.by_operators |= {gate.decode(): int(limit) for gate, limit in own.items()}
+        for raw, limit in defaults.items():
             name, _, lane = raw.decode().partition("\n")
-            limits = found.declared.setdefault(lane, {}) if lane else found.by_operators
-            limits[name] = int(limit)
+            if not lane:
+                found.by_operators[name] = int(limit)
+                continue
+            text = limit.decode()
+            found.declared.setdefault(lane, {})[name] = int(text) if text.isdecimal() else Auto.read(text)
+        for gate, kept in autos.items():
+            adjusted = Adjusted.from_stored(kept.decode())
+            if adjusted is not None:
+                found.adjusted[gate.decode()] = adjusted
         return found
 
     def pause(self, name: str = EVERYTHING, *, by: str | None = None) -> bool:

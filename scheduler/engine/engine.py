@@ -15,6 +15,7 @@ from .controls import Controls
 from .journal import Journal
 from .maintenance import Maintenance
 from .outbox import Outbox
+from .shares import Shares
 from .transitions import Transitions
 
 
@@ -38,6 +39,7 @@ class Engine:
         self._by = by
         self.transitions = Transitions(scripts, by=by)
         self.controls = Controls(scripts, lane, by=by)
+        self.shares = Shares(scripts, by=by)
         self.views = Views(scripts, lane)
         self.journal = Journal(scripts)
         self.maintenance = Maintenance(scripts)

@@ -60,6 +60,8 @@ class Verb(StrEnum):
     """The server had lost its record; its other data was cleared away."""
     LIMIT = "limit"
     """An operator set or lifted a limit."""
+    RATE = "rate"
+    """An operator set or lifted a rate."""
     PAUSE = "pause"
     """An operator paused a gate, a lane or everything."""
     RESUME = "resume"

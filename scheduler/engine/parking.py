@@ -9,8 +9,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from ..model.errors import DuplicateExecution, QueueFull, QueueRejected, UserLimitExceeded
+from ..model.errors import DuplicateExecution, NotUnique, QueueFull, QueueRejected, UserLimitExceeded
 from ..model.states import State
+from ..model.unique import Conflict, UniqueKey
 from ..transport.library import Script
 from ..transport.pipelined_calls import PipelinedCalls
 from ..transport.scripts import Argument, Scripts
@@ -48,6 +49,8 @@ class Candidate:
     origin: str = ""
     """A digest that tells this sending from others under the same id; only if the sender chose the id, which makes the
     id lasting."""
+    unique: UniqueKey | None = None
+    """The key of which one execution at a time is accepted."""
 
 
 class Parking:
@@ -115,7 +118,12 @@ _STATES: Final[dict[bytes | int, State]] = {state.encode(): state for state in S
 
 
 def park_arguments(candidate: Candidate) -> tuple[Argument, ...]:
-    """Return the arguments of park.lua and bury.lua for a candidate."""
+    """Return the arguments of park.lua for a candidate."""
+    return (*kept_arguments(candidate), "" if candidate.unique is None else candidate.unique.argument)
+
+
+def kept_arguments(candidate: Candidate) -> tuple[Argument, ...]:
+    """Return the arguments of park.lua and bury.lua that say what is kept of a candidate."""
     return (
         candidate.execution_id,
         candidate.lane,
@@ -146,4 +154,12 @@ def read_parked(candidate: Candidate, reply: list[bytes | int]) -> Parked | Queu
     if code == b"USER_LIMIT":
         user_id = candidate.user_id or ""
         return UserLimitExceeded(execution_id=candidate.execution_id, user_id=user_id, limit=int(detail))
+    if code == b"NOT_UNIQUE" and candidate.unique is not None:
+        return NotUnique(
+            execution_id=candidate.execution_id,
+            key=candidate.unique.key,
+            other=str(detail, "ascii"),  # type: ignore[arg-type]
+            state=read_state(reply[2]),  # type: ignore[arg-type]
+            is_dropped=candidate.unique.on_conflict is Conflict.DROP,
+        )
     raise ValueError(f"park.lua answered {code!r}, which this release does not know")

@@ -73,7 +73,7 @@ class Known:
             "lane": self.lane,
             "band": self.band,
             "action": self.action,
-            "timeout_ms": self.timeout_ms,
+            "timeout_ms": self.timeout_ms or None,
             "accepted_at": self.accepted_ms,
             "score": None if self.score is None else exact(self.score),
             "attempt": self.attempt or None,

@@ -29,7 +29,7 @@ from .grants import (
     read_settled,
     read_state,
 )
-from .parking import Candidate, Parking, park_arguments, read_parked
+from .parking import Candidate, Parking, kept_arguments, park_arguments, read_parked
 from .parking_together import ParkingTogether
 from .settlements import Release, Settlement
 
@@ -57,7 +57,7 @@ class Transitions:
         self.scripts = scripts
         self._by = None if by is None else check_by(by)
         parked = "id lane band action user gates timeout_ms due_ms max_age_ms event message lasting parent"
-        self._park = scripts.script("park", parked)
+        self._park = scripts.script("park", f"{parked} key")
         self._together = ParkingTogether(partial(scripts.prepare, self._park), scripts.deadline_seconds)
         self._bury = scripts.script("bury", f"{parked} reason result")
         settled = "id kind attempt holder state only dead delay_ms reason message result"
@@ -78,7 +78,7 @@ class Transitions:
             by: Who asks, for the journal; None: its sender is a program, of which nothing is noted.
 
         Raises:
-            QueueRejected: QueueFull, UserLimitExceeded or DuplicateExecution; nothing was kept.
+            QueueRejected: QueueFull, UserLimitExceeded, DuplicateExecution or NotUnique; nothing was kept.
         """
         if by is None:
             outcome = self._together.park(candidate)
@@ -111,7 +111,7 @@ class Transitions:
 
     def bury(self, candidate: Candidate, reason: str, *, result: bytes = b"") -> bool:
         """Keep a refused execution as a dead letter, with the reason and a result; False if its id is known already."""
-        return self.scripts.call(self._bury, *park_arguments(candidate), reason, result) == 1
+        return self.scripts.call(self._bury, *kept_arguments(candidate), reason, result) == 1
 
     def admit(
         self,

@@ -20,9 +20,9 @@ once_if_memory('bury', function(id, lane, band, action, user, gates, timeout_ms,
     if event ~= '' then call('SET', D.event(id), event) end
     if message ~= '' then call('SET', D.message(id), message) end
     keep_result(id, result)
-    unpost(id, lane)
+    untold.remove(id, lane)
     keep_dead(id)
-    post(id, lane)
+    untold.post(id, lane)
     drop_excess(K.dead)
     local more = gates ~= '' and {'gates', gates} or {}
     journal('bury', id, m, 'state', 'FAILED', 'reason', reason, 'dead', 1, unpack(more))

@@ -23,6 +23,6 @@ transition('collect', function(lane, count, taken_ms)
         if #due == 0 or #ends == tonumber(count) then break end
     end
     for _, taken in ipairs(ends) do call('ZADD', outbox, lease_now + tonumber(taken_ms), taken[1]) end
-    unmark_if_empty(lane)
+    untold.unmark_if_empty(lane)
     return ends
 end)

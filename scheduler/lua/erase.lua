@@ -14,7 +14,7 @@ local function erase(id, user)
     if m and (m.user ~= user or not m.ended_at) then return 0 end
     call('ZREM', K.dead, id)
     if m then
-        unpost(id, m.lane)
+        untold.remove(id, m.lane)
         call('SET', D.ended(id), m.state .. ' ' .. (m.attempt or 0), 'EX', setting('meta_ttl_seconds'))
     end
     return call('DEL', D.meta(id), D.event(id), D.message(id), D.result(id)) > 0 and 1 or 0

@@ -24,11 +24,11 @@
 --   nonce, lane, lease_ms, event, message; grants are one flat list, since each table costs as much as a command
 --   more 1: call again: a bound of this call was reached; or a candidate of another live lane goes before the next one;
 --   or, with count 0, there are candidates
---   wait_ms: until the next due time or lease end; -1 for none, and with settlements unless `asks` is 1
+--   wait_ms: until the next due time, lease end or opening by a rate; -1 for none, and with settlements unless `asks`
 --   untold 1: an outbox of these lanes may have ends to collect; always 0 unless `asks` is 1
 --   code OK | STALE | UNKNOWN | ENDED | NOT_HELD, and the state that it is in now; or ERROR, and the error
--- Uses: call, apart, keys, settings, journal, tombstones, ranking, outbox, ending, repair, payloads, fence,
---   admitting, transitions
+-- Uses: call, apart, keys, settings, journal, tombstones, auto, later, ranking, crowded, attempts, outbox, ending,
+--   repair, payloads, fence, admitting, serving, transitions
 local ARGUMENTS_EACH = 11
 local HOLDING = {RUNNING = true, POD = true, CANCELLING = true}
 
@@ -60,29 +60,29 @@ local function settle(id, kind, attempt, holder, state, only, dead, delay_ms, re
     if m.ended_at then return 'ENDED', m.state end
     if not HOLDING[m.state] or (only ~= '' and m.state ~= only) then return 'NOT_HELD', m.state end
     if not is_holder(id, m, attempt, holder) then return 'STALE', m.state end
-    if kind == 'release' then
-        release(id, m, state, dead, reason, result)
-    else
-        give_back(id, m, kind, delay_ms, reason, message, result)
-    end
+    if auto.exist() then apart(attempts.note_end, id, m, kind, state, reason) end
+    if kind == 'release' then release(id, m, state, dead, reason, result) else give_back(id, m, kind, delay_ms, reason, message, result) end
     return 'OK', m.state
 end
 
 once('exchange', function(count, lease_ms, max_active, asks, lanes, ...)
-    local settlements, outcomes, wait_ms = {...}, {}, nil
-    lanes = lines_of(lanes)
+    local settlements, outcomes, lanes, wait_ms = {...}, {}, lines_of(lanes), nil
     keep_apart()
     for i = 1, #settlements, ARGUMENTS_EACH do
         local code, now_in = apart(settle, unpack(settlements, i, i + ARGUMENTS_EACH - 1))
         outcomes[#outcomes + 1] = code or 'ERROR'
-        outcomes[#outcomes + 1] = code and now_in or take_failure()
+        outcomes[#outcomes + 1] = code and now_in or failed.take()
     end
     if asks == '1' then note_asked(lanes) end
     local is_told_when = asks == '1' or #settlements == 0
     if is_told_when then wait_ms = repair() else repair_now_and_then() end
-    local admit_some = #settlements > 0 and admit_next or admit
-    local grants, more = admit_some(lanes, tonumber(count), tonumber(lease_ms), tonumber(max_active))
-    for i = 1, is_told_when and #grants or 0, GRANT_FIELDS do wait_ms = math.min(wait_ms or math.huge, grants[i + 3]) end
-    local untold = asks == '1' and has_untold(lanes) and 1 or 0
-    return {more, wait_ms or -1, untold, outcomes, grants, failures()}
-end, with_payloads)
+    crowded.tell(lanes)
+    serve()
+    local grants, more = (#settlements > 0 and admit_next or admit)(lanes, tonumber(count), tonumber(lease_ms), tonumber(max_active))
+    if is_told_when then
+        wait_ms = math.min(wait_ms or math.huge, later.wait_ms(lanes))
+        for i = 1, #grants, GRANT_FIELDS do wait_ms = math.min(wait_ms, grants[i + 3]) end
+    end
+    if not wait_ms or wait_ms == math.huge then wait_ms = -1 end
+    return {more, wait_ms, asks == '1' and untold.exist(lanes) and 1 or 0, outcomes, grants, failed.all()}
+end, payload.added_to)

@@ -7,8 +7,20 @@
 -- and no fields but state and attempt if only a tombstone is left
 --   position          from 0 in its lane, -1 unless PENDING
 --   consumer_age_ms   since a worker last asked for its lane, -1 for never
---   reason            paused:NAME | gate:KEY:held:LIMIT | full:active:LIMIT:SETTING | due:unix_ms | before:COUNT
--- Uses: call, keys, now, settings, journal, tombstones, changes, limits, gates, slots, transitions
+--   reason            paused:NAME | gate:KEY:held:LIMIT | rate:KEY:opens_in_ms | full:active:LIMIT:SETTING | due:unix_ms | before:COUNT
+-- Uses: call, keys, now, settings, journal, tombstones, changes, rates, limits, gates, places, flows, slots,
+--   transitions
+local MOST_FLOWS = 100
+
+-- Counts the executions of ready flows that may start before it; if the flows are many, all that wait before it.
+local function count_before(m, position)
+    local flows = call('ZRANGEBYSCORE', D.ready(m.lane), '-inf', '(' .. m.score, 'LIMIT', 0, MOST_FLOWS + 1)
+    if #flows > MOST_FLOWS then return position end
+    local before = 0
+    for _, flow in ipairs(flows) do before = before + call('ZCOUNT', D.flow(m.lane, flow), '-inf', '(' .. m.score) end
+    return before
+end
+
 view('explain', function(id)
     local m = load(id)
     if not m then
@@ -36,6 +48,8 @@ view('explain', function(id)
         for _, gate in ipairs(gates) do
             if is_paused(gate) then
                 reasons[#reasons + 1] = 'paused:' .. gate
+            elseif rates.left(gate) < 1 then
+                reasons[#reasons + 1] = 'rate:' .. gate .. ':' .. rates.wait_ms(gate)
             elseif not has_room(gate) then
                 reasons[#reasons + 1] = 'gate:' .. gate .. ':' .. call('SCARD', D.held(gate)) .. ':' .. limits[gate]
             end
@@ -46,8 +60,7 @@ view('explain', function(id)
         elseif #reasons == 0 and room_over_all() < 1 then
             reasons[1] = 'full:' .. leases_held .. ':' .. setting('max_concurrent') .. ':max_concurrent'
         end
-        local before = call('ZRANK', D.ready(m.lane), id)
-        if before then reasons[#reasons + 1] = 'before:' .. before end
+        if not places.gate_before(m.lane, flow_of(m)) then reasons[#reasons + 1] = 'before:' .. count_before(m, position) end
     end
     return {m.state, position, m.lane, age, reasons, now, fields}
 end)

@@ -1,4 +1,4 @@
--- reprioritise: move a waiting execution to another band at its own time.
+-- reprioritise: move a waiting execution to another band at its own time; in a fair lane, at a new tag.
 -- Atomic: it acts only on a waiting execution, so one that was just admitted is never added again (D12). The time is
 -- unique, so its score equals no other there.
 -- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)
@@ -6,8 +6,7 @@
 --   caller number   the request token
 --   by              the operator who asks, '' for none
 -- Returns: {code, state}; code OK | UNKNOWN | ENDED | NOT_WAITING
--- Uses: call, keys, settings, scores, journal, tombstones, changes, gates, candidates, deadlines, staleness,
---   transitions
+-- Uses: call, keys, journal, tombstones, changes, banding, transitions
 once('reprioritise', function(id, band, by)
     asked_by = by
     local m = load(id) or load_tombstone(id)
@@ -16,21 +15,8 @@ once('reprioritise', function(id, band, by)
     if m.state ~= 'PENDING' and m.state ~= 'SCHEDULED' then return {'NOT_WAITING', m.state} end
 
     local from = m.band
-    call('HSET', D.meta(id), 'band', band)
-    if m.state == 'PENDING' then
-        local score = exact(tonumber(m.score) + (tonumber(band) - from) * BAND_WIDTH_MS)
-        call('HSET', D.meta(id), 'score', score)
-        call('ZADD', D.pending(m.lane), score, id)
-        if m.behind then
-            call('ZADD', D.waiting(m.behind, m.lane), score, id)
-            reindex(m.behind)
-        else
-            add_ready(m.lane, score, id)
-        end
-        touched[m.lane] = true
-        if overrides[reindexing_field(m.lane)] then enter_again(id, m) end -- re-indexing may have passed its new score
-    end
+    if m.state == 'PENDING' then banding.move(id, m, band) else call('HSET', D.meta(id), 'band', band) end
     m.band = band
-    journal('reprioritise', id, m, 'state', m.state, 'from', from, 'to', band, asked())
+    journal('reprioritise', id, m, 'state', m.state, 'from', from, 'to', band, 'score', m.state == 'PENDING' and m.score or '', asked())
     return {'OK', m.state}
 end)

@@ -5,7 +5,7 @@
 --   gate   a gate key, `lane:NAME` or `*` for everything
 --   by     the operator who asks
 -- Returns: 1 if it was paused before, else 0
--- Uses: call, keys, now, settings, changes, limits, gates, transitions
+-- Uses: call, keys, now, settings, changes, limits, changed, crowded, lanes, transitions
 local PAUSES_KEPT = 1000 -- the latest of each name; without older ones, executions that still wait may expire early
 local PAUSES_TTL_SECONDS = 30 * 86400
 
@@ -24,7 +24,9 @@ transition('resume', function(gate, by)
     any_paused = call('EXISTS', K.paused) == 1
     if not any_paused then keep_setting('paused') end
     if now > tonumber(since) then keep_pause(gate, since) end
-    reindex(gate)
-    for _, lane in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[lane] = true end
+    crowded.reindex(gate)
+    local lane = string.match(gate, '^lane:(.*)$')
+    if lane then changed.touched[lane] = true end
+    if gate == '*' then wake_best() end
     return 1
 end)

@@ -9,7 +9,7 @@
 --   expected        change it only while this is the value in force ('none' for no bound); '' for whatever it is
 -- Returns: {code, value}; code OK | CHANGED (it is not the expected one) | UNKNOWN (no such setting, or no bound of a
 --   lane); value is the one in force, as a string, '' for none
--- Uses: call, keys, setting_defaults, settings, scores, journal, changes, gates, deadlines, transitions
+-- Uses: setting_defaults, settings, scores, journal, changes, changed, lanes, deadlines, transitions
 local function in_force(lane, name)
     local value
     if BOUNDS[name] then value = bound_of(lane, name) else value = setting(name) end
@@ -30,10 +30,8 @@ transition('set', function(lane, name, value, only_if_unset, by, expected)
     local value_now = in_force(lane, name)
     if only_if_unset ~= '1' then note_change('set', field, from, value_now, by) end
     if value_now == from then return {'OK', value_now} end -- so that starting processes set their bounds cheaply
-    if name == 'stale_timeout_seconds' then keep_setting(reindexing_field(lane), '-inf') end
-    if is_bound then touched[lane] = true end
-    if name == 'max_concurrent' then
-        for _, each in ipairs(call('ZRANGE', K.lanes, 0, -1)) do touched[each] = true end
-    end
+    if name == 'stale_timeout_seconds' or name == 'ageing_seconds' then keep_setting(deadline.reindexing_field(lane), '-inf') end
+    if is_bound then changed.touched[lane] = true end
+    if name == 'max_concurrent' then wake_best() end
     return {'OK', value_now}
 end)

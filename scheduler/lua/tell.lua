@@ -10,7 +10,7 @@
 transition('tell', function(id, ended_at, dead)
     local m = load(id)
     if not m or m.ended_at ~= ended_at or call('ZREM', D.outbox(m.lane), id) == 0 then return 0 end
-    unmark_if_empty(m.lane)
+    untold.unmark_if_empty(m.lane)
     if dead == '1' then
         keep_dead(id)
         drop_excess(K.dead)

@@ -4,9 +4,9 @@
 -- ARGV: epoch
 --   epoch   the leader's, '' for a worker's own round
 -- Returns: the number of lanes with a candidate | 'STALE_EPOCH'
--- Uses: call, keys, gates, transitions
+-- Uses: call, keys, changed, transitions
 led('wake', function()
     local lanes = call('ZRANGE', K.lanes, 0, -1)
-    for _, lane in ipairs(lanes) do touched[lane] = true end
+    for _, lane in ipairs(lanes) do changed.touched[lane] = true end
     return #lanes
 end)

@@ -46,6 +46,8 @@ def _of_lanes(figures: QueueFigures) -> Iterator[Metric]:
     startable = _gauge(
         "startable_wait_seconds", "For how long the one that would start next has waited though slots are free", "lane"
     )
+    closed = _gauge("gates_closed_by_rate", "Gates that their rate keeps closed to something that waits", "lane")
+    fair = _gauge("fair_keys", "Users, or gates of the lane's kind, with something that waits", "lane", "priority")
     # Without a sum, which only reading all that wait would tell.
     ages = Metric("bandmaster_waiting_age_seconds", "For how long those that wait have waited", "gaugehistogram")
     for lane in figures.lanes:
@@ -55,12 +57,15 @@ def _of_lanes(figures: QueueFigures) -> Iterator[Metric]:
         scheduled.add_metric((name,), lane.scheduled_count)
         active.add_metric((name,), lane.active_count)
         untold.add_metric((name,), figures.untold[name])
+        closed.add_metric((name,), figures.closed_by_rate[name])
+        for priority, number in figures.fair_keys.get(name, {}).items():
+            fair.add_metric((name, priority), number)
         oldest.add_metric((name,), figures.ages[name].oldest_ms / 1000)
         standstill.add_metric((name,), figures.ages[name].standstill_ms / 1000)
         startable.add_metric((name,), figures.ages[name].startable_ms / 1000)
         for bound, number in zip(BOUNDS, figures.waited_up_to[name], strict=True):
             ages.add_sample("bandmaster_waiting_age_seconds_bucket", {"lane": name, "le": bound}, number)
-    yield from (waiting, scheduled, active, untold, oldest, standstill, startable, ages)
+    yield from (waiting, scheduled, active, untold, oldest, standstill, startable, closed, fair, ages)
 
 
 def _of_bounds(figures: QueueFigures) -> Iterator[Metric]:

@@ -7,6 +7,7 @@
     │   ├── QueueFull
     │   ├── UserLimitExceeded
     │   ├── DuplicateExecution
+    │   ├── NotUnique
     │   └── InvalidRequest     also a ValueError
     ├── QueueUnavailable       also a Dramatiq MiddlewareError: Redis did not answer, or has no memory left
     │   └── UnknownFormat
@@ -81,11 +82,11 @@ class QueueFull(QueueRejected):
 
     def __init__(self, *, execution_id: str | None, limit: int, together: int = 1) -> None:
         """Args: `limit`, the lane's max_queue_size; `together`, how many were sent to be accepted all or none."""
-        refused = f"execution {shown(execution_id)} was not accepted: {limit} executions wait already"
+        refused = f"execution {shown(execution_id)} was not accepted"
         if together > 1:
             refused = f"{together} executions were not accepted: with those that wait they would be more than {limit}"
         super().__init__(
-            f"{refused}, which is max_queue_size; send it again later, or raise max_queue_size",
+            f"Queue full (max length: {limit}): {refused}; send it again later, or raise max_queue_size",
             execution_id=execution_id,
         )
         self.limit = limit
@@ -120,6 +121,26 @@ class DuplicateExecution(QueueRejected):
         )
         self.state = state
         self.origin = origin
+
+
+class NotUnique(QueueRejected):
+    """Another execution has its unique key."""
+
+    code: ClassVar[str] = "not_unique"
+
+    def __init__(
+        self, *, execution_id: str | None, key: str, other: str, state: State | None = None, is_dropped: bool = False
+    ) -> None:
+        """Args: `other`, which has the key, and its state; `is_dropped`, whether its sender wants no exception."""
+        super().__init__(
+            f"execution {shown(execution_id)} was not accepted: its unique key {shown(key)} is that of execution "
+            f"{shown(other)}{f' (state {state})' if state is not None else ''}; wait for that one, or cancel it",
+            execution_id=execution_id,
+        )
+        self.key = key
+        self.other = other
+        self.state = state
+        self.is_dropped = is_dropped
 
 
 class InvalidRequest(QueueRejected, ValueError):

@@ -17,7 +17,13 @@ EXECUTION_ID: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._:-]{1,128}")
 """Not of dots only: in a path, `.` and `..` are no names, and a client resolves them before it sends."""
 _PATTERNS: Final = frozenset("*{}")
 """Characters that no gate's key may have: `tenant:*` is a kind, `tenant:{tenant}` a template."""
-LANE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9._-]{0,127}")
+LANE: Final = re.compile(
+    r"(?:[a-zA-Z_][a-zA-Z0-9._-]{0,127}|slot:(?:\*|(?!(?:.*:)?(?:held|lanes)$)[A-Za-z0-9._:%-]{1,128}))"
+)
+"""A Dramatiq queue, whose name has no colon; or the slots of a name that code takes, `slot:NAME`, with the bounds of
+`slot:*` unless it has its own."""
+SLOT_LANES: Final = "slot:"
+EVERY_SLOT_LANE: Final = "slot:*"
 ACTION: Final = re.compile(r"[A-Za-z0-9._:%-]{1,128}")
 
 _ESCAPED: Final = re.compile(r"%(?=[0-9A-F]{2})")
@@ -87,6 +93,21 @@ def check_lane(value: object) -> str:
     )
 
 
+def slot_lane(name: str) -> str:
+    """Return the lane in which code waits for slots of this name, which is their action."""
+    return check_lane(f"{SLOT_LANES}{check_action(name)}")
+
+
+def slot_execution_id(owner: str, number: int) -> str:
+    """Return the id of the execution that is one waiting, or one slot, of a process."""
+    return f"{SLOT_LANES}{owner}:{number}"
+
+
+def slot_number(execution_id: str) -> int:
+    """Return the number in such an id, which rises in a process."""
+    return int(execution_id.rpartition(":")[2])
+
+
 def check_action(value: object) -> str:
     """Return the value if it may name an action; else raise InvalidRequest."""
     if isinstance(value, str) and ACTION.fullmatch(value):
@@ -108,7 +129,7 @@ def check_gate_key(value: object) -> str:
         raise InvalidRequest(
             "gate",
             f"{shown(value)} is not a gate's key",
-            allowed="no *, { or }; a limit alone may be of a kind, tenant:*",
+            allowed="no *, { or }; only a limit or a rate may be of a kind, tenant:*",
         )
     raise InvalidRequest(
         "gate",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from .auto import Adjusted, Auto
 from .errors import InvalidRequest, shown
 from .identifiers import check_action, check_gate_key, check_user_id
 
@@ -62,6 +63,19 @@ def check_limit(name: str, value: object) -> None:
         raise InvalidRequest(name, f"{shown(value)} is not a limit", allowed=f"a whole number, 0 to {LIMIT_MAX}")
 
 
+def check_limit_of(gate: str, limit: object) -> None:
+    """Raise InvalidRequest unless a gate or kind may have this limit, which may be one that adjusts itself."""
+    if not isinstance(limit, Auto):
+        return check_limit("limit", limit)
+    limit.check()
+    if is_kind(gate):
+        # Each of its gates would need figures of its own, for as long as it is used, and any number may be.
+        raise InvalidRequest(
+            "auto", f"{limit} for {gate}, which is a kind", allowed="a number; or auto for single gates"
+        )
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Holding:
     """The limit that holds for a gate."""
@@ -71,6 +85,8 @@ class Holding:
     limit: int
     is_declared: bool
     """Whether a lane declared the limit; else an operator set it."""
+    auto: Auto | None = None
+    """The bounds within which it adjusts itself, if it does."""
 
 
 @dataclass(slots=True)
@@ -78,19 +94,29 @@ class Limits:
     """All limits, by gate or kind."""
 
     by_operators: dict[str, int] = field(default_factory=dict[str, int])
-    declared: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    declared: dict[str, dict[str, int | Auto]] = field(default_factory=dict[str, dict[str, int | Auto]])
     """Lane → gate or kind → limit."""
+    adjusted: dict[str, Adjusted] = field(default_factory=dict[str, Adjusted])
+    """By gate: those that adjust themselves. What operators set is among `by_operators`, too, as a number."""
 
-    def declare(self, declared: Mapping[str, Mapping[str, int]]) -> None:
+    def declare(self, declared: Mapping[str, Mapping[str, int | Auto]]) -> None:
         """Replace the limits that these lanes declared."""
         self.declared |= {lane: dict(limits) for lane, limits in declared.items()}
 
     def named(self, name: str) -> Holding | None:
         """The limit of this very gate or kind: an operator's, or else the lowest that lanes declared."""
+        adjusted = self.adjusted.get(name)
         if name in self.by_operators:
-            return Holding(name, self.by_operators[name], is_declared=False)
+            auto = None if adjusted is None or adjusted.is_declared else adjusted.auto
+            return Holding(name, self.by_operators[name], is_declared=False, auto=auto)
         declared = [limits[name] for limits in self.declared.values() if name in limits]
-        return Holding(name, min(declared), is_declared=True) if declared else None
+        if not declared:
+            return None
+        lowest = min(declared, key=_bounds_of)
+        if not isinstance(lowest, Auto):
+            return Holding(name, lowest, is_declared=True)
+        now = adjusted.now if adjusted is not None and adjusted.is_declared else lowest.least
+        return Holding(name, now, is_declared=True, auto=lowest)
 
     def of(self, gate: str) -> Holding | None:
         """The limit that holds for a gate: its own, or its kind's."""
@@ -100,3 +126,8 @@ class Limits:
     def names(self) -> set[str]:
         """Every gate and kind that has a limit of its own."""
         return set(self.by_operators).union(*self.declared.values())
+
+
+def _bounds_of(limit: int | Auto) -> tuple[int, int]:
+    """What lets less through sorts before."""
+    return (limit.most, limit.least) if isinstance(limit, Auto) else (limit, limit)

@@ -22,7 +22,7 @@ from ...configs.logger import Logger
 from ...configs.redaction import redacted_url
 from ...configs.settings import Settings
 from ..model.errors import QueueUnavailable
-from .sentinel import is_sentinel_url, sentinel_pool
+from .sentinel import SCHEMES, is_sentinel_url, sentinel_pool
 
 SOCKET_PATH_MAX_BYTES: Final = 103 if sys.platform == "darwin" else 107
 """The longest path a socket may have (`sun_path` less its closing NUL)."""
@@ -33,6 +33,7 @@ LOCK_NAME: Final = "redis.lock"
 
 # /tmp and not TMPDIR: two terminals may have different values of TMPDIR, but must find the same socket.
 _SHORT_FOLDER: Final = Path("/tmp")
+_BEGINNINGS: Final = ("redis://", "rediss://", "unix://", *(f"{scheme}://" for scheme in SCHEMES))
 _POLL_SECONDS: Final = 0.05
 _SAY_AFTER_SECONDS: Final = 2.0
 
@@ -112,9 +113,12 @@ def client_of(url: str, *, socket_timeout_seconds: float = 5.0, name: str = "ban
         return redis.Redis.from_url(url, **options)
     except ValueError:
         # Raised without its cause, which may show a part of a password that was parsed as the port.
-        raise QueueUnavailable(
-            "the server's URL cannot be used: check its port and parameters", url=redacted_url(url)
-        ) from None
+        wrong = (
+            "check its port and parameters"
+            if url.startswith(_BEGINNINGS)
+            else "it begins with none of " + ", ".join(_BEGINNINGS)
+        )
+        raise QueueUnavailable(f"the server's URL cannot be used: {wrong}", url=redacted_url(url)) from None
 
 
 def connect(settings: Settings, *, wait_seconds: float | None = None, name: str = "bandmaster") -> redis.Redis:

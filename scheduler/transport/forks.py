@@ -4,6 +4,7 @@ In the flow: an object that shares a lock between threads registers here a metho
 in the child before any other code, so no thread there meets the old lock; the parent is not touched.
 """
 
+import atexit
 import os
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,3 +27,5 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
+# Left for the interpreter's own end, in which modules are gone before objects, each would write an ignored exception.
+atexit.register(_begin_anew.clear)

@@ -28,6 +28,13 @@ class Reader:
         """Run a read, repeated within one deadline while the server does not answer."""
         return self._scripts.repeat(read)
 
+    def _read(self, commands: "list[tuple[str, ...]]") -> list[Any]:
+        """Answers to plain commands, in one round trip."""
+        pipeline = self._client.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        return pipeline.execute()
+
 
 R = TypeVar("R", bound=Reader)
 

@@ -110,7 +110,7 @@ def test_the_periodic_job_repairs_what_was_left(lifecycle: Lifecycle) -> None:
 
 
 def waits_ms(lifecycle: Lifecycle, execution_id: str) -> int:
-    return lifecycle.queue.views.server_time_ms() - int(lifecycle.queue.views.meta(execution_id)["waiting_since"])
+    return lifecycle.queue.views.server_time_ms() - int(lifecycle.queue.views.meta(execution_id)["accepted_at"])
 
 
 def test_f5_a_tick_of_an_earlier_leader_does_nothing(lifecycle: Lifecycle) -> None:

@@ -113,7 +113,7 @@ def services_on(
         pods=lambda: LocalPods(folder),
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(asking, queue.views.server_time_ms),
-        ledger_watch=LedgerWatch(asking, Follower(queue.scripts), clock=clock),
+        ledger_watch=LedgerWatch(asking, queue.scripts, clock=clock),
         quotas=Quotas(queue.scripts, api),
         sessions=BrowserSessions(queue.scripts, api),
     )

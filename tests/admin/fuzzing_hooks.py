@@ -27,6 +27,9 @@ UNSAID: Final = {
     "file_name": "of an upload: the file's",
     "cursor": "that of an earlier answer, and those are opaque",
     **dict.fromkeys(("cpu_request", "cpu_limit", "memory_request", "memory_limit"), "a Kubernetes quantity in bounds"),
+    "auto": "from 1 to 1,000,000, the least below the most; and of a gate, not of a kind",
+    "rate": "at most 1,000,000 in 1 ms to 366 d, with a burst of 1 to 1,000,000",
+    "kind": "printable, without a colon or what no gate's key has",
     "runtime": "one that runs scripts",
     "scheduled_at": "the years 2000 to 2099",
     **dict.fromkeys(("from", "to"), "the years 1970 to 9999"),
@@ -39,8 +42,8 @@ _SIGNING_IN: Final = "/api/v1/session"
 _answers: defaultdict[str, Counter[int]] = defaultdict(Counter)
 
 
-_STAYS: Final = tuple(f"/api/v1/{each}/" for each in ("limits", "settings", "tokens"))
-"""A limit or setting that is deleted has its default again, and a token that was revoked is told of: none is gone."""
+_STAYS: Final = tuple(f"/api/v1/{each}/" for each in ("limits", "rates", "settings", "shares", "tokens", "weights"))
+"""What is deleted of these has its default again, and a token that was revoked is told of: none is gone."""
 
 
 @schemathesis.hook

@@ -10,6 +10,8 @@ from typing import Any, Final, cast
 
 _TOLD: Final = {"description", "summary", "title", "examples", "operationId", "tags", "default"}
 """What is for people."""
+_UNKNOWN: Final = {"ge", "gt", "le", "lt"}
+"""What readers of JSON Schema ignore: Pydantic's words for bounds."""
 
 
 def resolved(document: dict[str, Any], part: Any) -> Any:
@@ -53,7 +55,7 @@ def taken_away(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
             if name in new:
                 if name != "required":
                     compare(old[name], new[name], f"{at}/{name}")
-            elif name not in _TOLD | {"required"} or at.endswith("/properties"):
+            elif name not in _TOLD | _UNKNOWN | {"required"} or at.endswith("/properties"):
                 gone.append(f"{at}/{name}")
 
     def compare_lists(old: list[Any], new: list[Any], at: str) -> None:

@@ -1,15 +1,21 @@
 """Limits, pauses, settings, figures and the audit of their changes; on every database."""
 
+from datetime import datetime
+
 import httpx
 import pytest
 from calling import V1, Api
 
 from bandmaster.scheduler.model.errors import InvalidRequest
+from bandmaster.scheduler.model.rates import Rate
 
 
 @pytest.fixture
 def api(every_api: Api) -> Api:
     return every_api
+
+
+AUTO = {"limit": 2, "limited_by": "crm", "declared": False, "auto": "auto(2,50)"}
 
 
 def code_of(answer: httpx.Response) -> tuple[int, str]:
@@ -28,6 +34,43 @@ def test_limits_are_set_shown_and_lifted(api: Api) -> None:
             assert code_of(client.put(f"{V1}/limits/x", json=body)) == (422, "invalid"), body
         assert code_of(client.put(f"{V1}/limits/lane:x", json={"limit": 1})) == (422, "invalid")
     assert api.queue.controls.limits() == {"tenant:*": 2}
+
+
+def test_a_limit_may_adjust_itself(api: Api) -> None:
+    with api.client(api.token("op", "operate")) as client:
+        assert client.put(f"{V1}/limits/crm", json={"limit": 1, "auto": "auto(2, 50)"}).json().items() >= AUTO.items()
+        assert client.get(f"{V1}/limits/crm").json().items() >= AUTO.items()
+        assert client.get(f"{V1}/limits").json()["limits"] == [AUTO | {"gate": "crm", "held": 0}]
+        assert client.put(f"{V1}/limits/crm", json={"limit": 7}).json()["auto"] is None
+        for text in ("auto(5,2)", "auto(0,2)", "auto", "auto(2,50) 3", "7", 7):
+            assert code_of(client.put(f"{V1}/limits/crm", json={"limit": 3, "auto": text})) == (422, "invalid"), text
+        of_a_kind = client.put(f"{V1}/limits/tenant:*", json={"limit": 3, "auto": "auto(2,50)"})
+        assert (code_of(of_a_kind), "is a kind" in of_a_kind.text) == ((422, "invalid"), True)
+
+
+def test_rates_are_set_shown_and_lifted(api: Api) -> None:
+    with api.client(api.token("op", "operate")) as client:
+        kind = {"rate": "100/m burst 5", "rated_by": "tenant:*", "declared": False}
+        assert client.put(f"{V1}/rates/tenant:*", json={"rate": "100/m burst 5"}).json().items() >= kind.items()
+        assert client.get(f"{V1}/rates/tenant:a/b").json().items() >= (kind | {"gate": "tenant:a/b"}).items()
+        assert client.put(f"{V1}/rates/tenant:a/b", json={"rate": "1/10s"}).json()["rated_by"] == "tenant:a/b"
+        listed = client.get(f"{V1}/rates").json()["rates"]
+        assert [(each["gate"], each["rate"]) for each in listed] == [
+            ("tenant:*", kind["rate"]),
+            ("tenant:a/b", "1/10s"),
+        ]
+        api.queue.controls.rates.declare({"executions": {"tenant:a/b": Rate.read("3/d")}})
+        declared = client.delete(f"{V1}/rates/tenant:a/b").json()
+        assert (declared["rate"], declared["rated_by"], declared["declared"]) == ("3/d", "tenant:a/b", True)
+        none = {"rate": None, "rated_by": None, "declared": False}
+        assert client.get(f"{V1}/rates/licence:x").json().items() >= none.items()
+        for rate in ("", "fast", "0/s", "1/0s", " 1/s", "1/s\n", "١/s", "1/400d", "1/s burst 0", 5, None):
+            assert code_of(client.put(f"{V1}/rates/x", json={"rate": rate})) == (422, "invalid"), rate
+        assert code_of(client.put(f"{V1}/rates/lane:x", json={"rate": "1/s"})) == (422, "invalid")
+    assert {name: str(each.rate) for name, each in api.queue.controls.rates.all().items()} == {
+        "tenant:*": "100/m burst 5",
+        "tenant:a/b": "3/d",
+    }
 
 
 def test_pauses_begin_and_end(api: Api) -> None:
@@ -104,6 +147,31 @@ def test_users_and_lanes_are_for_operators_and_gates_hide_other_users(api: Api) 
         gates = client.get(f"{V1}/gates").json()
         assert [each["gate"] for each in gates["gates"]] == ["user:ann"]
         assert gates["others"] == {"gates": 1, "held": 0, "waiting": 0}
+
+
+def test_gates_tell_their_rates_and_weights_and_when_a_rate_opens_them(api: Api) -> None:
+    api.queue.controls.rates.set("action:*", Rate.read("2/h"))
+    api.queue.shares.weigh("user:bob", 10)
+    api.queue.shares.share("executions", "user")
+    for number in range(2):
+        api.queue.enqueue({"execution_id": f"r-{number}", "command": ["true"], "action": "mail"})
+    assert len(api.queue.transitions.admit(("executions",), 5).grants) == 1
+    with api.client(api.token("op", "operate")) as client:
+        answer = client.get(f"{V1}/gates").json()
+        gates = {each["gate"]: each for each in answer["gates"]}
+        assert gates.keys() == {"action:*", "action:mail", "user:bob"}
+        mail = gates["action:mail"]
+        assert (mail["rate"], mail["rated_by"], mail["rate_declared"]) == ("2/h", "action:*", False)
+        opens, seen = (datetime.fromisoformat(each) for each in (mail["opens_at"], answer["as_of"]))
+        assert 1_700 < (opens - seen).total_seconds() <= 1_800
+        assert (gates["user:bob"]["weight"], mail["weight"], gates["user:bob"]["opens_at"]) == (10, 1, None)
+        assert [each["fair_by"] for each in client.get(f"{V1}/lanes").json()["lanes"]] == ["user"]
+    with api.client(api.token("ann", "read")) as client:
+        answer = client.get(f"{V1}/gates").json()
+        assert ({each["gate"] for each in answer["gates"]}, answer["others"]["gates"]) == (
+            {"action:*", "action:mail"},
+            1,
+        )
 
 
 def test_gates_of_other_customers_are_shown_only_to_who_operates_or_is_said_to_name_them(api: Api) -> None:

@@ -15,6 +15,7 @@ from bandmaster.admin.auth.keeper import FRESH_SECONDS
 from bandmaster.admin.events.hub import MOST_MISSED, Hub
 from bandmaster.admin.places import Places
 from bandmaster.scheduler.engine.journal_following import Follower
+from bandmaster.scheduler.model.rates import Rate
 from waiting import wait_until
 
 DAMAGED: list[dict[str, Any]] = [
@@ -54,6 +55,15 @@ def test_operators_see_everything_and_others_their_own(api: Api, operator: str) 
         assert (cancel["state"], cancel["by"]) == ("CANCELLED", "somebody")
         assert "by" not in anns.events[1]["data"]
         assert "secret" not in str(all_of_it.events)
+
+
+def test_a_rate_is_told_as_it_was_written(api: Api, operator: str) -> None:
+    with following(api, operator) as stream:
+        for rate in (Rate.read("100/m burst 5"), Rate.read("2/10s"), None):
+            api.queue.controls.rates.set("tenant:1", rate, by="somebody")
+        wait_until(lambda: len(stream.events) == 3, what="three events")
+        told = [(each["data"].get("from"), each["data"].get("to")) for each in stream.events]
+        assert told == [(None, "100/m burst 5"), ("100/m burst 5", "2/10s"), ("2/10s", None)]
 
 
 def test_a_follower_goes_on_where_it_stopped(api: Api, operator: str) -> None:

@@ -25,7 +25,7 @@ from waiting import wait_until
 
 WAITING = 100
 PROBES = 60
-NEED_NO_REDIS = {"create_token", "list_changes", "list_executions", "list_tokens", "revoke_token"}
+NEED_NO_REDIS = {"create_token", "list_changes", "list_executions", "list_tokens", "list_waits", "revoke_token"}
 
 
 def test_a_route_that_keeps_a_thread_takes_a_turn_or_needs_no_redis() -> None:

@@ -8,7 +8,7 @@ from calling import V1, Api
 from bandmaster.admin.ledger_watch import USABLE_SECONDS, LedgerWatch
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.scheduler.engine.journal_following import Follower
+from bandmaster.ledger.write_signs import WriteSigns
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.verdicts import BEHIND_ENTRIES, VerdictCode
@@ -76,13 +76,25 @@ def test_a_ledger_that_falls_behind_is_told_of(api: Api, redis_client: redis.Red
     wait_until(lambda: ("ledger_behind", "warning", "") in told(api, "read"), what="the verdict")
 
 
+def test_a_ledger_that_takes_no_writes_is_told_of_with_the_reason(api: Api, redis_client: redis.Redis) -> None:
+    api.catch_up()
+    redis_client.delete("exec_queue:ledger")  # whoever wrote has ended
+    WriteSigns(api.queue.scripts).failed("one", "database or disk is full")
+    redis_client.hincrby("exec_queue:ledger", "failing_ms", -5 * 60_000)
+    wait_until(lambda: ("ledger_not_written", "warning", "") in told(api, "read"), what="the verdict")
+    with api.client(api.token("ann", "read")) as client:
+        sentences = [each["sentence"] for each in client.get(QUEUE).json()["verdicts"]]
+    expected = "The ledger could not be written for 5 min: database or disk is full; work goes on, "
+    assert any(each.startswith(expected) for each in sentences)
+
+
 def test_a_ledger_that_cannot_be_read_is_told_of_and_one_that_nobody_keeps_is_not(
     redis_client: redis.Redis, tmp_path: Path
 ) -> None:
-    follower = Follower(ExecutionQueueService(redis_client).scripts)
+    scripts = ExecutionQueueService(redis_client).scripts
 
     def watch(file: Path) -> LedgerWatch:
-        return LedgerWatch(Asking(Database(f"sqlite:///{file}"), queue="exec_queue"), follower, clock=clock)
+        return LedgerWatch(Asking(Database(f"sqlite:///{file}"), queue="exec_queue"), scripts, clock=clock)
 
     now = 0.0
 

@@ -141,6 +141,13 @@ def test_it_is_filtered_by_kind_verb_subject_and_who(api: Api, client: httpx.Cli
     assert client.get(f"{V1}/audit", params={"kind": "nothing"}).status_code == 422
 
 
+def test_a_rate_is_told_as_it_was_given(api: Api, client: httpx.Client) -> None:
+    client.put(f"{V1}/rates/tenant:1", json={"rate": "100/m burst 5"})
+    client.delete(f"{V1}/rates/tenant:1")
+    told = [(each["before"], each["after"]) for each in audit(api, client, subject="tenant:1", verb="rate")]
+    assert told == [("100/m burst 5", None), (None, "100/m burst 5")]
+
+
 def test_pages_of_it_leave_nothing_out_where_times_are_the_same(api: Api, client: httpx.Client) -> None:
     ids = {api.token(f"user-{number}", "read").split("_")[1] for number in range(5)}
     with api.database.writing() as connection:

@@ -68,12 +68,22 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "actions": calls.actions(),
         "queue_stats": calls.queue_stats("pod"),
         "users": calls.users(),
+        "waited": calls.waited("gate"),
         "workers": calls.workers(),
         "drop": calls.drop("letter"),
         "drop_action": calls.drop_action("unused"),
         "set_limit": calls.set_limit("tenant:a/b", 2),
         "limit": calls.limit("tenant:a/b"),
         "limits": calls.limits(),
+        "set_rate": calls.set_rate("tenant:a/b", "120/2m burst 5"),
+        "rate": calls.rate("tenant:a/b"),
+        "rates": calls.rates(),
+        "set_share": calls.set_share("letters", "user"),
+        "share": calls.share("letters"),
+        "shares": calls.shares(),
+        "set_weight": calls.set_weight("user:ann", 10),
+        "weight": calls.weight("user:ann"),
+        "weights": calls.weights(),
         "gates": calls.gates(),
         "lanes": calls.lanes(),
         "demand": calls.demand("executions"),
@@ -101,6 +111,13 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     assert [(wait.attempt, wait.ended_by) for wait in got["waits"].waits] == [(1, "admit")]
     assert got["cancel"].state == "CANCELLED"
     assert got["set_limit"].limit == 2
+    assert got["set_rate"].rate == got["rate"].rate == "120/2m burst 5"
+    assert [each.gate for each in got["rates"].rates] == ["tenant:a/b"]
+    assert [(each.lane, each.kind) for each in got["shares"].shares] == [("letters", "user")]
+    assert got["set_share"].kind == got["share"].kind == "user"
+    assert got["set_weight"].weight == got["weight"].weight == got["weights"].weights[0].weight == 10
+    assert ask(calls.set_share("letters", None)).kind is None
+    assert ask(calls.set_weight("user:ann", None)).weight == 1
     assert "tenant:a/b" in got["paused"].paused
     assert got["change_setting"].value == got["setting"].value == 77
     assert got["reset_setting"].value != 77
@@ -108,6 +125,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     done = ask(calls.change_bulk(got["plan_bulk"].ticket))
     assert done.changed == got["plan_bulk"].count == 2
     assert ask(calls.set_limit("tenant:a/b", None)).limit is None
+    assert ask(calls.set_rate("tenant:a/b", None)).rate is None
     assert {*calls.__all__} == {*asked, "change_bulk", "revoke_token", "Call"}
     assert ask(calls.revoke_token(got["create_token"].token_id)).revoked_at is not None
 

@@ -42,7 +42,9 @@ GIVEN: Final[dict[str, Any]] = {
     "total": True,
     "value": 1,
     "expected": 1,
-} | dict.fromkeys(("accepted_from", "accepted_to", "changed_from", "changed_to", "expires_at"), NOW)
+} | dict.fromkeys(
+    ("accepted_from", "accepted_to", "changed_from", "changed_to", "ended_from", "ended_to", "expires_at"), NOW
+)
 
 
 def given_to(function: Callable[..., Any]) -> dict[str, Any]:
@@ -54,11 +56,14 @@ def given_to(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def made() -> Iterator[tuple[str, Call[Any] | Stream[Any]]]:
-    """Each call and stream with all that it takes, and each limit lifted, too."""
+    """Each call and stream with all that it takes, and each limit, rate, share and weight lifted, too."""
     for name in calls.__all__:
         if name != "Call":
             yield name, getattr(calls, name)(**given_to(getattr(calls, name)))
     yield "set_limit", calls.set_limit("x", None)
+    yield "set_rate", calls.set_rate("x", None)
+    yield "set_share", calls.set_share("x", None)
+    yield "set_weight", calls.set_weight("x", None)
     for name in ("events", "output"):
         yield name, getattr(streams, name)(**given_to(getattr(streams, name)))
 

@@ -15,7 +15,6 @@ from bandmaster.admin.rates import FRESH_SECONDS as RATES_FRESH_SECONDS
 from bandmaster.admin.rates import Rates
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.verdicts import VerdictCode
 from waiting import wait_until
@@ -65,8 +64,8 @@ def test_the_ledger_is_watched_again_after_an_unexpected_error(
 
     file = tmp_path / "damaged"
     file.write_text("this is no database, whatever its name says" * 100)
-    follower = Follower(ExecutionQueueService(redis_client).scripts)
-    watch = LedgerWatch(Asking(Database(f"sqlite:///{file}"), queue="exec_queue"), follower, clock=clock)
+    scripts = ExecutionQueueService(redis_client).scripts
+    watch = LedgerWatch(Asking(Database(f"sqlite:///{file}"), queue="exec_queue"), scripts, clock=clock)
     assert watch.verdicts() == []
     wait_until(lambda: "background_failed" in events(caplog), what="the error")
     fails, now = False, FRESH_SECONDS
@@ -97,10 +96,10 @@ def test_rates_are_asked_again_after_an_unexpected_error(api: Api, caplog: pytes
 
 def test_a_ledger_that_hangs_is_told_of_and_holds_up_one_thread(redis_client: redis.Redis) -> None:
     now = 0.0
-    follower = Follower(ExecutionQueueService(redis_client).scripts)
+    scripts = ExecutionQueueService(redis_client).scripts
     with socket.create_server(("127.0.0.1", 0)) as silent:
         database = Database(f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/none")
-        watch = LedgerWatch(Asking(database, queue="exec_queue"), follower, clock=lambda: now)
+        watch = LedgerWatch(Asking(database, queue="exec_queue"), scripts, clock=lambda: now)
         assert watch.verdicts() == []
         for _ in range(5):
             now += FRESH_SECONDS

@@ -24,7 +24,12 @@ def test_a_parameter_that_no_route_knows_is_refused(api: Api, path: str, field: 
 def test_a_field_that_the_body_does_not_have_is_refused_with_those_that_it_has(api: Api) -> None:
     with api.client(api.token("ann", "admin")) as client:
         for path, sent, field, said in (
-            ("limits/tenant:1", {"limti": 2}, "limti", "there is no such field; allowed: limit; did you mean limit?"),
+            (
+                "limits/tenant:1",
+                {"limti": 2},
+                "limti",
+                "there is no such field; allowed: auto, limit; did you mean limit?",
+            ),
             (
                 "executions/x/priority",
                 {"zzz": 2, "priority": "LOW"},

@@ -68,10 +68,45 @@ CASES = {
     "raw JSON": Case("logs --raw --json nobody", "--raw and --json exclude each other"),
     "no dead letter": Case("dead retry nobody", "no dead letter 'nobody' is known", code=3),
     "a state that is none": Case("list --state asleep", "--state: 'asleep' is not a state; allowed: running"),
-    "a negative limit": Case("limit action:x -- -1", "limit: '-1' is not a whole number"),
+    "a negative limit": Case(
+        "limit action:x -- -1", "limit: '-1' is not a whole number; allowed: 0 or more, auto(LEAST,MOST), or none"
+    ),
+    "a negative limit without dashes": Case(
+        "limit action:x -10",
+        "bandmaster: -10 is not allowed: numbers are 0 or more, and none where there is no bound. See",
+    ),
+    "a negative setting": Case("setting max_queue_size -1 --json", "bandmaster: -1 is not allowed: numbers are 0 or"),
+    "a rate that is none": Case(
+        "rate tenant:a fast",
+        "rate: 'fast' is not a rate; allowed: N/TIME like 100/m, 5/s or 1/10s (units ms, s, m, h, d), "
+        "with ` burst N` behind it if some may come at once; or none",
+    ),
+    "a rate of nothing": Case("rate tenant:a 0/s", "rate: '0/s' is not a rate; allowed: 1 to 1000000 in 1 ms to 366 d"),
+    "a rate in no time": Case("rate tenant:a 1/0s", "rate: '1/0s' is not a rate; allowed: 1 to 1000000 in 1 ms"),
+    "a rate of a part of a kind": Case(
+        "rate tenant:a* 1/s",
+        "'tenant:a*' is not a gate's key; allowed: no *, { or }; only a limit or a rate may be of a kind",
+    ),
+    "a rate of everything": Case("rate * 5/s", "gate: '*' is no gate; allowed: the setting max_concurrent limits"),
+    "a rate of a setting": Case("rate max_queue_size 3/s", "max_queue_size is not a gate but a setting"),
     "a setting as a gate": Case("limit max_queue_size 3", "max_queue_size is not a gate but a setting"),
-    "an unknown setting": Case("setting speed 9", "setting: 'speed' is not a setting; allowed: dead_message_ttl"),
+    "an unknown setting": Case(
+        "setting speed 9", "setting: 'speed' is not a setting; allowed: ageing_seconds, dead_message_ttl"
+    ),
     "a setting that is no number": Case("setting max_queue_size many", "'many' is not a whole number"),
+    "a bound that is no number": Case(
+        "setting max_queue_size many", "allowed: a whole number, 1 to 10000000000, or default\n"
+    ),
+    "a setting without a value": Case(
+        "setting meta_ttl_seconds none",
+        "meta_ttl_seconds: it cannot be none: it always has a value; allowed: a whole number, 1 to 10000000000, or "
+        "default\n",
+    ),
+    "a lane that has no bound": Case(
+        "setting max_queue_size none --lane executions",
+        "max_queue_size: it cannot be none: lane executions always has this bound; allowed: a whole number, 1 to",
+    ),
+    "an unknown setting without a value": Case("setting speed none", "setting: 'speed' is not a setting; allowed:"),
     "a setting out of range": Case("setting meta_ttl_seconds 0", "0 is not a setting's value"),
     "pausing what is none": Case("pause lane:9", "lane: '9' is not a lane's name"),
     "an unknown variable": Case(

@@ -18,8 +18,8 @@ from bandmaster.cli.times import read_duration, read_when, show_duration
 from bandmaster.scheduler.model.times import iso_of
 
 COMMANDS = (
-    *("up", "submit", "status", "list", "show", "logs", "cancel", "priority", "pause", "resume", "limit", "setting"),
-    *("top", "gates", "workers", "actions", "changes", "dead", "demo"),
+    *("up", "submit", "status", "list", "show", "logs", "cancel", "priority", "pause", "resume", "limit", "rate"),
+    *("share", "weight", "setting", "top", "gates", "workers", "actions", "waits", "changes", "dead", "demo"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Limits, pauses, settings and status with the real command: what is turned holds at once."""
+"""Pauses, settings and status with the real command: what is turned holds at once."""
 
 import subprocess
 import sys
@@ -9,21 +9,6 @@ from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
-
-
-def test_a_limited_gate_holds_back_until_the_limit_is_lifted(driver: Driver) -> None:
-    own = {"gate": "tenant:42", "limit": 0, "held": 0, "limited_by": "tenant:42", "declared": False}
-    assert driver.json("limit", "tenant:42", "0") == {"limits": [own]}
-    execution_id = driver.submit("--gate", "tenant:42", "--", "true")
-    shown = driver.json("show", execution_id)
-    assert (shown["state"], shown["gates"]) == ("PENDING", ["tenant:42"])
-    assert shown["explanation"]["reasons"][0] == "gate tenant:42 is full: 0 of 0 held"
-    assert own in driver.json("status")["limits"]
-    assert driver.run("limit").out.splitlines()[1].split() == ["tenant:42", "0", "0"]
-    assert driver.json("limit", "tenant:42", "none") == {
-        "limits": [own | {"limit": None, "held": None, "limited_by": None}]
-    }
-    driver.wait_for(execution_id, "COMPLETED")
 
 
 def test_a_pause_of_one_action_holds_back_that_action_only(driver: Driver) -> None:
@@ -46,6 +31,12 @@ def test_a_setting_is_changed_for_everybody_and_goes_back_to_its_default(driver:
     assert driver.json("setting").keys() == {"settings"}
 
 
+def test_a_setting_that_is_shown_as_none_is_lifted_by_that_word(driver: Driver) -> None:
+    assert "max_concurrent  none" in driver.run("setting", "max_concurrent").out
+    assert driver.json("setting", "max_concurrent", "3") == {"settings": {"max_concurrent": 3}}
+    assert driver.json("setting", "max_concurrent", "none") == {"settings": {"max_concurrent": None}}
+
+
 def test_a_bound_of_a_lane_is_set_and_lifted_and_shown_by_lane(driver: Driver) -> None:
     assert driver.json("setting", "max_queue_size", "5", "--lane", "emails") == {"settings": {"max_queue_size": 5}}
     assert "lane:emails so far" in driver.run("setting", "--lane", "emails").err
@@ -53,6 +44,9 @@ def test_a_bound_of_a_lane_is_set_and_lifted_and_shown_by_lane(driver: Driver) -
     assert (bounds["max_queue_size"], bounds["max_concurrent_executions"]) == (5, None)
     assert driver.json("setting", "max_queue_size")["settings"] == {"max_queue_size": 10_000}
     assert "max_queue_size  none" in driver.run("setting", "max_queue_size", "default", "--lane", "emails").out
+    assert driver.json("setting", "max_queue_size", "7", "--lane", "emails") == {"settings": {"max_queue_size": 7}}
+    lifted = driver.json("setting", "max_queue_size", "none", "--lane", "emails")
+    assert lifted == {"settings": {"max_queue_size": None}}
     refused = driver.run("setting", "lease_ttl_ms", "5", "--lane", "emails")
     assert refused.code == 2
     assert "'lease_ttl_ms' is not a bound of a lane" in refused.err
@@ -110,6 +104,19 @@ def test_what_nobody_has_used_yet_is_turned_and_said(driver: Driver) -> None:
     )
     assert "lane:executoins so far" in driver.run("pause", "lane:executoins").err
     assert "did you mean lane:executions?" in driver.run("pause", "lane:executoins").err
+    driver.run("submit", "--action", "execution", "--wait", "--", "true")
+    assert driver.run("share", "executoin", "user").err == (
+        "bandmaster: no worker has asked for lane:executoin so far: it holds for what comes; "
+        "did you mean lane:executions?\n"
+    )
+    driver.run("share", "executoin", "none")
+    assert "did you mean" not in driver.run("setting", "max_queue_size", "20000", "--lane", "exe").err
+    assert driver.run("setting", "max_queue_size", "20000", "--lane", "slot:*").err == ""
+    assert driver.run("setting", "max_queue_size", "20000", "--lane", "slot:core.http.get").err == (
+        "bandmaster: no code has asked for lane:slot:core.http.get so far: it holds for what comes\n"
+    )
+    for lane in ("exe", "slot:*", "slot:core.http.get"):
+        driver.run("setting", "max_queue_size", "none", "--lane", lane)
     looked_at = "nothing waits or runs under user:anne, nor has in the latest 5,000 transitions"
     assert looked_at in driver.run("limit", "user:anne", "3").err
     for known in ("action:typist", "lane:executions", "*"):
@@ -149,77 +156,18 @@ def test_gates_are_listed_with_the_most_blocked_first(driver: Driver) -> None:
             "waiting": 0,
             "limited_by": None,
             "declared": False,
+            "auto": None,
             "paused": True,
+            "weight": 1,
+            "rate": None,
+            "rated_by": None,
+            "rate_declared": False,
+            "opens_in_ms": None,
         }
     ]
     assert driver.run("gates").out.splitlines()[1].split() == ["tenant:d", "0", "0", "paused"]
     driver.json("resume", "tenant:d")
-    assert driver.run("gates").out == "no gate is limited or paused\n"
-
-
-def test_a_kind_is_limited_with_all_its_gates(driver: Driver) -> None:
-    assert driver.json("limit", "firm:*", "0")["limits"][0]["limit"] == 0
-    ids = [driver.submit("--gate", gate, "--", "true") for gate in ("firm:a", "firm:b", "firm:b")]
-    wait_until(lambda: len(driver.json("gates")["gates"]) == 3, what="all looked")
-    rows = [line.split() for line in driver.run("gates").out.splitlines()[1:]]
-    assert rows == [
-        ["firm:*", "3", "0"],
-        ["firm:b", "2", "0", "0", "by", "firm:*"],
-        ["firm:a", "1", "0", "0", "by", "firm:*"],
-    ]
-    assert driver.run("limit", "firm:a").out.splitlines()[1].split() == ["firm:a", "0", "0", "by", "firm:*"]
-    assert "firm:*  0 of each, 3 waiting" in driver.run("status").out
-    assert driver.run("limit", "firm:b", "1").err == ""
-    for execution_id in ids[1:]:
-        driver.wait_for(execution_id, "COMPLETED")
-    assert driver.state(ids[0]) == "PENDING"
-    for name in ("firm:*", "firm:b"):
-        driver.json("limit", name, "none")
-    driver.wait_for(ids[0], "COMPLETED")
-    assert driver.json("limit") == {"limits": []}
-
-
-def test_limits_are_set_from_a_file_all_or_none(driver: Driver) -> None:
-    driver.json("limit", "firm:c", "7")
-    path = driver.script("limits.toml", '"firm:*" = 2\n"firm:a" = 10\n"firm:c" = "none"\n"user:ann" = 0\n')
-    answer = driver.run("limit", "--file", path)
-    rows = [line.split()[:2] for line in answer.out.splitlines()[1:]]
-    assert rows == [["firm:*", "2"], ["firm:a", "10"], ["firm:c", "2"], ["user:ann", "0"]]
-    assert answer.err == ""
-    listed = {each["gate"]: each["limit"] for each in driver.json("limit")["limits"]}
-    assert listed == {"firm:*": 2, "firm:a": 10, "user:ann": 0}
-    bad = {
-        '"firm:a" = 3\n"firm:b*" = 1\n': "'firm:b*' is not a gate's key",
-        '"firm:a" = 3\n"firm:b" = -1\n': "'firm:b': -1 is not a limit",
-        '"firm:a" = 3\n"firm:b" = true\n': "'firm:b': True is not a limit",
-        '"firm:a" = 3\n[firm]\nb = 1\n': "'firm': a value of type dict is not a limit",
-        "firm:a = 3\n": "is no TOML: ",
-        '"firm:a" = 3\n"firm:a" = 4\n': "is no TOML: ",
-    }
-    for text, problem in bad.items():
-        answer = driver.run("limit", "-f", driver.script("bad.toml", text))
-        assert (answer.code, answer.out) == (2, "")
-        assert problem in answer.err, answer.err
-    assert driver.run("limit", "-f", "no-such-file").code == 2
-    assert driver.run("limit", "firm:a", "3", "-f", path).code == 2
-    assert {each["gate"]: each["limit"] for each in driver.json("limit")["limits"]} == listed
-    driver.json("limit", "-f", driver.script("lift.toml", "".join(f'"{gate}" = "none"\n' for gate in listed)))
-    assert driver.run("limit").out.startswith("no gate is limited")
-
-
-def test_thousands_of_limits_are_shown_in_part(driver: Driver) -> None:
-    names = [f"customer:{number}" for number in range(5_000)]
-    with driver.connect() as client:
-        controls = ExecutionQueueService(client).controls
-        for name in names:
-            controls.set_limit(name, 1)
-        assert len(driver.run("status").out.splitlines()) < 50
-        assert "and 4990 more" in driver.run("status").out
-        assert len(driver.json("status")["limits"]) == 5_000
-        assert len(driver.run("limit").out.splitlines()) == 51
-        assert len(driver.run("limit", "-n", "9999").out.splitlines()) == 5_001
-        for name in names:
-            controls.set_limit(name, None)
+    assert driver.run("gates").out == "no gate has a limit, a rate, a weight or a pause\n"
 
 
 def test_lanes_are_listed_with_their_workers_and_only_one_without_is_missed(idle: Driver) -> None:

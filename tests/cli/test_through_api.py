@@ -23,6 +23,7 @@ READING: Final = {
     "gates": ["gates", "gates -n 1"],
     "workers": ["workers"],
     "actions": ["actions", "actions -n 1"],
+    "waits": ["waits", "waits --by gate -n 1", "waits --by user --since 7d", "waits --since long"],
     "list": [
         *("list", "list --state waiting --state scheduled", "list --user ann", "list --user nobody"),
         *(
@@ -59,7 +60,20 @@ CHANGING: Final = {
     "resume": ["resume action:report", "pause user:eve", "resume user:eve", "resume user:eve"],
     "limit": [
         *("limit user:eve 3", "limit", "limit user:eve", "limit user:eve none", "limit tenant:* 2"),
+        *("limit crm auto(2,9)", "limit crm", "limit crm none", "limit tenant:* auto(2,9)", "limit crm auto(9,2)"),
         *("limit tenant:7", "limit tenant:* none", "limit max_queue_size 3", "limit action:x -- -1"),
+    ],
+    "rate": [
+        *("rate user:eve 3/s", "rate", "rate user:eve", "rate user:eve none", "rate licence:* 100/2m"),
+        *("rate licence:7", "rate licence:* none", "rate max_queue_size 3/s", "rate action:x fast"),
+    ],
+    "share": [
+        *("share letters user", "share", "share letters", "share executions tenant", "share", "share executions none"),
+        *("share mails user", "share mails none", "share", "share letters a:b", "share lane: user"),
+    ],
+    "weight": [
+        *("weight user:eve 10", "weight", "weight user:eve", "weight user:eve none", "weight user:eve", "weight"),
+        *("weight user:eve 0", "weight user:eve 1001", "weight user:eve lots", "weight user:* 2"),
     ],
     "setting": [
         *("setting", "setting max_concurrent 7", "setting max_concurrent", "setting max_concurrent default"),
@@ -111,7 +125,10 @@ def test_every_command_is_decided_upon() -> None:
 
 @pytest.fixture(scope="module")
 def filled(sides: Sides) -> Iterator[Sides]:
-    """Everything is paused; three executions wait, one has often done so, one is due later, one ended, one is dead."""
+    """Everything is paused; three executions wait, one has often done so, one is due later, one ended, one is dead.
+
+    A gate has a limit, a kind a rate, a user a weight, and a lane is fair.
+    """
     driver = sides.driver
     with driver.connect() as client:
         queue = ExecutionQueueService(client)
@@ -138,8 +155,14 @@ def filled(sides: Sides) -> Iterator[Sides]:
         driver.json("limit", "user:ann", "1")
         driver.json("limit", "user:ann", "none")
         driver.json("limit", "tenant:1", "4")
+        driver.json("rate", "tenant:*", "100/m burst 5")
+        driver.json("weight", "user:bob", "10")
+        driver.json("share", "letters", "user")
         yield sides
         driver.json("limit", "tenant:1", "none")
+        driver.json("rate", "tenant:*", "none")
+        driver.json("weight", "user:bob", "none")
+        driver.json("share", "letters", "none")
         driver.run("cancel", "--all", "--yes")
         driver.json("dead", "drop", "letter-1")
         driver.json("resume")

@@ -13,6 +13,9 @@ from cli.terminal import hear_signals, terminal
 from faults_server.own_server import OwnServer
 
 from bandmaster.cli.exits import Exit
+from bandmaster.cli.top import SHOWN
+from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
 
@@ -46,6 +49,30 @@ def test_it_goes_on_in_a_terminal_until_ctrl_c(driver: Driver, blocked: None) ->
         assert one.wait() == 130, one.shown
     assert "Traceback" not in one.shown
     assert one.shown.endswith("\x1b[?25h\x1b[?1049l"), "the cursor and the former screen are there again"
+
+
+@pytest.fixture
+def full(driver: Driver) -> Iterator[int]:
+    """Lanes of which each is full: how many."""
+    lanes = [f"full-{number}" for number in range(SHOWN + 3)]
+    with driver.connect() as client:
+        queue = ExecutionQueueService(client)
+        for lane in lanes:
+            queue.controls.change_setting("max_queue_size", 1, lane=lane)
+            queue.transitions.park(Candidate(lane, lane, 2, "full", message=b"x"))
+        yield len(lanes)
+        for lane in lanes:
+            queue.cancel(lane)
+            queue.controls.change_setting("max_queue_size", None, lane=lane)
+
+
+def test_verdicts_that_are_not_shown_are_counted(driver: Driver, full: int) -> None:
+    more = len(driver.json("status")["verdicts"]) - SHOWN
+    assert more >= full - SHOWN
+    with terminal([*COMMAND, "top"], columns=120, cwd=driver.folder, environment=driver.environment) as one:
+        one.wait_for(f"and {more} more: `bandmaster status --json`")
+        one.process.send_signal(signal.SIGINT)
+        assert one.wait() == 130, one.shown
 
 
 def test_without_a_terminal_it_says_what_to_do(driver: Driver) -> None:

@@ -140,6 +140,20 @@ def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
     assert time.monotonic() - began < STOP_SECONDS
 
 
+def test_ended_before_the_server_ever_answered_it_kills_the_workers_that_wait_and_nothing_else(idle: Driver) -> None:
+    said = idle.folder / "said by up"
+    environment = {**idle.environment, "BANDMASTER_REDIS__URL": "redis://127.0.0.1:1/0"}
+    with said.open("wb") as err:
+        up = subprocess.Popen([*COMMAND, "up"], cwd=idle.folder, env=environment, stdout=subprocess.DEVNULL, stderr=err)
+        wait_until(lambda: "embedded_not_needed" in said.read_text(), what="the process in the server's place")
+        family = psutil.Process(up.pid).children(recursive=True)
+        up.terminate()
+        assert up.wait(timeout=60) == 0
+    _, left = psutil.wait_procs(family, timeout=30)
+    assert left == []
+    assert "SIGKILL" not in said.read_text(), "none waited until its time was over"
+
+
 def test_a_machine_without_shared_memory_is_said_in_one_line(idle: Driver) -> None:
     without = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
     if subprocess.run([*without, "true"], capture_output=True, check=False).returncode:

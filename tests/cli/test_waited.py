@@ -22,6 +22,7 @@ def gate(ms: int, names: tuple[str, ...], count: int) -> Part:
         (Part(Cause.DELAY, "", 230_000), "3m 50s until it was due"),
         (Part(Cause.PAUSE, "*", 230_000), "3m 50s while everything was paused"),
         (Part(Cause.PAUSE, "lane:mail", 230_000), "3m 50s while lane:mail was paused"),
+        (Part(Cause.RATE, "tenant:acme", 230_000), "3m 50s for the rate of tenant:acme"),
         (Part(Cause.LANE, "mail", 230_000, 1, (Held("a", 5),), 1), "3m 50s for a slot of lane mail, held by a"),
         (Part(Cause.EVERYTHING, "", 230_000, 0), "3m 50s for a slot of any lane, whose limit was 0"),
         (Part(Cause.THREAD, "", 230_000), "3m 50s for a thread"),

@@ -1,5 +1,8 @@
 """Work that is submitted, watched and steered through the API, in a queue that runs."""
 
+from typing import Any
+
+import pytest
 from cli.driving import Driver
 from cli.through_api import Sides
 
@@ -63,3 +66,18 @@ def test_a_token_without_operate_sees_and_changes_its_own(sides: Sides, driver: 
         driver.json("cancel", others)
     finally:
         driver.json("resume")
+
+
+@pytest.mark.parametrize("is_valid", [True, False])
+def test_what_is_submitted_belongs_to_the_trace_of_the_environment_unless_that_is_none(
+    sides: Sides, is_valid: bool
+) -> None:
+    trace_id, state = "4bf92f3577b34da6a3ce929d0e0e4736", "vendor=1"
+    parent = f"00-{trace_id}-00f067aa0ba902b7-00"
+    given: Any = {"TRACEPARENT": parent if is_valid else parent.upper(), "TRACESTATE": state}
+    for options in ((), sides.options):
+        arguments = (*options, "submit", "--wait", "--json", "--", "sh", "-c", "echo $TRACEPARENT $TRACESTATE")
+        answer = sides.driver.run(*arguments, **given)
+        assert answer.code == 0, answer.err
+        (sent,) = answer.json["executions"]
+        assert sent["result"]["output_tail"].split() == ([parent, state] if is_valid else [])

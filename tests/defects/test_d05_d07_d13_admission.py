@@ -95,9 +95,8 @@ def test_d13_one_that_cannot_be_started_does_not_end_the_drain(
 
 
 def test_d13_a_call_looks_at_a_bounded_number_and_says_that_there_is_more(ours: ExecutionQueueService) -> None:
-    ours.controls.set_limit("user:ann", 0)
-    ours.controls.change_setting("max_executions_per_user", 1_000)
-    ours.enqueue_many([event(f"e{number}", user="ann") for number in range(250)])
+    ours.controls.set_limit("user:*", 0)
+    ours.enqueue_many([event(f"e{number}", user=f"user-{number}") for number in range(250)])
     ours.enqueue(event("free", priority="LOW"))
     looked_again = 0
     while (admission := ours.transitions.admit((ours.lane,), 1)).more:

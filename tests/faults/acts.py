@@ -7,6 +7,7 @@ from typing import Any, Final
 from model.clock import START_MS
 from turned_queue import TurnedQueue
 
+from bandmaster.scheduler.engine.attending import Attending
 from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.journal_following import Follower, Position
 from bandmaster.scheduler.engine.outbox import UntoldEnd
@@ -14,7 +15,9 @@ from bandmaster.scheduler.engine.restoring import Known, Restoring
 from bandmaster.scheduler.engine.sessions import NewSession, Sessions
 from bandmaster.scheduler.engine.settlements import Release, Retry
 from bandmaster.scheduler.engine.transitions import Candidate, Next
+from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.errors import QueueFull
+from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.process.leadership import Leadership
 
@@ -73,6 +76,15 @@ def _tell(queue: TurnedQueue) -> bool:
     return queue.outbox.tell(UntoldEnd("unseen", ended_at_ms, State.CANCELLED, "cancelled", b"message"))
 
 
+def _wait_for_slots(queue: TurnedQueue) -> None:
+    queue.controls.set_limit("action:slow", 1)
+    Attending(queue.scripts).attend("owner", ())
+    for number in (1, 2):
+        queue.transitions.park(
+            Candidate(f"slot:owner:{number}", "slot:slow", 2, "slow", event=b"{}", max_age_ms=60_000)
+        )
+
+
 ARRANGEMENTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "sweep": lambda queue: queue.controls.change_setting("stale_timeout_seconds", 5),
     "resign": lambda queue: Leadership(queue.scripts, leader_id=LEADER).elect(),
@@ -84,6 +96,7 @@ ARRANGEMENTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "sign_out": _sign_in,
     "tell": _end_unseen,
     "trim": _journal_much,
+    "attend": _wait_for_slots,
 }
 """What some acts need besides."""
 
@@ -121,7 +134,9 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "collect": lambda queue: queue.outbox.collect(LANE, 10, taken_ms=60_000),
     "tell": _tell,
     "drop": lambda queue: queue.drop("dead"),
-    "limit": lambda queue: queue.controls.set_limit("gpu", 3),
+    "limit": lambda queue: queue.controls.set_limit("gpu", Auto(1, 3)),
+    "rate": lambda queue: queue.controls.rates.set("gpu", Rate.read("2/s")),
+    "declare_rates": lambda queue: queue.controls.rates.declare({LANE: {"tenant:*": Rate.read("1/s")}}),
     "declare": lambda queue: queue.controls.declare_limits({LANE: {"tenant:*": 2, "gpu": 1}}),
     "set": lambda queue: queue.controls.change_setting("max_concurrent_executions", 3),
     "pause": lambda queue: queue.controls.pause("gpu"),
@@ -138,11 +153,14 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "status": lambda queue: queue.views.status(),
     "explain": lambda queue: queue.explain("one"),
     "drop_action": lambda queue: queue.controls.drop_action("idle"),
+    "share": lambda queue: queue.shares.share(LANE, "user"),
+    "weigh": lambda queue: queue.shares.weigh("user:ann", 10),
     "sign_in": lambda queue: Sessions(queue.scripts).begin(
         replace(SESSION, digest="new", code="a-code", before="its"), by="bob"
     ),
     "sign_out": lambda queue: Sessions(queue.scripts).end("its", by="bob"),
     "erase": lambda queue: Erasing(queue.scripts).erase("ann", "forgotten-1", ["dead", "here"], by="bob"),
+    "attend": lambda queue: Attending(queue.scripts).attend("owner", ["slot:slow"], received=["slot:owner:1"]),
     "action_statistics": lambda queue: queue.action_statistics("pod"),
 }
 """Script → the call of it."""

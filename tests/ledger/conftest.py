@@ -14,6 +14,7 @@ from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
+from bandmaster.ledger.waits.summing import Summing
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 __all__ = ["attempt", "command", "database_url", "environment", "servers", "start", "start_serving"]
@@ -47,7 +48,8 @@ def consumer(queue: ExecutionQueueService, database: Database) -> Consumer:
 @pytest.fixture
 def consuming(queue: ExecutionQueueService, database: Database) -> Iterator[None]:
     """The ledger's process, as a thread."""
-    consumer, stop = Consumer(queue, Book(database, queue="exec_queue", holder="process")), threading.Event()
+    book = Book(database, queue="exec_queue", holder="process")
+    consumer, stop = Consumer(queue, book, summing=Summing(queue, book)), threading.Event()
     thread = threading.Thread(target=consumer.run, args=(stop,))
     thread.start()
     yield

@@ -4,6 +4,7 @@ import random
 
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.errors import QueueRejected
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -102,4 +103,4 @@ class Operators:
 
     def _steer(self) -> None:
         action = f"action:{self._chances.choice(ACTIONS)}"
-        self._queue.controls.set_limit(action, self._chances.choice((None, 1, 2, 5)), by="ada")
+        self._queue.controls.set_limit(action, self._chances.choice((None, 1, 2, Auto(5, 6))), by="ada")

@@ -9,7 +9,16 @@ from model.invariants import Invariants
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-CHANGES_WITH_TIME = {"granted_at", "waiting_since", "nonce", "handed_over_at", "behind", "crashes", "cancel_reason"}
+CHANGES_WITH_TIME = {
+    "band_since",
+    "behind",
+    "cancel_reason",
+    "crashes",
+    "granted_at",
+    "handed_over_at",
+    "nonce",
+    "waiting_since",
+}
 """Fields of a record that are as new, or are not known to the ledger."""
 
 
@@ -32,15 +41,19 @@ def is_sound(queue: ExecutionQueueService) -> None:
     Invariants().check(read_dump(queue.scripts.client, queue.scripts.keys), one_step=False)
 
 
-def dump(client: redis.Redis) -> dict[bytes, bytes]:
-    """All that Redis has of a queue, as a snapshot keeps it."""
+Snapshot = dict[bytes, tuple[bytes, int]]
+"""By key, its contents, and the milliseconds that it has left, 0 for ever: as a server keeps them on its disk."""
+
+
+def snapshot(client: redis.Redis) -> Snapshot:
+    """All that Redis has of a queue."""
     keys: Any = client.keys("exec_queue:*")
-    found: dict[bytes, Any] = {key: client.dump(key) for key in keys}
-    return {key: value for key, value in found.items() if value is not None}
+    found: dict[bytes, Any] = {key: (client.dump(key), client.pttl(key)) for key in keys}
+    return {key: (value, max(0, left_ms)) for key, (value, left_ms) in found.items() if value is not None}
 
 
-def restore_dump(client: redis.Redis, kept: dict[bytes, bytes]) -> None:
+def restore_snapshot(client: redis.Redis, kept: Snapshot) -> None:
     """Bring the server back to a snapshot."""
     client.flushdb()
-    for key, value in kept.items():
-        client.restore(key, 0, value)
+    for key, (value, left_ms) in kept.items():
+        client.restore(key, left_ms, value)

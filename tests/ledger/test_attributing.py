@@ -9,6 +9,7 @@ from bandmaster.ledger.waits.attributing import (
     HOLDERS,
     Bound,
     Cause,
+    Closed,
     Hold,
     Part,
     Pause,
@@ -37,13 +38,13 @@ def some_holds(random: Random) -> list[Hold]:
     return holds
 
 
-def some_limits(random: Random) -> list[Step]:
+def some_limits(random: Random) -> list[Step[int]]:
     times = sorted(random.randrange(100, LATEST) for _ in range(random.randrange(4)))
     return [Step(at_ms, random.choice([None, 0, 1, 2, 3])) for at_ms in [random.choice([0, 100]), *times]]
 
 
 def naive(
-    wait: Span, due_ms: int | None, pauses: list[Pause], bounds: list[Bound]
+    wait: Span, due_ms: int | None, pauses: list[Pause], rates: list[Closed], bounds: list[Bound]
 ) -> tuple[Counter[tuple[Cause, str]], dict[str, Counter[str]]]:
     """How many milliseconds of each cause, and how many each holder had in them, by asking at each."""
     found, held = Counter[tuple[Cause, str]](), defaultdict[str, Counter[str]](Counter)
@@ -54,9 +55,11 @@ def naive(
             cause = (Cause.DELAY, "")
         elif paused:
             cause = (Cause.PAUSE, paused[0])
+        elif closed := [each.name for each in rates if any(a <= now_ms < b for a, b in each.spans)]:
+            cause = (Cause.RATE, closed[0])
         else:
             for bound in bounds:
-                limit = [step.limit for step in bound.limits if step.at_ms <= now_ms][-1]
+                limit = [step.value for step in bound.limits if step.at_ms <= now_ms][-1]
                 inside = [
                     h for h in bound.holds if h.since_ms <= now_ms and (h.until_ms is None or now_ms < h.until_ms)
                 ]
@@ -73,12 +76,13 @@ def test_a_wait_is_attributed_as_a_naive_replay_does(seed: int) -> None:
     random = Random(seed)
     due_ms = random.choice([None, 90, 130, LATEST])
     pauses = [Pause(name, some_spans(random, 4)) for name in ("*", "lane:mail", "action:a")]
+    rates = [Closed(name, joined(some_spans(random, 3))) for name in ("action:a", "g")]
     bounds = [Bound(Cause.GATE, name, some_limits(random), some_holds(random)) for name in ("action:a", "user:u", "g")]
     bounds += [Bound(Cause.LANE, "mail", some_limits(random), some_holds(random))]
     bounds += [Bound(Cause.EVERYTHING, "", some_limits(random), some_holds(random))]
 
-    parts = attributed(WAIT, due_ms, pauses, bounds)
-    causes, held = naive(WAIT, due_ms, pauses, bounds)
+    parts = attributed(WAIT, due_ms, pauses, rates, bounds)
+    causes, held = naive(WAIT, due_ms, pauses, rates, bounds)
 
     assert {(part.cause, part.name): part.ms for part in parts} == causes
     assert sum(part.ms for part in parts) == WAIT.length_ms
@@ -95,15 +99,16 @@ def test_all_causes_come_up() -> None:
     for seed in range(300):
         random = Random(seed)
         pauses = [Pause("*", some_spans(random, 4))]
+        rates = [Closed("a", joined(some_spans(random, 3)))]
         bounds = [Bound(cause, cause, some_limits(random), some_holds(random)) for cause in (Cause.GATE, Cause.LANE)]
         bounds.append(Bound(Cause.EVERYTHING, "", some_limits(random), some_holds(random)))
-        seen.update(part.cause for part in attributed(WAIT, 110, pauses, bounds))
+        seen.update(part.cause for part in attributed(WAIT, 110, pauses, rates, bounds))
     assert set(seen) == set(Cause)
     assert min(seen.values()) > 20
 
 
 def test_no_wait_has_no_parts() -> None:
-    assert attributed(Span(5, 5), 9, [], []) == []
+    assert attributed(Span(5, 5), 9, [], [], []) == []
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -23,7 +23,7 @@ from ledger_reading import Reading
 from naive import Naive
 from postgres import PostgresServer, installations, postgres_server
 from random_operators import Operators
-from redis_work import dump, restore_dump, send
+from redis_work import Snapshot, restore_snapshot, send, snapshot
 from turned_queue import TurnedQueue
 
 from bandmaster.ledger.database import Database
@@ -161,23 +161,24 @@ def test_the_ledger_equals_the_journal_and_the_naive_history(stage: Stage) -> No
         stage.set_clock_back,
     ]
     chances.shuffle(faults)
-    older: dict[bytes, bytes] = {}
+    older: Snapshot = {}
     for number, fault in enumerate(faults):
         stage.wait_until_some_is_read(reading)
         play(operators, ACTS_A_ROUND)
         send_twice(queue, f"batch-{number}")
         fault()
         if number == len(faults) // 2:
-            older = dump(stage.client)
+            older = snapshot(stage.client)
     play(operators, ACTS_A_ROUND)
     stage.wait_until_read(reading)
     equals_journal(stage, reading)
     equals_naive_history(stage, reading)
     equals_redis(stage, reading)
+    counts_each_wait(stage, reading)
 
     for _ in range(2):
         stage.kill_consumer()
-    restore_dump(stage.client, older)
+    restore_snapshot(stage.client, older)
     queue.clock.turn(0)
     stage.start_consumer()
     stage.start_consumer()
@@ -232,6 +233,19 @@ def equals_naive_history(stage: Stage, reading: Reading) -> None:
     holds = reading.rows("SELECT gate, count(*) AS taken, count(until_ms) AS given FROM holds GROUP BY gate")
     assert {row["gate"]: row["taken"] for row in holds} == dict(naive.taken)
     assert {row["gate"]: row["taken"] - row["given"] for row in holds} == dict(naive.held)
+
+
+def counts_each_wait(stage: Stage, reading: Reading) -> None:
+    """Each wait that ended is counted once, whatever was killed while it was summed."""
+    last = "SELECT entry_ms, entry_number FROM transitions ORDER BY entry_ms DESC, entry_number DESC LIMIT 1"
+    position = "SELECT entry_ms, entry_number FROM wait_positions"
+    wait_until(lambda: reading.rows(position) == reading.rows(last), what="sums of all waits", timeout_seconds=60)
+    verbs = Counter(entry.verb for entry in stage.queue.journal.entries())
+    certain = verbs["admit"] + verbs["expire"] + verbs["lose"]
+    # What was cancelled or removed may have waited, or not.
+    counted = reading.one("SELECT sum(waits) FROM wait_counts WHERE by_what = 'action'")
+    assert certain <= counted <= certain + verbs["cancel"] + verbs["remove"]
+    assert certain > 0
 
 
 def equals_redis(stage: Stage, reading: Reading) -> None:

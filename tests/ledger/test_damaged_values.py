@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
-from redis_work import dump, restore_dump, send
+from redis_work import restore_snapshot, send, snapshot
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
@@ -91,11 +91,11 @@ def test_the_later_word_on_a_pause_counts_whoever_has_it(
     queue.controls.pause("*", by="ann@host")
     if is_paused:
         queue.controls.resume("*", by="ann@host")
-    before = dump(redis_client)
+    before = snapshot(redis_client)
     if is_paused:
         queue.controls.pause("*", by="ann@host")
     else:
         queue.controls.resume("*", by="ann@host")
     catch_up(consumer)
-    restore_dump(redis_client, before)
+    restore_snapshot(redis_client, before)
     assert rebuild(queue, database, merge=True).stays_paused is is_paused

@@ -122,6 +122,7 @@ def test_every_panel_has_an_answer(
     ledgers, api = (free_port(), free_port()), free_port()
     for port in ledgers:
         start_serving(str(port))
+    queue.shares.share("mails", "user")
     queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
     with (
         scraping(tmp_path, {"ledger": ledgers, "api": [api]}) as ask,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from forgotten import OTHER, SECRET, USER, fill, found_in_redis, found_in_sql
 from ledger_reading import Reading
+from sqlalchemy import Connection, insert, select
 
 from bandmaster.ledger import forgetting
 from bandmaster.ledger.consumer import Consumer
@@ -13,11 +14,14 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import JournalUnread, UserHasWork
 from bandmaster.ledger.forgetting import Forgotten, catch_up, forget
 from bandmaster.ledger.rebuild.rebuilding import rebuild
+from bandmaster.ledger.schema.tables import wait_counts, wait_sums
+from bandmaster.ledger.waits.sums import rename_user
 from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import DuplicateExecution
 from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
 
 OF_USER = "SELECT execution_id FROM executions WHERE user_id = :user"
 
@@ -82,6 +86,59 @@ def test_nothing_names_a_forgotten_user_and_others_keep_everything(
     # What was known to Redis is still known, without the user.
     with pytest.raises(DuplicateExecution):
         queue.enqueue({"execution_id": f"done-of-{len(USER)}", "command": ["true"]})
+
+
+@pytest.mark.usefixtures("consuming")
+def test_sums_of_waits_have_the_pseudonym(
+    queue: ExecutionQueueService, database: Database, reading: Reading, redis_client: Any
+) -> None:
+    queue.controls.set_limit(f"user:{USER}", 0)
+    queue.enqueue({"execution_id": "behind", "command": ["true"], "metadata": {"user_id": USER}})
+    begun_ms = queue.views.server_time_ms()
+    wait_until(lambda: queue.views.server_time_ms() > begun_ms, what="a millisecond")
+    queue.controls.set_limit(f"user:{USER}", 5)
+    assert queue.try_schedule()
+    queue.release("behind")
+    fill(queue, USER)
+    fill(queue, OTHER)
+    waits = "SELECT name, SUM(waits) AS waits FROM wait_counts WHERE by_what = 'user' GROUP BY name ORDER BY name"
+    wait_until(lambda: sum(row["waits"] for row in reading.rows(waits)) == 9, what="sums of all waits")
+    sums = "SELECT by_what, cause, SUM(ms) AS ms FROM wait_sums GROUP BY by_what, cause ORDER BY by_what, cause"
+    before, counted = reading.rows(sums), [row["waits"] for row in reading.rows(waits)]
+    assert any(USER in each for each in found_in_sql(database, USER) if each.startswith("wait_sums"))
+    done = forgotten(queue, database)
+    is_forgotten(redis_client, database)
+    assert reading.rows(sums) == before
+    assert sorted(row["waits"] for row in reading.rows(waits)) == sorted(counted)
+    named = reading.rows("SELECT DISTINCT behind FROM wait_sums WHERE by_what = 'action' AND cause = 'gate'")
+    assert f"user:{done.pseudonym}" in [row["behind"] for row in named]
+
+
+@pytest.mark.usefixtures("consuming")
+def test_waits_that_are_summed_meanwhile_are_added(
+    queue: ExecutionQueueService,
+    database: Database,
+    reading: Reading,
+    redis_client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of executions that have the pseudonym already, before the sums have it."""
+    fill(queue, USER)
+    waits = "SELECT SUM(waits) FROM wait_counts WHERE by_what = 'user'"
+    wait_until(lambda: reading.one(waits) == 4, what="sums of all waits")
+
+    def sum_more(connection: Connection, user_id: str, other: str) -> None:
+        for table in (wait_counts, wait_sums):
+            rows = connection.execute(
+                select(table).where(table.c.by_what == "user", table.c.name == user_id)
+            ).mappings()
+            connection.execute(insert(table), [{**row, "name": other} for row in rows])
+        rename_user(connection, user_id, other)
+
+    monkeypatch.setattr(forgetting, "rename_user", sum_more)
+    done = forgotten(queue, database)
+    is_forgotten(redis_client, database)
+    assert reading.one(f"{waits} AND name = :user", user=done.pseudonym) == 8
 
 
 @pytest.mark.usefixtures("consuming")

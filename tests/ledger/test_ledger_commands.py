@@ -1,6 +1,8 @@
 """The ledger's commands as an operator runs them, beside the process and without it."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,12 +18,31 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
 
+def why_unread(database_url: str) -> str:
+    """What is said of a ledger that nobody has made."""
+    if database_url.startswith("sqlite"):
+        return f"there is no ledger '{database_url.removeprefix('sqlite:///')}': set ledger.url if it is elsewhere"
+    return "has no tables yet, and this release needs revision"
+
+
+def test_a_folder_that_is_not_there_is_named_and_not_made(
+    queue: ExecutionQueueService, environment: dict[str, str], tmp_path: Path
+) -> None:
+    mistyped = environment | {"BANDMASTER_LEDGER__URL": f"sqlite:///{tmp_path / 'vra' / 'ledger.sqlite3'}"}
+    for arguments in ([], ["rebuild"], ["forget", "--user", "ann", "--yes"]):
+        asked = [sys.executable, "-m", "bandmaster", "ledger", *arguments]
+        done = subprocess.run(asked, env=mistyped, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert f"there is no folder '{tmp_path / 'vra'}': set ledger.url if it is elsewhere" in done.stderr
+    assert not (tmp_path / "vra").exists()
+
+
 def test_the_tables_are_made_by_hand_as_well(
     queue: ExecutionQueueService, database_url: str, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
     refused = attempt()
     assert refused.returncode == 2
-    assert "has no tables yet, and this release needs revision" in refused.stderr
+    assert why_unread(database_url) in refused.stderr
     file = Path(database_url.removeprefix("sqlite:///"))
     assert not file.exists(), "a look at it makes no file"
     made = command("upgrade")
@@ -35,7 +56,7 @@ def test_the_tables_are_made_by_hand_as_well(
 def test_a_lost_redis_is_rebuilt_by_a_command(
     queue: ExecutionQueueService, database_url: str, start: Start, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
-    assert "has no tables yet" in attempt("rebuild").stderr
+    assert why_unread(database_url) in attempt("rebuild").stderr
     command("upgrade")
     refused = attempt("rebuild")
     assert (refused.returncode, "the ledger is empty: is this the right one?" in refused.stderr) == (2, True)

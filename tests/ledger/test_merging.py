@@ -3,7 +3,7 @@
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
-from redis_work import dump, is_sound, metas_of, restore_dump, send
+from redis_work import is_sound, metas_of, restore_snapshot, send, snapshot
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
@@ -40,7 +40,7 @@ def test_what_has_ended_since_an_older_server_does_not_run_again(
     for name in ("ends", "runs", "waits"):
         send(queue, name)
     catch_up(consumer)
-    kept = dump(redis_client)
+    kept = snapshot(redis_client)
     grants = queue.transitions.admit(("executions",), 2).grants
     assert [grant.execution_id for grant in grants] == ["ends", "runs"]
     queue.transitions.release("ends", 1, State.COMPLETED, result=b'{"exit_code": 0}')
@@ -48,7 +48,7 @@ def test_what_has_ended_since_an_older_server_does_not_run_again(
     send(queue, "later")
     catch_up(consumer)
 
-    restore_dump(redis_client, kept)
+    restore_snapshot(redis_client, kept)
     if consumer_notices:
         consumer.step()
         catch_up(consumer)
@@ -78,7 +78,7 @@ def test_what_was_committed_before_the_ledger_followed_an_older_server_is_not_fo
     for name in ("ends", "fails", "dies", "tries-again", "in-pod", "waits-again"):
         send(queue, name)
     catch_up(consumer)
-    older = dump(redis_client)
+    older = snapshot(redis_client)
     act, names = queue.transitions, ("ends", "fails", "dies", "tries-again", "in-pod", "waits-again")
     assert [grant.execution_id for grant in act.admit(("executions",), 6).grants] == [*names]
     act.release("ends", 1, State.COMPLETED)
@@ -93,7 +93,7 @@ def test_what_was_committed_before_the_ledger_followed_an_older_server_is_not_fo
     ended = reading.rows(ends)
     assert [row["execution_id"] for row in ended] == ["dies", "ends", "fails"]
 
-    restore_dump(redis_client, older)
+    restore_snapshot(redis_client, older)
     assert consumer.step() == 0, "it notices"
     catch_up(consumer)
     act.admit(("executions",), 1)  # the one that had ended runs again: nobody knew it yet
@@ -133,13 +133,13 @@ def test_an_end_is_that_of_its_own_execution_whatever_the_clock_says(
 ) -> None:
     send(queue, "set-back")
     catch_up(consumer)
-    older = dump(redis_client)
+    older = snapshot(redis_client)
     queue.transitions.admit(("executions",), 1)
     queue.transitions.release("set-back", 1, State.COMPLETED)
     catch_up(consumer)
     # As if the server's clock had been set back between its beginning and its end.
     reading.change("UPDATE transitions SET at_ms = at_ms - 3600000 WHERE verb <> 'park'")
-    restore_dump(redis_client, older)
+    restore_snapshot(redis_client, older)
     consumer.step()
     catch_up(consumer)
     rebuild(queue, database, merge=True)

@@ -13,6 +13,7 @@ from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.keys import Keys
 from bandmaster.scheduler.model.priority import BAND_WIDTH_MS, Priority
+from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transport.scripts import Scripts
 from bandmaster.scheduler.workers import Workers, WorkerSigned
@@ -53,6 +54,28 @@ def test_the_five_metrics_of_events_have_their_names_and_no_other_label(
     assert value(series, "queue_wait_time_bucket", priority="NORMAL", le="+Inf") == 1
     labels = {name for metric, names in series if metric.startswith("queue_") for name, _ in names}
     assert labels == {"priority", "le"}
+
+
+def test_what_rates_keep_closed_and_who_takes_turns_in_a_fair_lane(
+    queue: ExecutionQueueService, database: Database
+) -> None:
+    queue.shares.share("mails", "user")
+    queue.controls.rates.set("action:*", Rate.read("1/h"))
+    for name, user in (("a", "ann"), ("b", "ann"), ("c", "bob"), ("d", None)):
+        queue.transitions.park(Candidate(name, "mails", int(Priority.LOW), "mail", user, message=b"x"))
+    assert len(queue.transitions.admit(("mails",), 4).grants) == 1
+    series = scrape(FiguresCollector(queue, database, gates=20))
+    assert value(series, "bandmaster_gates_closed_by_rate", lane="mails") == 1
+    assert value(series, "bandmaster_gates_closed_by_rate", lane="executions") == 0
+    assert value(series, "bandmaster_fair_keys", lane="mails", priority="LOW") == 3, "ann, bob, and nobody"
+    assert value(series, "bandmaster_fair_keys", lane="mails", priority="HIGH") == 0
+    assert value(series, "bandmaster_fair_keys", lane="executions", priority="LOW") is None
+    queue.controls.rates.set("action:*", None)
+    series = scrape(FiguresCollector(queue, database, gates=20))
+    assert value(series, "bandmaster_gates_closed_by_rate", lane="mails") == 0
+    queue.shares.share("mails", None)
+    series = scrape(FiguresCollector(queue, database, gates=20))
+    assert value(series, "bandmaster_fair_keys", lane="mails", priority="LOW") is None, "an operator made it strict"
 
 
 def test_the_gauges_are_those_of_redis(queue: ExecutionQueueService, consumer: Consumer, database: Database) -> None:

@@ -4,7 +4,7 @@ import pytest
 import redis
 from keeping import DAY_MS, counts, forget
 from ledger_reading import Reading, catch_up
-from redis_work import dump, restore_dump, send
+from redis_work import restore_snapshot, send, snapshot
 
 from bandmaster.ledger.batch import Batch
 from bandmaster.ledger.book import Book
@@ -163,12 +163,12 @@ def test_an_older_server_that_drops_an_earlier_letter_costs_no_later_one_of_its_
     bury(queue, "x")
     redis_client.zincrby("exec_queue:dead", -WEEK_MS, "x")
     redis_client.delete("exec_queue:meta:x", "exec_queue:event:x")
-    older = dump(redis_client)
+    older = snapshot(redis_client)
     at_ms = queue.views.server_time_ms()
     wait_until(lambda: queue.views.server_time_ms() > at_ms, what="another millisecond")
     bury(queue, "x")
     catch_up(consumer)
-    restore_dump(redis_client, older)
+    restore_snapshot(redis_client, older)
     queue.maintenance.sweep()
     for _ in range(3):
         catch_up(consumer)

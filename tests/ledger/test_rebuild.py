@@ -188,10 +188,18 @@ def test_pauses_limits_and_settings_are_as_operators_left_them(
     queue.controls.resume("tenant:acme")
     queue.controls.change_setting("max_queue_size", 77)
     queue.controls.change_setting("max_concurrent_executions", 5, lane="mails")
+    queue.shares.share("mails", "user")
+    queue.shares.share("executions", "tenant")
+    queue.shares.share("strict", None)
+    queue.shares.weigh("user:ada", 10)
     queue.controls.pause("*")
     catch_up(consumer)
     redis_client.flushdb()
     assert rebuild(queue, database).stays_paused
+    assert (queue.shares.kind_of("mails"), queue.shares.kind_of("executions")) == ("user", "tenant")
+    assert queue.shares.weights() == {"user:ada": 10}
+    queue.shares.share("strict", "user", only_if_unset=True)
+    assert queue.shares.kind_of("strict") is None, "an operator chose that"
     assert set(queue.controls.paused()) == {"*", "lane:mails"}
     assert queue.controls.limits() == {"tenant:*": 3}
     assert queue.views.status().settings["max_queue_size"] == 77

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
-from redis_work import dump, send
+from redis_work import send, snapshot
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.scheduler.engine.journal_following import Follower
@@ -23,7 +23,7 @@ def test_a_restored_server_whose_clock_is_behind_is_noticed_however_much_came_si
 ) -> None:
     """What was read is dropped there, and there are more entries than there were: a plain XREAD would wait for ever."""
     send(queue, "a")
-    older = dump(redis_client)[JOURNAL.encode()]
+    older, _ = snapshot(redis_client)[JOURNAL.encode()]
     (first,) = queue.journal.entries()
     for name in "bcd":
         send(queue, name)

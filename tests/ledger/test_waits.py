@@ -12,6 +12,7 @@ from bandmaster.ledger.waits.in_force import in_force
 from bandmaster.ledger.waits.telling import Told, waits_told
 from bandmaster.scheduler.engine.settlements import Retry
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -117,6 +118,27 @@ def test_each_wait_is_told_by_itself_its_delay_and_pauses_too_and_one_that_goes_
     assert causes[Cause.DELAY].ms == 5
     assert causes[Cause.EVERYTHING].limit == 0
     assert told.complete
+
+
+def test_a_wait_for_the_rate_of_a_gate_is_told_until_the_millisecond_at_which_it_opens(stage: Stage) -> None:
+    stage.queue.controls.rates.declare({"executions": {"tenant:*": Rate.read("1/30ms burst 2")}})
+    stage.queue.controls.set_limit("tenant:acme", 3)
+    for name in ("a", "b", "c"):
+        stage.send(name, gates=["tenant:acme"])
+    stage.admit("a", "b")
+    stage.queue.controls.pause("tenant:acme")
+    paused_ms = stage.tick()
+    stage.queue.controls.resume("tenant:acme")
+    while stage.tick() < paused_ms + 40:
+        pass
+    stage.admit("c")
+
+    parts = stage.parts("c")
+    assert set(parts) == {(Cause.RATE, "tenant:acme"), (Cause.PAUSE, "tenant:acme"), (Cause.THREAD, "")}
+    assert stage.at("c", "admit") - stage.at("a", "admit") >= 30
+    closed = parts[Cause.RATE, "tenant:acme"]
+    assert closed.spans[-1].until_ms == stage.at("a", "admit") + 30
+    assert (closed.limit, closed.holder_count) == (None, 0)
 
 
 def test_the_bound_of_its_lane_names_who_ran_in_it(stage: Stage) -> None:

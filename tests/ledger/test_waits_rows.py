@@ -1,7 +1,9 @@
 """However long its waits, however high the limits: for one answer no more rows are read than are allowed."""
 
+from collections.abc import Mapping
+
 import pytest
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, update
 from waited_rows import GATE, hold, listened, waits
 
 from bandmaster.ledger.database import Database
@@ -11,6 +13,7 @@ from bandmaster.ledger.waits.attributing import Cause
 from bandmaster.ledger.waits.in_force import InForce
 from bandmaster.ledger.waits.telling import MOMENTS, ROWS, WAITS, Told, waits_told
 from bandmaster.scheduler.model.limits import Limits
+from bandmaster.scheduler.model.rates import Rate, Rates
 
 HELD, WAIT_MS = 9_000, 2_000
 """So many hold the gate all the time; and as many begin in the lane, one each millisecond, until the last wait ends."""
@@ -41,13 +44,16 @@ def filled(database: Database) -> Database:
     return database
 
 
-def read(connection: Connection, name: str, limit: int | None) -> tuple[Told, int]:
+def read(
+    connection: Connection, name: str, limit: int | None, rates: Mapping[str, Rate] | None = None
+) -> tuple[Told, int]:
     """What is told, and how many rows were read for it: returned, or counted by the database."""
     by_operators = {} if limit is None else {GATE: limit}
     with listened(connection) as asked:
         row = execution_of(connection, name)
         assert row is not None
-        told = waits_told(connection, row, InForce(10**6, Limits(by_operators=by_operators), {}, None, None, ()))
+        now = InForce(10**6, Limits(by_operators=by_operators), {}, None, None, (), Rates(rates or {}))
+        told = waits_told(connection, row, now)
     rows = 0
     for statement, values in asked.statements:
         found = connection.exec_driver_sql(statement, values).all()
@@ -70,6 +76,28 @@ def test_no_more_rows_are_read_than_are_allowed(filled: Database, name: str, lim
         latest = told.waits[-1]
         assert latest.sampled
         assert {part.cause for part in latest.parts} == {Cause.GATE}
+
+
+@pytest.mark.parametrize("name", ["waits", "often"])
+@pytest.mark.parametrize("limit", [None, HELD])
+@pytest.mark.parametrize(("rate", "cause"), [("1/5ms burst 2", Cause.RATE), ("2/ms burst 9000", None)])
+def test_nor_for_the_grants_of_a_gate_with_a_rate(
+    filled: Database, name: str, limit: int | None, rate: str, cause: Cause | None
+) -> None:
+    with filled.writing() as connection:
+        # The gate of those that begin one each millisecond: faster than the one rate, which so was used up always.
+        connection.execute(update(holds).where(holds.c.gate == "action:brief").values(gate="user:ann"))
+        connection.execute(update(executions).values(user_id="ann"))
+    with filled.reading() as connection:
+        told, rows = read(connection, name, limit, {"user:ann": Rate.read(rate)})
+    assert len(told.waits) > 0
+    assert rows <= ROWS + max(0, (limit or 0) - ROWS // 2)
+    latest = told.waits[-1]
+    for each in told.waits:
+        assert sum(part.ms for part in each.parts) == each.wait.span.length_ms
+    expected = cause or (Cause.THREAD if limit is None else Cause.GATE)
+    assert max(latest.parts, key=lambda part: part.ms).cause is expected
+    assert latest.sampled or name == "often"
 
 
 def test_the_more_lanes_are_counted_together_the_fewer_moments_are_looked_at(database: Database) -> None:

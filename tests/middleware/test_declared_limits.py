@@ -12,6 +12,9 @@ from middleware.working import plain_redis_broker, running, stub_broker
 from proxy import calls, proxy_before
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService, InvalidRequest
+from bandmaster.scheduler.engine.journal import Verb
+from bandmaster.scheduler.model.auto import Auto
+from bandmaster.scheduler.model.limits import Holding
 from bandmaster.scheduler.server.connection import client_of
 from bandmaster.scheduler.transport.scripts import REPEAT_PAUSES_SECONDS
 from bandmaster.testing import BandedStubBroker
@@ -76,6 +79,42 @@ def test_a_declared_limit_holds_for_each_tenant_from_the_first_message_on(
     assert max(tenants.most.values()) == 2
     assert queue.controls.all_limits().declared == {"default": {"tenant:*": 2}}
     assert queue.controls.limits() == {}
+
+
+def test_a_declared_rate_holds_beside_the_limit(any_broker: Broker, queue: ExecutionQueueService) -> None:
+    tenants = Tenants()
+
+    @dramatiq.actor(broker=any_broker, gates=["tenant:{tenant}"], limits={"tenant:{tenant}": "2; 1/h burst 3"})
+    def work(tenant: str) -> None:
+        tenants.body(tenant)
+
+    for _ in range(8):
+        work.send("a")
+    work.send("b")
+    with running(any_broker, threads=8):
+        wait_until(lambda: tenants.ended == 4, what="a burst of one, and the only one of the other")
+    assert tenants.most["a"] <= 2
+    assert queue.controls.all_limits().declared == {"default": {"tenant:*": 2}}
+    assert {name: str(each.rate) for name, each in queue.controls.rates.all().items()} == {"tenant:*": "1/h burst 3"}
+    admitted = [entry.execution_id for entry in queue.journal.entries() if entry.verb == Verb.ADMIT]
+    assert len(admitted) == 4
+
+
+def test_a_declared_limit_may_adjust_itself(any_broker: Broker, queue: ExecutionQueueService) -> None:
+    tenants = Tenants()
+
+    @dramatiq.actor(broker=any_broker, gates=["crm"], limits={"crm": "auto(2,9); 1000/s burst 100"})
+    def work(tenant: str) -> None:
+        tenants.body(tenant)
+
+    for _ in range(9):
+        work.send("a")
+    with running(any_broker, threads=8):
+        wait_until(lambda: tenants.ended == 9, what="all of them")
+    assert tenants.most["a"] == 2, "nine ends are too few to raise it"
+    expected = Holding("crm", 2, is_declared=True, auto=Auto(2, 9))
+    assert queue.controls.all_limits().named("crm") == expected
+    assert [str(each.rate) for each in queue.controls.rates.all().values()] == ["1000/s burst 100"]
 
 
 def test_the_next_boot_replaces_what_the_last_declared(any_broker: Broker, queue: ExecutionQueueService) -> None:
@@ -145,8 +184,26 @@ BAD_LIMITS: dict[str, tuple[dict[str, Any], str]] = {
         {"limits": {"team:{tenant}": 2}},
         r"limits: 'team:\{tenant\}' is no gate of this actor; allowed: action:\*, action:work, gpu, tenant:\*",
     ),
-    "no whole number": ({"limits": {"gpu": "2"}}, "limits: '2' is not a limit"),
-    "a negative number": ({"limits": {"gpu": -1}}, "limits: -1 is not a limit"),
+    "no whole number": ({"limits": {"gpu": 2.5}}, r"limits of gpu: 2\.5 is not a limit"),
+    "neither a limit nor a rate": (
+        {"limits": {"gpu": "2; often"}},
+        "limits of gpu: 'often' is neither a limit nor a rate; allowed: .*like 2, .*like 100/m, .*like '2; 100/m'",
+    ),
+    "a negative number in a text": (
+        {"limits": {"tenant:{tenant}": "-2; 5/s"}},
+        r"limits of tenant:\{tenant\}: '-2' is neither a limit nor a rate; allowed: ",
+    ),
+    "a rate of no unit": (
+        {"limits": {"gpu": "2; 5/w"}},
+        "limits of gpu: '5/w' is not a rate; allowed: N/TIME like 100/m",
+    ),
+    "two rates": ({"limits": {"gpu": "1/s; 2/s"}}, "limits: 1/s and 2/s for gpu; allowed: one limit for each kind"),
+    "a kind that would adjust itself": (
+        {"limits": {"tenant:{tenant}": "auto(2,9)"}},
+        r"auto: auto\(2,9\) for tenant:\*, which is a kind; allowed: a number; or auto for single gates",
+    ),
+    "bounds that are none": ({"limits": {"gpu": "auto(9,2)"}}, r"limits of gpu: auto\(9,2\) has no such bounds"),
+    "a negative number": ({"limits": {"gpu": -1}}, "limits of gpu: -1 is not a limit"),
     "a part of a kind": (
         {"gates": ["tenant:eu:{tenant}"], "limits": {"tenant:eu:{tenant}": 1}},
         "is not a whole kind of gates",

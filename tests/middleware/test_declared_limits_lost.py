@@ -1,5 +1,7 @@
 """Limits that actors declare hold again after the server has lost them, and later declarations of others stay."""
 
+from pathlib import Path
+
 import dramatiq
 import pytest
 import redis
@@ -9,6 +11,9 @@ from working import running
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.middleware.intake import declaration
 from waiting import wait_until
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+LOOKS_SECONDS = declaration.LOOK_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +36,12 @@ def test_limits_that_the_server_lost_are_declared_again(
             redis_client.delete("exec_queue:limits:defaults")
             redis_client.hset("exec_queue:rounds", "declared", "0")
         wait_until(lambda: redis_client.exists("exec_queue:limits:defaults"), what="its declaration, again")
+
+
+@pytest.mark.parametrize("page", ["guarantees.md", "messages.md"])
+def test_the_documents_say_for_how_long_work_starts_without_them(page: str) -> None:
+    assert LOOKS_SECONDS == 2.0
+    assert "within about two seconds" in " ".join((DOCS / page).read_text().split())
 
 
 def test_what_another_worker_declared_later_stays(

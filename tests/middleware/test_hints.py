@@ -19,8 +19,7 @@ from bandmaster import ExecutionQueueService
 from bandmaster.middleware.errors import LostGrant
 from bandmaster.middleware.grants.context import enter, leave, settle
 from bandmaster.middleware.grants.table import entry_of
-from bandmaster.middleware.intake.envelope import HINT
-from bandmaster.middleware.plain_broker import HintKind
+from bandmaster.middleware.intake.envelope import HINT, HintKind
 from bandmaster.scheduler.engine.grants import Grant
 from waiting import wait_until
 

@@ -33,7 +33,10 @@ def declared(broker: BandedRedisBroker, queue_name: str) -> "dramatiq.Actor[[], 
 def bounds(queue: ExecutionQueueService, lane: str) -> dict[str, float | None]:
     """Those that are set."""
     settings = queue.on(lane).views.status().settings
-    names = ("max_concurrent_executions", "max_executions_per_user", "max_queue_size", "stale_timeout_seconds")
+    names = (
+        *("max_concurrent_executions", "max_executions_per_user", "max_queue_size"),
+        *("stale_timeout_seconds", "ageing_seconds"),
+    )
     return {name: settings[name] for name in names if settings[name] is not None}
 
 
@@ -43,7 +46,7 @@ def test_bounds_of_one_lane_and_of_every_lane_hold_from_the_first_message_on(
     broker = made(redis_url, lanes={"mail": {"max_queue_size": 1}}, max_queue_size=3, max_executions_per_user=1)
     mail, report = declared(broker, "mail"), declared(broker, "reports")
     mail.send()
-    with pytest.raises(QueueFull, match="1 executions wait already"):
+    with pytest.raises(QueueFull, match=r"Queue full \(max length: 1\)"):
         mail.send()
     results = broker.send_many([report.message_with_options(user_id="ann") for _ in range(2)])
     assert isinstance(results[1], UserLimitExceeded)
@@ -100,10 +103,11 @@ def test_the_library_says_that_another_bound_is_in_force_and_prints_nothing(
 
 
 def test_a_worker_puts_them_down_when_it_boots(redis_url: str, queue: ExecutionQueueService) -> None:
-    broker = made(redis_url, stale_timeout_seconds=60)
+    given = {"stale_timeout_seconds": 60, "ageing_seconds": 30}
+    broker = made(redis_url, stale_timeout_seconds=60, ageing_seconds=30)
     declared(broker, "mail")
     with running(broker, threads=1):
-        wait_until(lambda: bounds(queue, "mail") == {"stale_timeout_seconds": 60}, what="the bound")
+        wait_until(lambda: bounds(queue, "mail") == given, what="the bounds")
     broker.close()
 
 
@@ -111,7 +115,17 @@ def test_a_worker_puts_them_down_when_it_boots(redis_url: str, queue: ExecutionQ
     ("options", "problem"),
     [
         ({"lanes": {"no lane": {}}}, "'no lane' is not a lane's name"),
-        ({"lanes": {"mail": {"max_size": 3}}}, "'max_size' is not a bound of a lane; allowed: max_concurrent_exec"),
+        ({"lanes": {"no lane": {"fair_by": "no kind"}}}, "'no lane' is not a lane's name"),
+        (
+            {"lanes": {"mail": {"max_size": 3}}},
+            "'max_size' is not a bound of a lane; allowed: ageing_seconds, fair_by, max_concurrent_exec",
+        ),
+        (
+            {"lanes": {"mail": {"fairby": "user"}}},
+            r"lanes: 'fairby' is not a bound of a lane; allowed: ageing_seconds, fair_by, .*; did you mean fair_by\?",
+        ),
+        ({"lanes": {"mail": {5: 1}}}, "5 is not a bound of a lane; allowed: ageing_seconds, fair_by, "),
+        ({"lanes": ["mail"]}, 'lanes: a value of type list is no mapping; allowed: a dict like {"emails": '),
         ({"lanes": {"mail": {"max_queue_size": -1}}}, "max_queue_size: -1 is not a setting's value"),
         ({"lanes": {"mail": {"max_queue_size": None}}}, "max_queue_size of mail: None is no bound"),
         ({"lanes": {"mail": 5}}, "5 of mail is no mapping"),
@@ -169,3 +183,26 @@ def test_what_is_no_age_is_refused(broker: BandedRedisBroker, queue: ExecutionQu
     with pytest.raises(InvalidRequest, match=r"max_age: .* is no age; allowed: milliseconds, above 0"):
         work.send_with_options(max_age=max_age)
     assert queue.views.lane_size("default") == 0
+
+
+def test_a_lane_is_fair_as_it_is_declared_unless_an_operator_chose(
+    redis_url: str, queue: ExecutionQueueService
+) -> None:
+    queue.shares.share("strict", None)
+    broker = made(redis_url, lanes={lane: {"fair_by": "user", "max_queue_size": 9} for lane in ("mail", "strict")})
+    for lane in ("mail", "strict", "other"):
+        declared(broker, lane).send()
+    assert queue.shares.fair() == {"mail": "user"}
+    assert bounds(queue, "mail") == {"max_queue_size": 9}
+    changes = [entry for entry in queue.journal.entries() if entry.fields.get("name") == "lane:mail:fair_by"]
+    assert changes == [], "an application is no operator"
+    queue.shares.share("mail", None)
+    broker.bounds.put_down_again(["mail"])
+    assert queue.shares.fair() == {}
+    broker.close()
+
+
+@pytest.mark.parametrize("kind", ["user:ann", "", 7, None])
+def test_a_lane_is_fair_by_a_kind_of_gates(redis_url: str, kind: Any) -> None:
+    with pytest.raises(InvalidRequest, match="no kind of gates"):
+        made(redis_url, lanes={"mail": {"fair_by": kind}})

@@ -167,7 +167,7 @@ def test_a_lane_that_came_meanwhile_is_asked_for_at_once(pumped: Pumped, redis_c
 def test_a_token_that_points_to_a_list_may_stand_for_one_that_found_no_room(
     pumped: Pumped, redis_client: redis.Redis
 ) -> None:
-    assert pumped.round() == [], "from here on it rests"
+    assert pumped.round(LONG_SECONDS) == [], "from here on it rests"
     pumped.second.send()
     redis_client.delete("exec_queue:wake:b")
     pumped.push("a", LIST_TOKEN)

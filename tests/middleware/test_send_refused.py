@@ -1,5 +1,6 @@
 """Bad input at every door of `send`: a clear message, and nothing left behind in Redis."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, cast
@@ -22,6 +23,7 @@ from bandmaster import (
 )
 from bandmaster.middleware.intake.misspelt_options import meant_by
 from bandmaster.scheduler.server.connection import client_of
+from bandmaster.testing import BandedStubBroker
 
 
 @pytest.fixture(params=["banded", "redis", "stub"])
@@ -49,6 +51,15 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a band out of range": ({"band": 7}, "band: 7 is not a priority"),
     "an action, which is the actor's": ({"action": "other"}, "action: is not an option of a message"),
     "a lane, which is the actor's": ({"lane": "other"}, "lane: is not an option of a message"),
+    "limits, which are the actor's": (
+        {"limits": {"tenant:{tenant}": 1}},
+        "limits: is not an option of a message; allowed: on the actor; work has none",
+    ),
+    "a kept letter, which is the actor's": (
+        {"keep_unrun": True},
+        "keep_unrun: is not an option of a message; allowed: on the actor; work has False",
+    ),
+    "an age that nothing has": ({"max_age": 0}, "max_age: 0 is no age; allowed: milliseconds, above 0; None for any"),
     "everything as a gate": ({"gates": ["*"]}, "gate: .* is no gate"),
     "a lane as a gate": ({"gates": ["lane:default"]}, "a lane can only be paused"),
     "a misspelt band": ({"band": "CRITCAL"}, "band: 'CRITCAL' is not a priority; CRITICAL is meant, perhaps"),
@@ -69,7 +80,14 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a gate with a newline": ({"gates": ["a\nb"]}, r"gate: 'a\\nb' is not a gate's key"),
     "a blank gate": ({"gates": [" "]}, "gate: ' ' is not a gate's key"),
     "too many gates": ({"gates": [f"g{n}" for n in range(9)]}, "gates: 9 gates; allowed: at most 8"),
-    "a gate of no argument's": ({"gates": ["t:{nobody}"]}, "needs argument nobody, which is None"),
+    "a gate of no argument's": (
+        {"gates": ["t:{nobody}"]},
+        "names 'nobody', which is no argument of actor work; allowed: number, tenant",
+    ),
+    "a key of no argument's": (
+        {"unique": "t:{nobody}"},
+        "unique: .* names 'nobody', which is no argument of actor work",
+    ),
     "a gate that is no template": ({"gates": ["t:{"]}, "is no template"),
     "a gate with an expression": ({"gates": ["t:{number.real}"]}, "names 'number.real'"),
     "a gate with a bad format": ({"gates": ["t:{number:xyz}"]}, "cannot be filled"),
@@ -230,3 +248,33 @@ def test_many_are_sent_together_each_for_itself(broker: BandedRedisBroker, queue
     assert results[0].options["execution_id"] == results[0].message_id
     assert all(isinstance(result, Message | QueueRejected) for result in results)
     assert broker.do_qsize("default") == 3, "two executions, one message in the list"
+
+
+@pytest.mark.parametrize("option", [{"action": "other"}, {"limits": {"gpu": 1}}, {"keep_unrun": True}])
+def test_a_message_of_an_actor_that_runs_events_has_no_option_of_actors_either(
+    any_broker: Broker, redis_client: redis.Redis, option: dict[str, Any]
+) -> None:
+    @dramatiq.actor(broker=any_broker, runs_events=True)
+    def run(event: dict[str, Any]) -> None: ...
+
+    with pytest.raises(InvalidRequest, match="is not an option of a message; allowed: on the actor; run has"):
+        cast("Any", run).send_with_options(args=({},), **option)
+    assert kept(redis_client) == []
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_what_is_no_message_is_refused_before_anything_is_sent(
+    redis_url: str, redis_client: redis.Redis, *, in_memory: bool
+) -> None:
+    broker = BandedStubBroker() if in_memory else BandedRedisBroker(client=client_of(redis_url))
+
+    @dramatiq.actor(broker=broker, band="HIGH")
+    def work() -> None: ...
+
+    with pytest.raises(InvalidRequest, match=r"messages: 'x' is no message; allowed: work\.message\(…\) of an actor"):
+        broker.send_many([work.message(), cast("Any", "x")])
+    with pytest.raises(InvalidRequest, match="messages: 5 is no list; allowed: messages"):
+        asyncio.run(broker.asend_many(cast("Any", 5)))
+    assert kept(redis_client) == []
+    assert not in_memory or list(cast("BandedStubBroker", broker).waiting("default")) == []
+    broker.close()

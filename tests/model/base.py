@@ -12,7 +12,7 @@ from model.clock import START_MS
 from model.dump import Dump
 from model.engine import Engine
 from model.execution import Execution
-from model.indexes import key_of
+from model.indexes import key_of, shares_in
 from model.invariants import Invariants, left_behind
 from model.oracle import Oracle
 
@@ -45,6 +45,7 @@ class ModelBase(RuleBasedStateMachine):
         client.flushdb()
         self.oracle = Oracle(START_MS)
         self.engine = Engine(client, self.oracle.note_call)
+        self.oracle.before_place = self.observe_before
         self.checker = Invariants()
         self.given: list[tuple[str, int]] = []
         """Every grant ever made, as (id, attempt): most are stale."""
@@ -59,6 +60,8 @@ class ModelBase(RuleBasedStateMachine):
         """What the last step gave in place of a lane's bound."""
         self._unobserved: list[dict[str, str]] = []
         """Entries of which only the dropped letters were taken over."""
+        self._followed: list[dict[str, str]] = []
+        """Entries that the model has followed in the middle of a step."""
         self.one_step = True
         """Whether the last step made at most one transition of an execution."""
 
@@ -70,7 +73,7 @@ class ModelBase(RuleBasedStateMachine):
                 self.engine.tell("drop", execution.execution_id, BY)
         dump = self.engine.dump()
         self.checker.check(dump)
-        assert left_behind(dump) == {}
+        assert left_behind(dump, self.checker.lost) == {}
 
     def turn_clock(self, by_ms: int) -> None:
         """For the scripts and for the model."""
@@ -111,14 +114,32 @@ class ModelBase(RuleBasedStateMachine):
                 self.oracle.dropped_by_script(entry["id"])
         self._unobserved += entries
 
-    def observe(self) -> list[str]:
-        """Let the model follow what the scripts ended on their own; returns all verbs since the last step."""
+    def count_unobserved(self, verb: str) -> int:
+        """How many entries of a verb the model has not followed yet."""
         self.observe_letters()
-        entries, self._unobserved = self._unobserved, []
+        return [entry["verb"] for entry in self._unobserved].count(verb)
+
+    def observe(self) -> list[str]:
+        """Let the model follow what the scripts ended, or let rise, on their own; all verbs since the last step."""
+        self.observe_letters()
+        self._follow(len(self._unobserved))
+        entries, self._followed = self._followed, []
+        return [entry["verb"] for entry in entries]
+
+    def observe_before(self, verbs: tuple[str, ...], names: tuple[str, ...]) -> None:
+        """Let the model follow what the scripts ended before they did that: a tag depends on what waits then."""
+        self.observe_letters()
+        found = (n for n, each in enumerate(self._unobserved) if each["verb"] in verbs and each["id"] in names)
+        self._follow(next(found, len(self._unobserved) if "park" in verbs else 0))
+
+    def _follow(self, count: int) -> None:
+        entries, self._unobserved = self._unobserved[:count], self._unobserved[count:]
         for entry in entries:
             if entry["verb"] in ("expire", "lose"):
                 self.oracle.ended_by_script(entry["id"], entry["verb"])
-        return [entry["verb"] for entry in entries]
+            if entry.get("reason") == "aged":
+                self.oracle.raised_by_script(entry["id"], int(entry["band"]))
+        self._followed += entries
 
     def named(self, execution_id: str, holder: str) -> str:
         """How a holder is given to a script: the grant's own nonce, or what `holder` says."""
@@ -148,6 +169,9 @@ class ModelBase(RuleBasedStateMachine):
             waiting = {e.execution_id: e.score for e in self.oracle.pending((lane,))}
             assert dump[key_of(lane, "pending")].zset == waiting
         self.agree_on_deadlines(dump)
+        self.agree_on_ageing(dump)
+        assert shares_in(dump) == self.oracle.fair.shares()
+        self.agree_on_unique_keys(dump)
         assert dump["scheduled"].zset == {e.execution_id: e.due for e in self.oracle.in_state(State.SCHEDULED)}
         assert dump["lease"].zset == _leases(self.oracle.in_state(State.RUNNING))
         assert dump["lease:pods"].zset == _leases(self.oracle.in_state(State.POD, State.CANCELLING))
@@ -184,6 +208,29 @@ class ModelBase(RuleBasedStateMachine):
             assert (found is None) == (last is None), execution.execution_id
             assert found is None or last is None or found <= last or self.oracle.went_back
         assert deadlines.keys() <= {e.execution_id for e in self.oracle.pending()}
+
+    def agree_on_ageing(self, dump: Dump) -> None:
+        """What rises some time is indexed by when; nothing else is, but where a lane's setting was just changed."""
+        entries, settings = dump["ageing"].zset, dump["settings"].hash
+        for execution in self.oracle.pending():
+            if key_of(execution.lane, "deadlines_from") not in settings:
+                found, at = entries.get(execution.execution_id), self.oracle.rises_at(execution)
+                is_earlier = found is not None and at is not None and found < at and self.oracle.went_back
+                assert found == at or is_earlier, execution.execution_id
+        assert entries.keys() <= {e.execution_id for e in self.oracle.pending()}
+
+    def nothing_is_overdue(self) -> None:
+        """After a repair: what had waited long enough has risen, but where a lane is still to be indexed anew."""
+        if overdue := self.oracle.overdue():
+            settings = self.engine.dump()["settings"].hash
+            assert all(key_of(each.lane, "deadlines_from") in settings for each in overdue)
+
+    def agree_on_unique_keys(self, dump: Dump) -> None:
+        """A key names the one that took it last, and is there as long as that one keeps others out."""
+        last = {key: execution.execution_id for key, execution, _ in self.oracle.took}
+        named = {key.removeprefix("unique:"): key for key in dump.keys if key.startswith("unique:")}
+        assert {key: dump[named[key]].parts[0].split()[0] for key in named} == {key: last[key] for key in named}
+        assert {key for key in last if self.oracle.having_key(key)} <= named.keys()
 
 
 def _leases(executions: list[Execution]) -> dict[str, float]:

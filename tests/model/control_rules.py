@@ -5,6 +5,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.model.states import State
 from model.base import ACTIONS, BY, GATES, KINDS, LANES, PAUSABLE, ModelBase, deliveries, lanes
 from model.waiting_oracle import DEFAULT_BOUNDS, DEFAULT_LANE
@@ -15,6 +16,8 @@ ROUND_MS: Final = 5_000
 PAGE: Final = 200
 LEADERS: Final = ("one", "two")
 LEADER_TTL_MS: Final = 3_600_000
+
+RATES: Final = tuple(Rate.read(text) for text in ("1/s", "3/s burst 2", "2/700ms", "1/m"))
 
 
 class ControlRules(ModelBase):
@@ -77,6 +80,30 @@ class ControlRules(ModelBase):
         self.declarations += known != new or self.declarations == 0
         assert self.engine.tell("declare", " ".join(replaced), *arguments) == self.declarations
 
+    @rule(name=st.sampled_from((*GATES, *KINDS)), rate=st.sampled_from((None, *RATES)))
+    def rate(self, name: str, rate: Rate | None) -> None:
+        assert self.engine.tell("rate", name, "" if rate is None else rate.stored(), BY) == 1
+        if rate is None:
+            self.oracle.rates.pop(name, None)
+        else:
+            self.oracle.rates[name] = rate
+
+    @rule(
+        replaced=st.sampled_from((*((lane,) for lane in LANES), LANES)),
+        declared=st.dictionaries(
+            st.tuples(st.sampled_from(LANES), st.sampled_from((*KINDS, "tenant:1", "gpu"))),
+            st.sampled_from(RATES),
+            max_size=3,
+        ),
+    )
+    def declare_rates(self, replaced: tuple[str, ...], declared: dict[tuple[str, str], Rate]) -> None:
+        own = {(lane, name): rate for (lane, name), rate in declared.items() if lane in replaced}
+        arguments = [part for (lane, name), rate in own.items() for part in (lane, name, rate.stored())]
+        self.engine.tell("declare_rates", " ".join(replaced), *arguments)
+        self.oracle.declared_rates |= {
+            lane: {name: rate for (of, name), rate in own.items() if of == lane} for lane in replaced
+        }
+
     @rule(name=st.sampled_from(PAUSABLE))
     def pause(self, name: str) -> None:
         assert self.engine.tell("pause", name, BY) == int(name not in self.oracle.paused_since)
@@ -101,6 +128,7 @@ class ControlRules(ModelBase):
                 *(("max_queue_size", value) for value in (3, 6, None)),
                 *(("max_executions_per_user", value) for value in (1, 2, None)),
                 *(("stale_timeout_seconds", value) for value in (60, 3_600, None)),
+                *(("ageing_seconds", value) for value in (1, 5, 5, 30, None)),
             )
         ),
     )
@@ -108,7 +136,7 @@ class ControlRules(ModelBase):
         name, value = change
         code, in_force = self.engine.tell("set", lane, name, "" if value is None else value, 0, BY, "")
         if value is None and lane == DEFAULT_LANE:
-            value = DEFAULT_BOUNDS[name]
+            value = DEFAULT_BOUNDS.get(name)
         if value is None:
             self.oracle.bounds[lane].pop(name, None)
         else:
@@ -139,6 +167,28 @@ class ControlRules(ModelBase):
         answer = self.engine.tell("set", "", setting, "" if value is None else value, 0, BY, "")
         assert answer == [b"OK", b"%d" % in_force]
         self.oracle.settings[setting] = in_force
+
+    @rule(lane=lanes, kind=st.sampled_from(("user", "user", "tenant", None)))
+    def share(self, lane: str, kind: str | None) -> None:
+        before = self.engine.tell("share", lane, kind or "", 0, BY)
+        assert before.decode() == (self.oracle.fair.kinds.get(lane) or "")
+        self.oracle.fair.share(lane, kind)
+
+    @rule(lane=lanes, kind=st.sampled_from(("user", "tenant")))
+    def declare_share(self, lane: str, kind: str) -> None:
+        before = self.engine.tell("share", lane, kind, 1, "")
+        assert before.decode() == (self.oracle.fair.kinds.get(lane) or "")
+        if lane not in self.oracle.fair.chosen:
+            self.oracle.fair.share(lane, kind)
+
+    @rule(gate=st.sampled_from(GATES), weight=st.sampled_from((None, 1, 2, 3, 1_000)))
+    def weigh(self, gate: str, weight: int | None) -> None:
+        weights = self.oracle.fair.weights
+        assert self.engine.tell("weigh", gate, "" if weight is None else weight, BY) == weights.get(gate, 1)
+        if weight is None:
+            weights.pop(gate, None)
+        else:
+            weights[gate] = weight
 
     @rule(action=st.sampled_from(ACTIONS))
     def drop_action(self, action: str) -> None:
@@ -202,4 +252,15 @@ class ControlRules(ModelBase):
         elif repair == "sweep":
             assert self.observe().count("expire") == sum(answer[0] for answer in answers) or times > 1
             assert not list(self.oracle.expirable()), "something stale was passed over by the sweep"
+            if not answers[-1][1]:
+                self.nothing_is_overdue()
             assert answers[-1][1] or not self.oracle.dead_for_too_long(), "a letter was passed over by the sweep"
+
+    @rule(lane=lanes, seconds=st.sampled_from((1, 1, 5)), swept=st.booleans())
+    def what_waits_grows_old_enough_to_rise(self, lane: str, seconds: int, swept: bool) -> None:
+        self.change_bound(lane, ("ageing_seconds", seconds))
+        self.repair("sweep", None, 1)
+        self.turn_clock(seconds * 1000)
+        if swept:  # else the next call of a worker does it
+            self.repair("sweep", None, 1)
+        self.one_step = False

@@ -3,14 +3,14 @@
 from typing import Final
 
 from bandmaster.scheduler.model.states import State
+from model.ageing_oracle import AgeingOracle
 from model.execution import Execution
-from model.waiting_oracle import WaitingOracle
 
 DROPPED_A_CALL: Final = 10
 ABANDONED_MS: Final = 3_600_000
 
 
-class EndsOracle(WaitingOracle):
+class EndsOracle(AgeingOracle):
     """Ends, the outboxes, dead letters."""
 
     def ended_by_script(self, execution_id: str, verb: str) -> None:
@@ -26,6 +26,7 @@ class EndsOracle(WaitingOracle):
 
     def finish(self, execution: Execution, state: State, *, dead: bool = False, unseen: bool = False) -> None:
         """It ends; what nobody saw is posted, if it was a message."""
+        self.fair.leave(execution)
         execution.state = state
         is_posted = unseen and execution.has_message and not execution.has_event
         if dead or is_posted:

@@ -57,12 +57,14 @@ class Exchanging(ModelBase):
         else:
             self.oracle.repair_now_and_then()
         self.observe()
+        if is_told_when:
+            self.nothing_is_overdue()
         if settlements:
             self.one_step = False  # one that came back may be one of those that follow: two transitions in one call
             self.agree_on_following(wanted, answer.admission)
         else:
             self.agree_on_admission(wanted, answer.admission)
-        assert answer.admission.wait_ms == (self.next_ms() if is_told_when else None)
+        assert answer.admission.wait_ms == (self.next_ms(wanted.lanes) if is_told_when else None)
         assert answer.admission.untold == (wanted.asks and any(self.oracle.untold(lane) for lane in wanted.lanes))
         self.max_active = wanted.max_active
 
@@ -85,24 +87,26 @@ class Exchanging(ModelBase):
         """
         others = tuple(lane for lane in LANES if lane not in wanted.lanes and self.oracle.is_live(lane))
         others = self.oracle.with_slots(others)
-        others_best = min((e.order for e in self.oracle.eligible(others)), default=None)
+        bests = {e.lane: self.oracle.fair.claim(e) for e in reversed(self.oracle.eligible(others))}
+        others_best = min(bests.values(), default=None)
         grants = self.noted(admission)
         assert grants == self.oracle.admit(wanted.lanes, len(grants), wanted.lease_ms, wanted.max_active)
         assert len(grants) <= wanted.count
         if grants and others_best is not None:
             last = self.oracle.executions[grants[-1][0]]
-            assert last.order < others_best, "a lane that had a better candidate was passed over"
+            assert self.oracle.fair.claim(last) < others_best, "a lane that had a better candidate was passed over"
         if len(grants) == wanted.count:
             assert not admission.more
             return
-        better = [e.order for e in self.oracle.pending(others)]
+        claim = self.oracle.fair.claim
+        better = [claim(e) for e in self.oracle.pending(others)]
         left_over = self.oracle.admissible(wanted.lanes, wanted.max_active)
         assert admission.more or not left_over, "a thread is left free, and nobody says that it could be used"
         if left_over:
-            assert min(better, default=left_over[0].order) < left_over[0].order, "a slot was left free for nobody"
+            assert min(better, default=claim(left_over[0])) < claim(left_over[0]), "a slot was left free for nobody"
         if admission.more:
             assert self.oracle.has_slots(), "nobody may start"
-            last_order = max((e.order for e in self.candidates(wanted)), default=None)
+            last_order = max((claim(e) for e in self.candidates(wanted)), default=None)
             assert last_order is not None, "nobody waits for a thread"
             assert min(better, default=last_order) < last_order, "nothing comes after another lane's"
         else:
@@ -130,8 +134,10 @@ class Exchanging(ModelBase):
         self.given += [(execution_id, attempt) for execution_id, attempt, _, _ in grants]
         return grants
 
-    def next_ms(self) -> int | None:
-        """Until the next is due, or a thread's lease ends."""
+    def next_ms(self, lanes: tuple[str, ...]) -> int | None:
+        """Until the next is due, a thread's lease ends, or a rate opens a gate (`indexes.py` checks when)."""
         timed = [e.due - self.oracle.now for e in self.oracle.in_state(State.SCHEDULED)]
         timed += [e.lease - self.oracle.lease_now for e in self.oracle.in_state(State.RUNNING)]
+        later = self.engine.dump()["later"].zset
+        timed += [later[lane] - self.oracle.now for lane in lanes if lane in later]
         return int(max(0, min(timed))) if timed else None

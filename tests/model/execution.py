@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, WAITING, State
+from bandmaster.scheduler.model.unique import UniqueKey
 
 EVENTS_LANE = "executions"
 
@@ -20,13 +21,18 @@ class Execution:
     own_gates: tuple[str, ...]
     timeout_ms: int
     parent: str = ""
+    unique: UniqueKey | None = None
     state: State = State.PENDING
     has_event: bool = False
     has_message: bool = False
     accepted_at: float = 0.0
     """What its score is made of: its place in the order."""
+    time: float | None = None
+    """What orders it beside other lanes, once it waited in a fair one."""
     due: float = 0.0
     waiting_since: int = 0
+    band_since: int = 0
+    """When it was last moved to another band while it waited."""
     expires_at: int | None = None
     attempt: int = 0
     crashes: int = 0

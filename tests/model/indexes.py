@@ -2,11 +2,11 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
 
 from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 from model.dump import Dump
+from model.in_force import effective_limits, effective_rates
 
 Meta = dict[str, str]
 OWNED = (
@@ -24,6 +24,9 @@ OWNED = (
     "changes",
     "actions",
     "test-clock",
+    "weights",
+    "rates",
+    "auto_limits",
 )
 """Keys that stay: the queue's own clocks, counters and what an operator set."""
 
@@ -39,30 +42,15 @@ def bound_of(dump: Dump, lane: str) -> float:
     return float(dump["settings"].hash.get(key_of(lane, "max_concurrent_executions"), default))
 
 
-def effective_limits(dump: Dump) -> Callable[[str], tuple[float, str | None]]:
-    """From a gate to the limit that holds for it, and to its kind if that one's does."""
-    declared: dict[str, int] = {}
-    for field, limit in dump["limits:defaults"].hash.items():
-        name, _, lane = field.partition("\n")
-        if lane:
-            declared[name] = min(int(limit), declared.get(name, int(limit)))
-    set_ = {name: int(limit) for key in ("limits", "limits:defaults") for name, limit in dump[key].hash.items()}
-
-    def limit_of(gate: str) -> tuple[float, str | None]:
-        kind = gate.split(":")[0] + ":*" if ":" in gate else ""
-        for name in (gate, kind):
-            limit = set_.get(name, declared.get(name))
-            if limit is not None:
-                return limit, None if name == gate else kind
-        return math.inf, None
-
-    return limit_of
-
-
 def gates_of(meta: Meta) -> list[str]:
     """All gates of an execution, by its record."""
     user = [f"user:{meta['user']}"] if "user" in meta else []
     return [f"action:{meta['action']}", *user, *meta.get("gates", "").splitlines()]
+
+
+def flow_of(meta: Meta) -> str:
+    """The flow of an execution, by its record."""
+    return "\n".join(gates_of(meta))
 
 
 def lease_of(execution_id: str, meta: Meta) -> str:
@@ -72,13 +60,23 @@ def lease_of(execution_id: str, meta: Meta) -> str:
 
 def check_indexes(dump: Dump, metas: dict[str, Meta]) -> None:
     """The whole contents are what the records make of them: nothing forgotten, nothing left behind."""
-    sets, scores = _expected(metas)
+    sets, scores = _expected(dump, metas)
+    _expect_flows(dump, metas, scores)
     _expect_gate_indexes(dump, sets, scores)
     counted = {key.removeprefix("action:").removesuffix(":stats") for key in dump.keys if key.endswith(":stats")}
     if counted:
         sets["actions"] = counted
     actual_sets, actual_scores = _actual(dump)
     assert actual_sets == sets
+    for key in [key for key in actual_scores if key.startswith("ready:")]:
+        # A ready flow may stand lower than by its best: admission finds out when it comes to it.
+        _expect_bounds(actual_scores[key], scores[key])
+        actual_scores[key] = scores[key]
+    for lane in lanes_in(dump):
+        # Swept into the index of times, page by page, since the lane is fair.
+        if key_of(lane, "deadlines_from") in dump["settings"].hash:
+            key = f"lane:{lane}:times"
+            assert actual_scores.pop(key, {}).items() <= scores.pop(key, {}).items()
     assert actual_scores == scores
     users: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for meta in metas.values():
@@ -88,7 +86,12 @@ def check_indexes(dump: Dump, metas: dict[str, Meta]) -> None:
     assert {key: {user: int(count) for user, count in each.items()} for key, each in counted.items()} == users
 
 
-def _expected(metas: dict[str, Meta]) -> tuple[dict[str, set[str]], dict[str, dict[str, float]]]:
+def _expect_bounds(flows: dict[str, float], best: dict[str, float]) -> None:
+    assert flows.keys() == best.keys()
+    assert all(bound <= best[flow] for flow, bound in flows.items())
+
+
+def _expected(dump: Dump, metas: dict[str, Meta]) -> tuple[dict[str, set[str]], dict[str, dict[str, float]]]:
     """What the records make of the sets, and of the sorted sets."""
     sets: dict[str, set[str]] = defaultdict(set)
     scores: dict[str, dict[str, float]] = defaultdict(dict)
@@ -99,18 +102,20 @@ def _expected(metas: dict[str, Meta]) -> tuple[dict[str, set[str]], dict[str, di
             continue
         assert "ended_at" not in meta
         sets[f"lane:{lane}:members"].add(execution_id)
+        if lane.startswith("slot:"):
+            sets[f"slots:{execution_id.split(':')[1]}"].add(execution_id)
         if state == State.PENDING:
             score = float(meta["score"])
             accepted_at = score - int(meta["band"]) * BAND_WIDTH_MS
             assert math.floor(score) == int(meta["band"]) * BAND_WIDTH_MS + math.floor(accepted_at)
             scores[key_of(lane, "pending")][execution_id] = score
-            scores[f"action:{meta['action']}:pending"][execution_id] = accepted_at
-            behind = meta.get("behind")
-            place = f"ready:{lane}" if behind is None else f"gate:{behind}:waiting:{lane}"
-            assert behind is None or behind in gates_of(meta)
-            scores[place][execution_id] = score
-        else:
-            assert "behind" not in meta
+            time = float(meta.get("time", accepted_at))
+            queue = f"action:{meta['action']}:pending"
+            # What waited in a fair lane that is strict again has the time in one, and a tag in the other.
+            scores[queue][execution_id] = time if dump[queue].zset.get(execution_id) == time else accepted_at
+            if is_fair_in(dump, lane):
+                scores[f"lane:{lane}:times"][execution_id] = time
+            scores[f"flow:{lane}:{flow_of(meta)}"][execution_id] = score
         if state == State.SCHEDULED:
             sets["scheduled"].add(execution_id)
         if state in HOLDING:
@@ -122,41 +127,94 @@ def _expected(metas: dict[str, Meta]) -> tuple[dict[str, set[str]], dict[str, di
     return sets, scores
 
 
+def _expect_flows(dump: Dump, metas: dict[str, Meta], scores: dict[str, dict[str, float]]) -> None:
+    """Each flow stands by its best score in one place: among the ready ones of its lane, or behind one of its gates."""
+    behind = dict(dump["behind"].hash)
+    for lane, flow in {(meta["lane"], flow_of(meta)) for meta in metas.values() if meta["state"] == State.PENDING}:
+        gate = behind.pop(f"{lane}\n{flow}", None)
+        assert gate is None or gate in flow.splitlines()
+        place = f"ready:{lane}" if gate is None else f"gate:{gate}:waiting:{lane}"
+        scores[place][flow] = min(scores[f"flow:{lane}:{flow}"].values())
+    assert behind == {}, "an empty flow stands behind a gate"
+
+
 def _expect_gate_indexes(dump: Dump, sets: dict[str, set[str]], scores: dict[str, dict[str, float]]) -> None:
     """What the waiters make of `open`, `closed`, the gates' lanes and `lanes`, computed the slow way.
 
     A gate that its kind limits may stand in `open` without room, for that limit was lowered, or in `closed` with
     room, as one that was not looked at yet since that limit rose.
     """
-    limits, paused, seen = effective_limits(dump), dump["paused"].hash, _seen(dump)
+    limits, paused, seen, rates = effective_limits(dump), dump["paused"].hash, _seen(dump), effective_rates(dump)
     best_of: dict[str, list[float]] = defaultdict(list)
     for key in [key for key in scores if ":waiting:" in key]:
         gate, lane = key.removeprefix("gate:").split(":waiting:")
-        sets[f"gate:{gate}:lanes"].add(lane)
+        scores[f"gate:{gate}:lanes"][lane] = min(scores[key].values())
         held, best, kind = len(sets.get(f"gate:{gate}:held", ())), min(scores[key].values()), f"{gate.split(':')[0]}:*"
         limit, limiting = limits(gate)
-        is_full, is_unseen = gate in paused or held >= limit, seen.get((lane, kind), math.inf) < best
+        is_rate_of_kind = rates(gate)[1]
+        at = dump[f"later:{lane}"].zset.get(gate)
+        is_unseen = seen.get((lane, kind), math.inf) < best
+        is_full = gate in paused or held >= limit or at is not None
+        is_of_kind = bool(limiting) or is_rate_of_kind
+        if at is not None:
+            scores[f"later:{lane}"][gate] = at
+            scores["later"][lane] = min(at, scores["later"].get(lane, at))
         is_open = gate in dump[f"open:{lane}"].zset
         is_closed = gate in dump[f"gate:{kind}:closed:{lane}"].zset
         assert not (is_open and is_closed)
         if is_open:
-            assert not is_full or (limiting and gate not in paused), f"{gate} is not open"
+            assert not is_full or (is_of_kind and gate not in paused and at is None), f"{gate} is not open"
             scores[f"open:{lane}"][gate] = best
         elif is_closed:
             assert is_full or is_unseen, f"{gate} has room, and nobody is going to look"
-            assert limiting or is_unseen
+            assert is_of_kind or is_unseen
             scores[f"gate:{kind}:closed:{lane}"][gate] = best
-            sets[f"gate:{kind}:lanes"].add(lane)
+            sets[f"gate:{kind}:closed-lanes"].add(lane)
             if is_unseen:
                 best_of[lane].append(best)
         else:
             assert is_full, f"{gate} has room"
-            assert not limiting or gate in paused, f"{gate} is forgotten when its kind's limit rises"
+            # One that its own rate closed is looked at when that opens it.
+            is_forgotten = limiting if at is None else is_rate_of_kind
+            assert not is_forgotten or gate in paused, f"{gate} is forgotten when its kind's limit or rate rises"
     for key in [key for key in scores if key.startswith(("ready:", "open:"))]:
         best_of[key.split(":", 1)[1]].append(min(scores[key].values()))
     for lane, bests in best_of.items():
         if len(sets.get(key_of(lane, "active"), ())) < bound_of(dump, lane):  # else nothing of it may start
-            scores["lanes"][lane] = min(bests)
+            scores["lanes"][lane] = _claim(dump, lane, min(bests), scores)
+
+
+def _claim(dump: Dump, lane: str, best: float, scores: dict[str, dict[str, float]]) -> float:
+    """A fair lane stands among the others by its best candidate's time, not by its tag."""
+    if not is_fair_in(dump, lane):
+        return best
+    (execution_id,) = (each for each, score in scores[key_of(lane, "pending")].items() if score == best)
+    meta = dump[f"meta:{execution_id}"].hash
+    if not any(best in scores.get(f"{kind}:{lane}", {}).values() for kind in ("ready", "open")):
+        return dump["lanes"].zset[lane]  # behind a gate that nobody looked at since the limit of its kind rose
+    return int(meta["band"]) * BAND_WIDTH_MS + float(meta["time"]) if "time" in meta else best
+
+
+def is_fair_in(dump: Dump, lane: str) -> bool:
+    """Whether a lane is fair by some kind."""
+    return bool(dump["settings"].hash.get(key_of(lane, "fair_by")))
+
+
+def lanes_in(dump: Dump) -> set[str]:
+    """The lanes of what is known."""
+    return {meta["lane"] for meta in dump.metas().values()}
+
+
+def shares_in(dump: Dump) -> dict[tuple[str, int], dict[str, tuple[float, ...]]]:
+    """By lane and band, what is kept of each key with waiters and, under '', of all."""
+    found: dict[tuple[str, int], dict[str, tuple[float, ...]]] = {}
+    for key, entry in dump.keys.items():
+        lane, _, band = key.removeprefix("lane:").partition(":tags:")
+        if band.isdecimal():
+            found[lane, int(band)] = {
+                name: tuple(float(each) for each in figures.split()) for name, figures in entry.hash.items()
+            }
+    return found
 
 
 def _seen(dump: Dump) -> dict[tuple[str, str], float]:
@@ -170,22 +228,36 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
     sets: dict[str, set[str]] = {}
     scores: dict[str, dict[str, float]] = {}
     for key, entry in dump.keys.items():
-        if key == "workers" or key.startswith("worker:"):
+        if key in ("workers", "ledger") or key.startswith("worker:"):
             assert entry.ttl_ms > 0, f"{key} would stay for ever"
         elif entry.kind == "set":
             sets[key] = set(entry.parts)
         elif key in ("lease", "lease:pods", "scheduled"):
             sets[key] = set(entry.zset)
-        elif key.startswith(("pauses:", "session:", "sessions:", "login:")) or key.endswith(":outbox"):
+        elif key.startswith(("pauses:", "session:", "sessions:", "login:")) or key.endswith((":outbox", ":news")):
             assert entry.ttl_ms > 0, f"{key} would stay for ever"
+        elif key == "owners":
+            waited_for = {
+                name.removeprefix("slots:") for name in dump.keys if name.count(":") == 1 and "slots:" in name
+            }
+            assert waited_for <= entry.zset.keys(), "nobody would end what an owner waits for that lives no more"
         elif key == "deadlines":
             waiting = {name for name, meta in dump.metas().items() if meta["state"] == State.PENDING}
             assert entry.zset.keys() <= waiting, "something that does not wait may expire"
+        elif key == "ageing":
+            below = {n for n, m in dump.metas().items() if m["state"] == State.PENDING and int(m["band"]) > 1}
+            assert entry.zset.keys() <= below, "something may rise that does not wait, or is high already"
+        elif ":tags:" in key:
+            assert entry.kind == "hash" or key.removesuffix(":idle") in dump.keys, f"{key} belongs to nobody"
         elif entry.kind == "zset" and key != "dead":
             scores[key] = entry.zset
-        elif key.startswith(("reply:", "result:", "end:")):
+        elif key.startswith("unique:"):
+            assert (entry.ttl_ms > 0) == (" " in entry.parts[0]), f"{key} would stay for ever, or not long enough"
+        elif key.startswith(("reply:", "result:", "end:")) or key.endswith(":rate"):
             assert entry.ttl_ms > 0, f"{key} would stay for ever"
         elif not key.startswith(("event:", "message:", "meta:", "wake:")) and not key.endswith(":stats"):
-            owned = key in OWNED or key in ("users", "dead") or (entry.kind == "hash" and key.endswith(":users"))
+            owned = (
+                key in OWNED or key in ("users", "dead", "behind") or (entry.kind == "hash" and key.endswith(":users"))
+            )
             assert owned, f"{key} belongs to nobody"
     return sets, scores

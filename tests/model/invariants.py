@@ -5,12 +5,14 @@ forgotten entry, a ghost, a count that drifted or a key left behind all show. Wh
 allowed to change: terminal states stay, attempts rise by one, no grant is made at or above a limit.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from bandmaster.scheduler.model.states import TERMINAL, State, may_become
 from model.dump import Dump
 from model.execution import EVENTS_LANE
-from model.indexes import OWNED, Meta, bound_of, check_indexes, effective_limits, gates_of, key_of
+from model.in_force import effective_limits
+from model.indexes import OWNED, Meta, bound_of, check_indexes, gates_of, key_of
 
 MAX_WAKE_TOKENS = 64
 
@@ -21,6 +23,8 @@ class Invariants:
     def __init__(self) -> None:
         self._before: dict[str, Meta] = {}
         self._is_first = True
+        self.lost: set[str] = set()
+        """Whose records were lost; a unique key may name one still, and is free."""
 
     def check(self, dump: Dump, *, max_active: int | None = None, one_step: bool = True) -> None:
         """All of them.
@@ -35,12 +39,14 @@ class Invariants:
         _check_payloads(dump, metas)
         _check_wake_tokens(dump, metas)
         _check_tombstones(dump, metas)
+        _check_unique(dump, metas, self.lost)
         self._check_changes(dump, known, max_active, one_step)
         self._before, self._is_first = known, False
 
     def forget(self, execution_id: str) -> None:
         """Its record was lost, and that is no fault of the engine's."""
         del self._before[execution_id]
+        self.lost.add(execution_id)
 
     def _check_changes(self, dump: Dump, metas: dict[str, Meta], max_active: int | None, one_step: bool) -> None:
         granted: list[Meta] = []
@@ -101,6 +107,15 @@ def _check_tombstones(dump: Dump, metas: dict[str, Meta]) -> None:
         assert is_kept or meta["state"] not in TERMINAL, f"{execution_id} ended and has its record still"
 
 
+def _check_unique(dump: Dump, metas: dict[str, Meta], lost: set[str]) -> None:
+    for key, entry in dump.keys.items():
+        if key.startswith("unique:") and entry.ttl_ms < 0:
+            name = entry.parts[0]
+            meta = metas.get(name, {})
+            has_it = meta.get("unique", "").partition(" ")[2] == key.removeprefix("unique:")
+            assert name in lost or (has_it and State(meta["state"]) not in TERMINAL), f"{key} outlived {name}"
+
+
 def _check_payloads(dump: Dump, metas: dict[str, Meta]) -> None:
     kept = _kept(dump)
     for key, entry in dump.keys.items():
@@ -138,15 +153,21 @@ def _check_wake_tokens(dump: Dump, metas: dict[str, Meta]) -> None:
     soon = {meta["lane"] for meta in metas.values() if meta["state"] == State.SCHEDULED}
     for key, entry in dump.keys.items():
         lane = key.removeprefix("wake:")
-        if key != lane:
+        if lane.startswith("slots:") and key != lane:  # an owner's, for its news
+            assert entry.ttl_ms > 0
+        elif key != lane:
             assert len(entry.parts) <= MAX_WAKE_TOKENS
-            assert lane in dump["lanes"].zset or lane in soon, f"{lane} has wake tokens and nothing to start"
+            is_later = lane in dump["later"].zset
+            assert lane in dump["lanes"].zset or lane in soon or is_later, (
+                f"{lane} has wake tokens and nothing to start"
+            )
 
 
-def left_behind(dump: Dump) -> dict[str, Any]:
-    """What has neither a TTL nor an owner; for a queue in which all has ended, nothing."""
+def left_behind(dump: Dump, lost: Collection[str] = ()) -> dict[str, Any]:
+    """What has neither a TTL nor an owner; for a queue in which all has ended and no record was lost, nothing."""
     return {
         key: entry
         for key, entry in dump.keys.items()
         if entry.ttl_ms < 0 and key not in OWNED and not key.endswith(":stats")
+        if not (key.startswith("unique:") and entry.parts[0] in lost)
     }

@@ -43,11 +43,14 @@ class Oracle(EndsOracle):
 
     def _wait_again(self, execution: Execution, delay_ms: int, *, at_end: bool = False) -> None:
         execution.pod_uid = ""
+        self.before_place(("retry", "hand_back", "reap"), (execution.execution_id,))
         if delay_ms > 0:
             self.enter_scheduled(execution, self.now + delay_ms)
         else:
             if at_end:
-                execution.accepted_at = self.next_time(self.now)
+                self.place(execution, self.now)
+            else:
+                self.fair.place_again(execution, self.pending((execution.lane,)))
             self.enter_pending(execution)
 
     def settle(self, settlement: Settlement) -> tuple[str, str]:
@@ -181,6 +184,8 @@ class Oracle(EndsOracle):
             return "ENDED", execution.state
         if not execution.waits:
             return "NOT_WAITING", execution.state
+        if execution.state is State.PENDING:
+            self.move(execution, band)
         execution.band = band
         return "OK", execution.state
 

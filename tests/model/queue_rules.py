@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.model.unique import Conflict, UniqueKey, Until
 from model.base import (
     ACTIONS,
     BY,
@@ -24,24 +25,41 @@ from model.execution import Execution
 
 DUE_OFFSETS_MS: Final = (*[None] * 8, -5, 1, 700, 3_000, 40_000)
 PROMOTED_BY_PARK: Final = 200
+UNIQUE_MS: Final = 600_000
+"""Longer than a game takes: the server counts a key's TTL by its own clock, which nobody turns."""
 
-Request = tuple[str, int, str, str, list[str], int, int | None, int | None, str, bool, int]
+Request = tuple[str, int, str, str, list[str], int, int | None, int | None, str, bool, int, UniqueKey | None]
 """Lane, band, action, user, own gates, timeout, due in how many ms, maximum age, kind of payload, lasting, pick of a
-parent.
+parent, unique key.
 """
-requests = st.tuples(
-    st.sampled_from(LANES),
-    st.integers(0, 4),
-    st.sampled_from(ACTIONS),
-    st.sampled_from(USERS),
-    st.lists(st.sampled_from(OWN_GATES), max_size=3, unique=True),
-    st.sampled_from((1_000, 60_000)),
-    st.sampled_from(DUE_OFFSETS_MS),
-    st.sampled_from((None, None, None, 500, 5_000, 30_000)),
-    st.sampled_from(("event", "message")),
-    st.booleans(),
-    picks,
+unique_keys = st.builds(
+    UniqueKey,
+    key=st.sampled_from(("report:1", "report:1", "Acme Corp")),
+    scope=st.sampled_from((*Until, UNIQUE_MS)),
+    on_conflict=st.sampled_from(Conflict),
 )
+any_key = st.one_of(st.none(), st.none(), unique_keys)
+
+
+def _requests(unique: st.SearchStrategy[UniqueKey | None]) -> st.SearchStrategy[Request]:
+    return st.tuples(
+        st.sampled_from(LANES),
+        st.integers(0, 4),
+        st.sampled_from(ACTIONS),
+        st.sampled_from(USERS),
+        st.lists(st.sampled_from(OWN_GATES), max_size=3, unique=True),
+        st.sampled_from((1_000, 60_000)),
+        st.sampled_from(DUE_OFFSETS_MS),
+        st.sampled_from((None, None, None, 500, 5_000, 30_000)),
+        st.sampled_from(("event", "message")),
+        st.booleans(),
+        picks,
+        unique,
+    )
+
+
+requests = _requests(any_key)
+requests_with_a_key = _requests(unique_keys)
 
 
 class QueueRules(Exchanging):
@@ -70,6 +88,14 @@ class QueueRules(Exchanging):
     def park_one(self, request: Request) -> None:
         self.park([request], False, 0, 1)
 
+    @rule(wanted=st.lists(requests_with_a_key, min_size=1, max_size=2), lane=lanes, times=deliveries)
+    def one_starts_and_others_with_its_key_are_sent(self, wanted: list[Request], lane: str, times: int) -> None:
+        self.park(wanted, False, 0, 1)
+        self.engine_and_model_agree()
+        self.admit(Wanted((lane,), 1), 1)
+        self.engine_and_model_agree()
+        self.park(wanted, False, 0, times)
+
     @rule(
         wanted=st.lists(requests, min_size=1, max_size=3),
         again=st.booleans(),
@@ -87,7 +113,9 @@ class QueueRules(Exchanging):
         arguments: list[str | int] = []
         executions: list[tuple[Execution, int | None, int | None]] = []
         for number, request in enumerate(wanted):
-            lane, band, action, user, gates, timeout_ms, offset, max_age_ms, kind, lasting, parent_pick = request
+            lane, band, action, user, gates, timeout_ms, offset, max_age_ms, kind, lasting, parent_pick, unique = (
+                request
+            )
             name = f"e{len(known) + number}"
             if again and known and number == 0:
                 name = known[pick % len(known)]
@@ -107,15 +135,18 @@ class QueueRules(Exchanging):
                 *payloads,
                 "1" if lasting else "",
                 parent,
+                "" if unique is None else unique.argument,
             ]
-            execution = Execution(name, lane, band, action, user, tuple(gates), timeout_ms, parent)
+            execution = Execution(name, lane, band, action, user, tuple(gates), timeout_ms, parent, unique)
             execution.has_event, execution.has_message = kind == "event", kind == "message"
             executions.append((execution, due, max_age_ms))
         replies = self.engine.tell("park", *arguments, deliveries=times)
         self.oracle.promote(PROMOTED_BY_PARK)
         before = {name: execution.state for name, execution in self.oracle.executions.items()}
-        expired = self.observe().count("expire")
-        for (execution, due, max_age_ms), reply in zip(executions, replies, strict=True):
+        expired = self.count_unobserved("expire")
+        names = [execution.execution_id for execution, _, _ in executions]
+        for number, ((execution, due, max_age_ms), reply) in enumerate(zip(executions, replies, strict=True)):
+            self.observe_before(("park",), tuple(names[number:]))
             expected = self.oracle.park(execution, due, max_age_ms)
             if expected[0] == "QUEUE_FULL":
                 own = [e for e in self.oracle.expirable() if e.lane == execution.lane]

@@ -6,12 +6,15 @@ evidently right; the scripts must agree with it after every step.
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.model.unique import Conflict, Until
 from model.execution import Execution
-from model.lease_clock import LeaseClock
+from model.fair_oracle import Fair
+from model.rate_oracle import RateOracle
 
 STEP_MS = 1 / 1024
 DEFAULT_LANE = "executions"
@@ -24,7 +27,7 @@ DEFAULT_BOUNDS = {
 BAND_WINDOW_MS = 5 * 10**11
 
 
-class WaitingOracle(LeaseClock):
+class WaitingOracle(RateOracle, ABC):
     """Settings, gates, pauses, the order, and what waits."""
 
     def __init__(self, now_ms: int) -> None:
@@ -54,9 +57,14 @@ class WaitingOracle(LeaseClock):
         """By gate or kind."""
         self.declared: dict[str, dict[str, int]] = {}
         """The same, by lane."""
+        self.fair = Fair()
+        self.before_place: Callable[[tuple[str, ...], tuple[str, ...]], None] = lambda verbs, names: None
+        """Told of each placing, by the journal's verbs and the names that it may have."""
         self.paused_since: dict[str, int] = {}
         self.pauses: list[tuple[str, int, int]] = []
         """Those that ended: name, began, ended."""
+        self.took: list[tuple[str, Execution, int]] = []
+        """Key, who took it, and when, in order."""
 
     def in_state(self, *states: State) -> list[Execution]:
         """In no order."""
@@ -92,9 +100,9 @@ class WaitingOracle(LeaseClock):
         return math.inf
 
     def has_room(self, gate: str) -> bool:
-        """Not paused, and below its limit."""
+        """Not paused, below its limit, and within its rate."""
         held = sum(e.holds and gate in e.gates for e in self.executions.values())
-        return gate not in self.paused_since and held < self.limit_of(gate)
+        return gate not in self.paused_since and held < self.limit_of(gate) and self.is_in_rate(gate)
 
     def is_open_to(self, execution: Execution) -> bool:
         """Whether every gate has room."""
@@ -134,6 +142,10 @@ class WaitingOracle(LeaseClock):
         waited, allowed = self.now - execution.waiting_since, timeout * 1000
         return waited > allowed and waited - self.paused_ms(execution) > allowed
 
+    def place(self, execution: Execution, at_least: float) -> None:
+        """Give it its place in the order."""
+        self.fair.place(execution, self.next_time(at_least), self.now, self.pending((execution.lane,)))
+
     def enter_pending(self, execution: Execution) -> None:
         """From now on it waits, at its place."""
         execution.state = State.PENDING
@@ -164,6 +176,23 @@ class WaitingOracle(LeaseClock):
             parent.sent.add(execution.execution_id)
         self.executions[execution.execution_id] = execution
 
+    @abstractmethod
+    def finish(self, execution: Execution, state: State, *, dead: bool = False, unseen: bool = False) -> None:
+        """It ends."""
+
+    def having_key(self, key: str) -> Execution | None:
+        """Who keeps others with this key out: the last who took it, as long as it said that it would."""
+        for taken, execution, at in reversed(self.took):
+            if taken == key and execution.unique is not None:
+                until = execution.unique.scope
+                if isinstance(until, int):
+                    return execution if self.now < at + until else None
+                is_known = self.executions.get(execution.execution_id) is execution
+                keeps = execution.waits or (until is Until.ENDED and not execution.ended)
+                is_stale = execution.state is State.PENDING and self.is_stale(execution)
+                return execution if is_known and keeps and not is_stale else None
+        return None
+
     def park(
         self, execution: Execution, due: int | None, max_age_ms: int | None
     ) -> tuple[str, ...] | tuple[str, str, int]:
@@ -173,19 +202,31 @@ class WaitingOracle(LeaseClock):
             return "DUPLICATE", known.state
         if self.was_sent(execution):
             return "DUPLICATE", ""
+        unique = execution.unique
+        other = None if unique is None else self.having_key(unique.key)
+        replaces = unique is not None and unique.on_conflict is Conflict.REPLACE
+        if other is not None and not (replaces and other.waits):
+            return "NOT_UNIQUE", other.execution_id
         bounds = self.bounds[execution.lane]
         most = bounds.get("max_queue_size")
-        if most is not None and self.queued(execution.lane) >= most:
+        has_its_place = other is not None and other.lane == execution.lane
+        if most is not None and not has_its_place and self.queued(execution.lane) >= most:
             return "QUEUE_FULL", str(most)
         most = bounds.get("max_executions_per_user")
-        if execution.user and most is not None and self.queued(execution.lane, execution.user) >= most:
+        has_its_users = has_its_place and other is not None and other.user == execution.user
+        is_bounded = execution.user and not has_its_users
+        if is_bounded and most is not None and self.queued(execution.lane, execution.user) >= most:
             return "USER_LIMIT", str(most)
+        if other is not None:
+            self.finish(other, State.CANCELLED, unseen=True)
+        if unique is not None:
+            self.took.append((unique.key, execution, self.now))
         self.accept(execution)
         execution.expires_at = None if max_age_ms is None else self.now + max_age_ms
         if due is not None and due > self.now:
             self.enter_scheduled(execution, due)
             return "OK", State.SCHEDULED, -1
-        execution.accepted_at = self.next_time(self.now)
+        self.place(execution, self.now)
         self.enter_pending(execution)
         return "OK", State.PENDING, self.pending((execution.lane,)).index(execution)
 
@@ -195,7 +236,8 @@ class WaitingOracle(LeaseClock):
             (e for e in self.in_state(State.SCHEDULED) if e.due < self.now + 1), key=lambda e: (e.due, e.execution_id)
         )
         for execution in due[:bound]:
-            execution.accepted_at = self.next_time(execution.due)
+            self.before_place(("promote",), (execution.execution_id,))
+            self.place(execution, execution.due)
             self.enter_pending(execution)
         return len(due[:bound])
 
@@ -208,7 +250,9 @@ class WaitingOracle(LeaseClock):
         if not self.has_slots():
             return []
         open_lanes = tuple(lane for lane in lanes if f"lane:{lane}" not in self.paused_since)
-        return self.eligible(self.with_slots(open_lanes, max_active))
+        eligible = self.eligible(self.with_slots(open_lanes, max_active))
+        bests = {e.lane: self.fair.claim(e) for e in reversed(eligible)}
+        return sorted(eligible, key=lambda e: bests[e.lane])
 
     def admit(
         self, lanes: tuple[str, ...], count: int, lease_ms: int, max_active: int | None = None
@@ -217,11 +261,13 @@ class WaitingOracle(LeaseClock):
         grants: list[tuple[str, int, str, int]] = []
         while len(grants) < count and (admissible := self.admissible(lanes, max_active)):
             best = admissible[0]
+            self.fair.leave(best, is_granted=True)
             best.attempt += 1
             best.state = State.RUNNING
             unrenewed = self.settings["start_deadline_ms"] + best.timeout_ms + self.settings["grace_ms"]
             length = lease_ms or unrenewed
             best.lease = self.lease_now + length
+            self.note_grant(tuple(best.gates))
             grants.append((best.execution_id, best.attempt, best.lane, length))
         return grants
 

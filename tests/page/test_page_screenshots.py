@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from letters import make_dead
 from looking import Look
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from served_page import Installation
 
 WORK = r"""printf '\033[1mtrain\033[0m  model \033[36mresnet-lite\033[0m\n'
@@ -24,6 +24,9 @@ def test_images_for_the_documents(look: Look, installation: Installation, images
     chances = random.Random(7)
     installation.call("PUT", "/limits/tenant:acme", {"limit": 3})
     installation.call("PUT", "/limits/action:train", {"limit": 2})
+    installation.call("PUT", "/rates/tenant:initech", {"rate": "6/m burst 4"})
+    installation.call("PUT", "/rates/action:resize", {"rate": "100/m burst 10"})
+    installation.call("PUT", "/weights/user:ann", {"weight": 3})
     page = look.signed_in(installation.admin, "now", device_scale_factor=2)
     for seconds in ("9", "14"):
         installation.submit("sh", "-c", FILL, seconds, action="train", user_id="carol")
@@ -50,8 +53,13 @@ def test_images_for_the_documents(look: Look, installation: Installation, images
         ("actions", "page-actions"),
         ("dead", "page-dead-letters"),
     ):
+        # What was waited for stands below the tables of what is so now.
+        page.set_viewport_size({"width": 1360, "height": 900 if view == "actions" else 860})
         look.go(page, view)
         page.wait_for_timeout(1500)
+        if view == "actions":
+            expect(page.locator("tr[data-row='waited:train']")).to_contain_text("behind action:train")
+            expect(page.locator("tr[data-row='waited:train']")).to_be_in_viewport(ratio=1)
         keep(page, images / f"{name}.png")
     page.set_viewport_size({"width": 390, "height": 844})
     look.go(page, "now")

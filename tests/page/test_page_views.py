@@ -46,6 +46,26 @@ def test_lists_are_filtered_by_the_address_and_turned_both_ways(look: Look, inst
     expect(page.get_by_role("link", name=later)).to_be_visible()
 
 
+def test_what_was_waited_for_is_summed_by_action_and_by_gate(look: Look, installation: Installation) -> None:
+    installation.call("PUT", "/limits/tenant:slow", {"limit": 0})
+    one = installation.submit("true", action="summed", gates=["tenant:slow"], user_id="waiter")
+    wait_until(lambda: installation.state(one) == "PENDING", what="one that waits")
+    installation.call("DELETE", "/limits/tenant:slow")
+
+    def is_summed() -> bool:
+        return any(each["name"] == "summed" for each in installation.call("GET", "/waits")["sums"])
+
+    wait_until(is_summed, what="sums of its wait")
+    page = look.signed_in(installation.admin, "actions")
+    row = page.locator("tr[data-row='waited:summed']")
+    expect(row).to_contain_text(re.compile(r"\d m?s behind tenant:slow"))
+    page.get_by_label("Summed by").select_option("Gate")
+    expect(page.locator("tr[data-row='waited:tenant:slow']")).to_contain_text("for a full gate")
+    expect(row).to_have_count(0)
+    page.get_by_label("Ended in the").select_option("last week")
+    expect(page.locator("tr[data-row='waited:tenant:slow']")).to_be_visible()
+
+
 def test_what_waits_says_why_and_is_moved_and_many_are_cancelled(look: Look, installation: Installation) -> None:
     installation.call("PUT", "/limits/tenant:shut", {"limit": 0})
     ids = [installation.submit("true", gates=["tenant:shut"], user_id="waiter") for _ in range(3)]
@@ -70,7 +90,7 @@ def test_what_waits_says_why_and_is_moved_and_many_are_cancelled(look: Look, ins
 def test_limits_and_pauses_are_changed_in_place(look: Look, installation: Installation) -> None:
     installation.submit("true", action="paced", user_id="pacer")
     page = look.signed_in(installation.admin, "actions")
-    row = page.locator("tr", has_text="paced")
+    row = page.locator("tr[data-row='action:paced']")
     row.get_by_role("button", name="Limit of").click()
     row.get_by_role("spinbutton").fill("7")
     row.get_by_role("button", name="Set").click()
@@ -86,11 +106,45 @@ def test_limits_and_pauses_are_changed_in_place(look: Look, installation: Instal
     expect(row.get_by_role("button", name="Pause action:paced")).to_be_visible()
     page.get_by_label("Gate, or kind").fill("licence:*")
     page.get_by_label("Limit", exact=True).fill("2")
-    page.get_by_role("button", name="Set limit").click()
+    page.get_by_role("button", name="Set them").click()
     expect(page.locator("tr", has_text="licence:*")).to_contain_text("2")
     look.go(page, "audit?subject=action:paced")
     expect(page.locator("tr[data-row]")).to_have_count(4)
     installation.call("DELETE", "/limits/licence:*")
+
+
+def test_rates_are_changed_in_place_and_now_says_when_one_opens_its_gate(
+    look: Look, installation: Installation
+) -> None:
+    installation.call("PUT", "/weights/tenant:slowly", {"weight": 10})
+    page = look.signed_in(installation.admin, "actions")
+    page.get_by_label("Gate, or kind").fill("tenant:slowly")
+    page.get_by_label("Rate", exact=True).fill("5/s burst 3")
+    page.get_by_role("button", name="Set them").click()
+    row = page.locator("tr[data-row='tenant:slowly']")
+    expect(row).to_contain_text("weight 10")
+    row.get_by_role("button", name="Rate of tenant:slowly: 5/s burst 3").click()
+    row.get_by_role("textbox").fill("1/h")
+    row.get_by_role("button", name="Set").click()
+    expect(row.get_by_role("button", name="Rate of tenant:slowly: 1/h")).to_be_visible()
+    assert installation.call("GET", "/rates/tenant:slowly")["rate"] == "1/h"
+    ids = [installation.submit("true", gates=["tenant:slowly"], user_id="pacer", action="paced") for _ in range(2)]
+    expect(row).to_contain_text(re.compile(r"opens in 59 min|opens in 1 h"))
+    look.go(page, "now")
+    words = re.compile(
+        r"Tenant slowly: rate 1/h reached, 1 execution waits for it; the next one may start in (59 min|1 h)\."
+    )
+    expect(page.get_by_role("list", name="The state in words")).to_contain_text(words)
+    expect(page.get_by_role("region", name="Gates").locator("tr", has_text="tenant:slowly")).to_contain_text("opens in")
+    reader = look.signed_in(installation.token("pacer", "read"), "actions")
+    expect(reader.locator("tr[data-row='action:paced']")).to_be_visible()
+    expect(reader.get_by_role("button", name="Rate of")).to_have_count(0)
+    look.go(page, "actions")
+    row.get_by_role("button", name="Rate of tenant:slowly").click()
+    row.get_by_role("button", name="Lift").click()
+    expect(row.get_by_role("button", name="Rate of tenant:slowly: none")).to_be_visible()
+    wait_until(lambda: all(installation.state(each) == "COMPLETED" for each in ids), what="the end of both")
+    installation.call("DELETE", "/weights/tenant:slowly")
 
 
 def test_a_setting_that_somebody_else_changed_meanwhile_is_not_undone(look: Look, installation: Installation) -> None:
@@ -178,7 +232,7 @@ def test_who_lacks_a_scope_does_not_see_its_buttons(look: Look, installation: In
             expect(page.get_by_role("alert").first).to_contain_text("not_found")
             expect(page.get_by_role("button", name="Cancel…")).to_have_count(0)
         look.go(page, "actions")
-        expect(page.locator("tr", has_text="pod")).to_be_visible()
+        expect(page.locator("tr[data-row='action:pod']")).to_be_visible()
         expect(page.get_by_role("button", name="Pause everything")).to_have_count(int(scope in ("operate", "admin")))
         look.go(page, "executions")
         expect(page.get_by_role("link", name=anns)).to_be_visible()

@@ -113,3 +113,10 @@ def test_lanes_are_read_in_order(queue: TurnedQueue) -> None:
     of = Ages(queue.scripts).of(queue.views.status_of(["others", LANE]))
     assert [age.oldest_ms > 0 for age in of] == [False, True]
     assert Ages(queue.scripts).of([]) == []
+
+
+def test_a_lane_that_an_operator_chose_to_be_strict_has_ages(queue: TurnedQueue) -> None:
+    queue.shares.share(LANE, None)
+    send(queue, "a")
+    later(queue, BEGAN_SECONDS_AGO)
+    check(queue, BEGAN_SECONDS_AGO, BEGAN_SECONDS_AGO, BEGAN_SECONDS_AGO)

@@ -162,6 +162,12 @@ def test_a_url_that_cannot_be_used_is_refused_without_being_shown(url: str) -> N
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("url", ["http://x", "x:6379"])
+def test_a_url_of_another_scheme_is_told_which_there_are(url: str) -> None:
+    with pytest.raises(QueueUnavailable, match="it begins with none of redis://, rediss://, unix://, "):
+        client_of(url)
+
+
 def test_the_tests_own_server_is_private_to_this_process(redis_client: redis.Redis, redis_url: str) -> None:
     if "BANDMASTER_TEST_REDIS_URL" in os.environ:
         pytest.skip("a server was named")

@@ -12,6 +12,7 @@ from bandmaster.scheduler.model.errors import (
     InvalidRequest,
     NotLeader,
     NotRunnable,
+    NotUnique,
     QueueFull,
     QueueRejected,
     QueueUnavailable,
@@ -38,6 +39,7 @@ ERRORS: list[BandmasterError] = [
     AmbiguousExecution(typed="a", found=["ab", "ac"]),
     NotRunnable("nothing is left"),
     SettingChanged("max_queue_size", 5.0),
+    NotUnique(execution_id="b", key="report:acme", other="a", state=State.PENDING),
 ]
 
 
@@ -68,11 +70,10 @@ def test_what_must_stop_a_message_is_a_middleware_error(error: BandmasterError) 
 
 def test_a_rejection_says_which_execution_and_why() -> None:
     assert str(ERRORS[1]) == (
-        "execution 'a' was not accepted: 3 executions wait already, which is max_queue_size; "
-        "send it again later, or raise max_queue_size"
+        "Queue full (max length: 3): execution 'a' was not accepted; send it again later, or raise max_queue_size"
     )
     codes = {type(error).code for error in ERRORS if isinstance(error, QueueRejected)}
-    assert codes == {"rejected", "queue_full", "user_limit", "duplicate", "invalid"}
+    assert codes == {"rejected", "queue_full", "user_limit", "duplicate", "not_unique", "invalid"}
 
 
 def test_an_invalid_request_is_a_value_error() -> None:

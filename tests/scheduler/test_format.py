@@ -33,7 +33,7 @@ def test_a_format_that_is_not_known_is_refused_by_every_script_and_nothing_chang
     redis_client.hset("exec_queue:settings", "format", "7")
     before = read_dump(redis_client, queue.scripts.keys).contents()
     act: Any = ACTS[name]
-    with pytest.raises(UnknownFormat, match=r"7 is what the data .* knows 1; run the release that wrote it"):
+    with pytest.raises(UnknownFormat, match=r"7 is what the data .* knows \d+; run the release that wrote it"):
         act(queue)
     assert read_dump(redis_client, queue.scripts.keys).contents() == before
 

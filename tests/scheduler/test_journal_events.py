@@ -4,7 +4,9 @@ import pytest
 import redis
 from defects.contrast import event
 
+from bandmaster.scheduler.engine.journal import Verb
 from bandmaster.scheduler.engine.journal_events import event_of
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import (
     EVENT_TYPES,
     ExecutionAcceptedEvent,
@@ -56,6 +58,18 @@ def test_an_acceptance_tells_how_many_were_before_it(queue: ExecutionQueueServic
     accepted = [found for found in told(queue) if isinstance(found, ExecutionAcceptedEvent)]
     assert [(found.execution_id, found.position) for found in accepted] == [("a", 0), ("b", 1)]
     assert abs(accepted[0].at - queue.views.server_time_ms()) < 60_000
+
+
+def test_a_message_has_no_position_rather_than_a_wrong_one(queue: ExecutionQueueService) -> None:
+    queue.transitions.park(
+        Candidate(
+            execution_id="m", lane="l", band=2, action="a", gates=("disk",), message=b"a message", is_lasting=False
+        )
+    )
+    queue.enqueue(event("later", scheduled_at="2099-01-01T00:00:00Z"))
+    [message, later] = [entry for entry in queue.journal.entries() if entry.verb == Verb.PARK]
+    assert (message.fields["gates"], "position" in message.fields) == ("disk", False)
+    assert "position" not in later.fields
 
 
 def test_an_end_is_told_once_with_its_attempt_and_reason(queue: ExecutionQueueService) -> None:

@@ -1,11 +1,14 @@
 """What is said of actions: of each that was asked for, in order; and asked for are those that their own limit holds."""
 
+from dataclasses import replace
+
 import pytest
 import redis
 
 from bandmaster.scheduler.engine.parking import Candidate
+from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.judging import ACTIONS_JUDGED, foremost_actions, judged_actions
-from bandmaster.scheduler.overview import GateLoad
+from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.verdicts import VerdictCode
 
@@ -33,6 +36,20 @@ def test_each_action_is_judged_by_its_own_figures(queue: ExecutionQueueService, 
     assert judged_actions(queue, []) == []
 
 
+def test_a_rate_that_holds_an_action_back_is_told_of(queue: ExecutionQueueService, redis_client: redis.Redis) -> None:
+    queue.controls.rates.set("action:*", Rate.read("1/h"))
+    for number in range(3):
+        queue.transitions.park(Candidate(f"mail-{number}", "executions", 2, "mail", message=b"x"))
+    assert len(queue.transitions.admit(("executions",), 3).grants) == 1
+    since_ms = queue.views.server_time_ms() - 4 * 60_000
+    redis_client.zadd("exec_queue:action:mail:pending", {"mail-1": since_ms})
+    assert foremost_actions(queue.gates.all()) == ["mail"]
+    (verdict,) = judged_actions(queue, ["mail"])
+    assert verdict.sentence == "Action mail has waited for 4 min: rate 1/h reached, 2 executions wait"
+    queue.controls.rates.set("action:*", None)
+    assert judged_actions(queue, ["mail"]) == []
+
+
 def test_those_are_judged_that_their_own_limit_holds_back_most() -> None:
     def load(gate: str, waiting: int) -> GateLoad:
         return GateLoad(gate, 0, 1, waiting, paused=False)
@@ -42,3 +59,4 @@ def test_those_are_judged_that_their_own_limit_holds_back_most() -> None:
     free = [load("action:free", 0)]
     assert foremost_actions([*others, *held_back, *free]) == [str(number) for number in range(ACTIONS_JUDGED)]
     assert foremost_actions([*held_back[:2], *free]) == ["0", "1"]
+    assert foremost_actions([replace(held_back[0], limit=None)]) == [], "a pause alone is no limit"

@@ -246,9 +246,9 @@ def test_what_looks_like_a_pattern_and_is_none_is_refused(
 
 
 def test_a_kind_can_be_limited_and_not_be_paused_or_passed(queue: ExecutionQueueService) -> None:
-    with pytest.raises(InvalidRequest, match="a limit alone may be of a kind"):
+    with pytest.raises(InvalidRequest, match="only a limit or a rate may be of a kind"):
         queue.controls.pause("tenant:*")
-    with pytest.raises(InvalidRequest, match="a limit alone may be of a kind"):
+    with pytest.raises(InvalidRequest, match="only a limit or a rate may be of a kind"):
         queue.enqueue(event("x", gates=["tenant:*"]))
 
 
@@ -266,8 +266,7 @@ def test_the_overview_lists_kinds_and_the_gates_that_they_keep_closed(queue: Exe
     park(queue, "a-1", "b-1", "b-2", "c-1", "c-2", "c-3")
     start(queue)
     loads = [
-        (each.gate, each.held, each.limit, each.waiting, each.limited_by, each.declared)
-        for each in queue.overview.gates()
+        (each.gate, each.held, each.limit, each.waiting, each.limited_by, each.declared) for each in queue.gates.all()
     ]
     assert loads == [
         ("tenant:*", None, 1, 3, "tenant:*", False),
@@ -275,6 +274,6 @@ def test_the_overview_lists_kinds_and_the_gates_that_they_keep_closed(queue: Exe
         ("tenant:b", 1, 1, 1, "tenant:*", False),
         ("gpu", 0, 4, 0, "gpu", True),
     ]
-    (load,) = queue.overview.limited(["tenant:a"])
+    (load,) = queue.gates.limited(["tenant:a"])
     assert (load.held, load.limit, load.limited_by) == (1, 1, "tenant:*")
-    assert [each.gate for each in queue.overview.limited()] == ["gpu", "tenant:*"]
+    assert [each.gate for each in queue.gates.limited()] == ["gpu", "tenant:*"]

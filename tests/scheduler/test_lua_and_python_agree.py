@@ -6,6 +6,7 @@ import redis
 
 from bandmaster.configs.areas import LeaseSettings, LimitSettings, RetentionSettings
 from bandmaster.scheduler.engine.controls import BOUNDS
+from bandmaster.scheduler.gate_loads import ASKED_AGAIN_MS
 from bandmaster.scheduler.keys import DEFAULT_LANE, FIXED, Keys
 from bandmaster.scheduler.transport.library import read_lua
 from bandmaster.scheduler.views import LIVE_CONSUMER_MS
@@ -21,24 +22,34 @@ def test_lua_and_python_spell_every_key_alike(redis_client: redis.Redis) -> None
         "ended": ("id",),
         "reply": ("caller",),
         "ready": ("lane",),
+        "flow": ("lane", "action:pod\nuser:ann"),
         "open": ("lane",),
         "pending": ("lane",),
         "active": ("lane",),
         "users": ("lane",),
+        "times": ("lane",),
+        "tags": ("lane", 2),
+        "idle_tags": ("lane", 2),
         "wake": ("lane",),
         "outbox": ("lane",),
         "members": ("lane",),
         "held": ("tenant:1",),
         "gate_lanes": ("tenant:1",),
+        "kind_lanes": ("tenant:*",),
         "waiting": ("tenant:1", "lane"),
         "closed": ("tenant:*", "lane"),
+        "later": ("lane",),
+        "rate_time": ("tenant:1",),
         "default_limits": (),
         "pauses": ("tenant:1",),
         "action_pending": ("action",),
         "action_stats": ("action",),
+        "unique": ("report:1",),
         "session": ("digest",),
         "sessions": ("whose",),
         "login": ("digest",),
+        "slot_members": ("owner",),
+        "slot_news": ("owner",),
     }
     spelled = read_lua("include/keys.lua")
     assert set(re.findall(r"^ {4}(\w+) = function", spelled, re.MULTILINE)) == set(derived)
@@ -78,6 +89,11 @@ def test_a_consumer_counts_as_live_as_long_in_lua_as_in_python() -> None:
     assert int(in_lua) == LIVE_CONSUMER_MS
 
 
+def test_an_idle_worker_asks_again_after_as_long_in_lua_as_in_python() -> None:
+    (in_lua,) = re.findall(r"^ *local AGAIN_MS = (\d+)", read_lua("include/later.lua"), re.MULTILINE)
+    assert int(in_lua) == ASKED_AGAIN_MS
+
+
 def test_the_defaults_in_lua_are_those_of_the_settings() -> None:
     pairs = re.findall(r"^ {4}(\w+) = (\d+),$", read_lua("include/setting_defaults.lua"), re.MULTILINE)
     in_lua = {name: int(value) for name, value in pairs}
@@ -86,9 +102,10 @@ def test_the_defaults_in_lua_are_those_of_the_settings() -> None:
         configured.update({name: field.default for name, field in area.model_fields.items()})
     shared = set(in_lua) & set(configured)
     assert set(in_lua) - shared == {"max_infrastructure_retries"}
-    assert set(configured) - shared == {"max_concurrent"}
-    assert configured["max_concurrent"] is None
-    assert "    max_concurrent = false," in read_lua("include/setting_defaults.lua")
+    unset = set(configured) - shared
+    assert unset == {"max_concurrent", "ageing_seconds"}
+    assert {configured[name] for name in unset} == {None}
+    assert all(f"    {name} = false," in read_lua("include/setting_defaults.lua") for name in unset)
     assert {name: in_lua[name] for name in shared} == {name: configured[name] for name in shared}
 
 

@@ -12,6 +12,8 @@ from bandmaster.scheduler.model.states import State
 
 SWEPT_A_SECOND = 50
 MADE_ROOM_FOR = 100
+A_PAGE_OF_LANES = 2
+"""So many commands read one."""
 
 
 @pytest.fixture
@@ -158,7 +160,8 @@ def test_commands_of_a_call_do_not_grow_with_the_lanes(
                 assert not queue.transitions.admit((lane,), 1).grants
         queue.controls.set_limit("tenant:*", 1)
         made.append(commands(queue, redis_client, f"ends-{some}"))
-    assert made[1] == made[2]
+    # The best lane that is served is looked for among the first thousand, in pages of a hundred (include/ranking.lua).
+    assert made[2] - made[1] <= A_PAGE_OF_LANES
 
 
 def release(queue: TurnedQueue, name: str) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 import redis
 from lua_text import TOP_LEVEL_LOCAL, body, defined_in, header, kind_of, without_comments
 
+from bandmaster.scheduler.engine.attending import Attending
 from bandmaster.scheduler.engine.controls import Controls
 from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.journal_following import Follower
@@ -21,6 +22,7 @@ from bandmaster.scheduler.engine.outbox import Outbox
 from bandmaster.scheduler.engine.restoring import Restoring
 from bandmaster.scheduler.engine.sessions import Sessions
 from bandmaster.scheduler.engine.settlements import Release, Retry
+from bandmaster.scheduler.engine.shares import Shares
 from bandmaster.scheduler.engine.transitions import Transitions
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.process.leadership import Leadership
@@ -31,7 +33,7 @@ from bandmaster.scheduler.views import Views
 
 MAX_LINES = 90
 KEYS_LINE = "-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)"
-GROUPS = {"declare", "exchange", "park", "renew", "restore"}
+GROUPS = {"declare", "declare_rates", "exchange", "park", "renew", "restore"}
 """Scripts that take a group of arguments many times, and step through them."""
 LANES_LAST = {"status"}
 """Scripts whose last arguments are lanes, any number of them."""
@@ -172,7 +174,7 @@ def test_nothing_is_used_that_was_not_defined_before(path: str) -> None:
     bare = re.sub(r"'[^'\n]*'", "''", without_comments(read_lua(path)))
     place = INCLUDES.index(Path(path).stem) if path.startswith("include/") else len(INCLUDES)
     before = {name for include in INCLUDES[:place] for name in defined_in(include)} | OF_LUA | {"DIGEST"}
-    parameters = {word for found in re.findall(r"\bfunction[ \w]*\(([^)]*)\)", bare) for word in found.split(", ")}
+    parameters = {word for found in re.findall(r"\bfunction[ \w.]*\(([^)]*)\)", bare) for word in found.split(", ")}
     locals_ = {
         word
         for found in re.findall(r"\b(?:local function|local|for) (\w+(?:, \w+)*)", bare)
@@ -220,7 +222,9 @@ def test_every_script_has_a_wrapper_that_gives_its_arguments(
         Restoring,
         Erasing,
         Sessions,
+        Shares,
         Follower,
+        Attending,
     ):
         wrapper(scripts)
     ExecutionQueueService(redis_client)

@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 from bandmaster.scheduler.ages import LaneAges
+from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.verdicts import (
     SEVERITY,
     Severity,
+    Unwritten,
     Verdict,
     VerdictCode,
     lasting,
@@ -39,10 +41,17 @@ def lane(
     return said(on_lane(figures, ages, paused))
 
 
-def action(waiting: int, running: int, oldest_minutes: float, *paused: str, limit: int | None = 10) -> dict[str, str]:
+def action(
+    waiting: int,
+    running: int,
+    oldest_minutes: float,
+    *paused: str,
+    limit: int | None = 10,
+    rate: Rate | None = None,
+) -> dict[str, str]:
     oldest = NOW_MS - oldest_minutes * MINUTE_MS
     figures = replace(POD, queue_length=waiting, active_count=running, max_concurrent=limit, oldest_enqueued_at=oldest)
-    return said(on_action("pod", figures, NOW_MS, paused))
+    return said(on_action("pod", figures, NOW_MS, paused, rate))
 
 
 def test_a_quiet_lane_gets_no_verdict() -> None:
@@ -121,17 +130,42 @@ def test_an_action_is_told_of_like_a_lane() -> None:
     assert said(on_action("pod", POD, NOW_MS, ())) == {}
 
 
+def test_an_action_that_its_rate_holds_back_is_told_of_and_does_not_count_as_free() -> None:
+    rate = Rate.read("100/m")
+    sentence = "Action pod has waited for 4 min: rate 100/m reached, 2 executions wait"
+    assert action(2, 3, 4, limit=None, rate=rate) == {"limit_reached": sentence}
+    assert action(2, 3, 3, limit=None, rate=rate) == {}
+    assert action(2, 3, 6, rate=rate).keys() == {"limit_reached"}, "slots are free, and the rate holds it back"
+    assert "limit 10 reached" in action(2, 10, 4, rate=rate)["limit_reached"]
+
+
 def test_the_installation_is_told_of() -> None:
     assert said(on_installation(leads=True, dead_lettered=0)) == {}
     assert said(on_installation(leads=False, dead_lettered=3)).keys() == {"no_leader", "dead_letters_grow"}
 
 
+def ledger(*, is_written: bool = True, behind: int | None = None, unwritten: Unwritten | None = None) -> dict[str, str]:
+    return said(on_ledger(is_read=True, is_written=is_written, behind=behind, unwritten=unwritten))
+
+
 def test_the_ledger_is_told_of() -> None:
-    assert said(on_ledger(is_read=True, is_written=True, behind=10_000)) == {}
-    assert said(on_ledger(is_read=True, is_written=False, behind=None)) == {}
-    assert said(on_ledger(is_read=False, is_written=False, behind=None)).keys() == {"ledger_away"}
-    found = said(on_ledger(is_read=True, is_written=False, behind=10_001))
-    assert found == {"ledger_behind": "The ledger is 10,001 entries of the journal behind, and nobody writes it"}
+    assert ledger(behind=10_000) == {}
+    assert ledger(is_written=False) == {}
+    away = on_ledger(is_read=False, is_written=False, behind=None, unwritten=Unwritten(5 * MINUTE_MS, "it is full"))
+    assert said(away).keys() == {"ledger_away"}
+    assert ledger(is_written=False, behind=10_001) == {
+        "ledger_behind": "The ledger is 10,001 entries of the journal behind, and nobody writes it"
+    }
+
+
+def test_a_ledger_that_takes_no_writes_is_told_of_with_the_reason_however_little_it_is_behind() -> None:
+    assert ledger(behind=3, unwritten=Unwritten(MINUTE_MS, "it is full")) == {}
+    assert ledger(behind=3, unwritten=Unwritten(5 * MINUTE_MS, "it is full")) == {
+        "ledger_not_written": "The ledger could not be written for 5 min: it is full; work goes on, and the history "
+        "stands still"
+    }
+    both = ledger(behind=10_001, unwritten=Unwritten(5 * MINUTE_MS, "it is full"))
+    assert both.keys() == {"ledger_not_written", "ledger_behind"}
 
 
 def test_the_worst_comes_first() -> None:

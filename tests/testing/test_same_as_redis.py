@@ -106,6 +106,7 @@ def test_controls_refuse_in_the_same_words(brokers: tuple[BandedRedisBroker, Ban
             refusal(lambda controls=broker.queue.controls: controls.set_limit("action:a b", 1)),
             refusal(lambda controls=broker.queue.controls: controls.set_limit("tenant:a", -1)),
             refusal(lambda controls=broker.queue.controls: controls.set_limit("tenant:a*", 1)),
+            refusal(lambda controls=broker.queue.controls: controls.change_setting("max_queue_size", 0)),
             refusal(lambda controls=broker.queue.controls: controls.pause("tenant:*")),
             refusal(lambda controls=broker.queue.controls: controls.pause("lane:a b")),
         ]

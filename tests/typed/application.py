@@ -5,7 +5,19 @@ from typing import Any, assert_type
 
 from dramatiq import Message, pipeline
 
-from bandmaster import ActorOptions, BandedRedisBroker, MessageOptions, Priority, QueueRejected, actor
+from bandmaster import (
+    ActorOptions,
+    BandedRedisBroker,
+    MessageOptions,
+    Priority,
+    QueueRejected,
+    QueueStats,
+    Slots,
+    Unique,
+    actor,
+    get_queue_stats,
+    slot,
+)
 
 broker = BandedRedisBroker(url="redis://127.0.0.1:6379")
 
@@ -24,6 +36,16 @@ def report(tenant: str, *, month: str = "") -> int:
 async def mail(to: str) -> None: ...
 
 
+@actor(band="LOW", unique="digest:{user}")
+def digest(user: str) -> None: ...
+
+
+@actor(band="LOW", unique=Unique(key="index:{user}", until="ended", on_conflict="replace"))
+def index(user: str) -> None: ...
+
+
+digest.send_with_options(args=("ann",), unique={"key": "digest:{user}", "seconds": 60, "on_conflict": "refuse"})
+digest.send_with_options(args=("ann",), unique=None)
 assert_type(plain.send(1), Message[str])
 assert_type(report.send("acme", month="2026-11"), Message[int])
 assert_type(mail.send("ann@example.org"), Message[None])
@@ -60,3 +82,16 @@ async def handler(tenants: list[str]) -> None:
     await report.asend_with_options(args=("acme",), band="HIGH", delay=100)
     results = await broker.asend_many(report.message(tenant) for tenant in tenants)
     assert_type(results, list[Message[Any] | QueueRejected])
+
+
+def of_no_actor(broker: BandedRedisBroker) -> int:
+    with slot("core.http.get", limit=2, timeout=30) as held:
+        assert_type(held.is_lost, bool)
+    with Slots(broker.queue) as slots, slots.slot("core.http.get"):
+        assert_type(get_queue_stats("core.http.get", queue=broker.queue), QueueStats)
+        return 1  # a slot swallows no exception, so that nothing need follow
+
+
+async def of_no_actor_in_a_task() -> str:
+    async with slot("core.http.get") as held:
+        return held.execution_id

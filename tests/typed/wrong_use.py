@@ -16,11 +16,16 @@ def misspelt_band() -> None: ...
 def misspelt_option() -> None: ...
 
 
+@actor(band="HIGH", unique={"key": "report:{tenant}", "until": "done"})  # wrong
+def misspelt_end() -> None: ...
+
+
 @actor(band="HIGH", max_retries="3")  # wrong
 def text_for_a_number() -> None: ...
 
 
 report.send(5)  # wrong
+report.send_with_options(args=("acme",), unique={"until": "ended"})  # wrong
 report.send_with_options(args=("acme",), band="CRITCAL")  # wrong
 report.send_with_options(args=("acme",), band=7)  # wrong
 report.send_with_options(args=("acme",), user="ann")  # wrong

@@ -1,9 +1,9 @@
-"""Gates, limits and pauses: what holds work back."""
+"""Gates, limits, rates and pauses: what holds work back; and fair lanes, ageing."""
 
 from typing import Final
 
 from .dashboards import Dashboard, Row, Variable
-from .expressions import INSTALLATION, now, total
+from .expressions import INSTALLATION, now, per_second, total
 from .panels import Query, Unit, figure, lines, table
 
 _GATE: Final = 'gate=~"$gate"'
@@ -97,6 +97,22 @@ _LANES: Final = Row(
             Query(now("bandmaster_limit"), "limit"),
         ),
         lines(
+            *("Closed by their rate", "gates", Unit.NUMBER),
+            "bandmaster_gates_closed_by_rate: gates whose rate keeps back something that waits in the lane.",
+            Query(now("bandmaster_gates_closed_by_rate"), "{{lane}}"),
+        ),
+        lines(
+            *("Keys of fair lanes", "users or gates", Unit.NUMBER),
+            "Sum of bandmaster_fair_keys over the bands: users, or gates of the lane's kind, that have something "
+            "waiting there and take turns; lanes that are not fair are not here.",
+            Query(total(now("bandmaster_fair_keys"), "lane"), "{{lane}}"),
+        ),
+        lines(
+            *("Risen by age", "moves/s", Unit.PER_SECOND),
+            "rate of bandmaster_risen_total: moves up by one band of what had waited for ageing_seconds.",
+            Query(per_second("bandmaster_risen_total"), "{{lane}}"),
+        ),
+        lines(
             *("Paused", "yes or no", Unit.YES_OR_NO),
             "bandmaster_paused: everything (*), lanes (lane:NAME), gates, and kinds (tenant:*) that are paused.",
             Query(f"{now('bandmaster_paused')} > 0", "{{gate}}"),
@@ -104,7 +120,7 @@ _LANES: Final = Row(
     ),
 )
 DASHBOARD: Final = Dashboard(
-    *("gates", "Gates", "What holds work back: gates, limits and pauses."),
+    *("gates", "Gates", "What holds work back: gates, limits, rates and pauses."),
     variables=(Variable("gate", "Gate", f"label_values(bandmaster_gate_held{{{INSTALLATION}}}, gate)", several=True),),
     rows=(_NOW, _GATES, _LANES),
 )

@@ -101,32 +101,46 @@ class PostgresServer:
     def stop(self) -> None:
         """End it, without waiting for its clients."""
         if self._process is not None:
-            self.go_on()
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(timeout=60)
+            if self._process.poll() is None:
+                self.go_on()
+                self._process.send_signal(signal.SIGINT)
+                self._process.wait(timeout=60)
             self._process = None
 
     def kill(self) -> None:
         """End it at once, as a machine that is gone does; `start` brings it back with what was committed."""
         assert self._process is not None
-        self._signal_all(signal.SIGKILL)
+        all_of_it = self._halted()
+        for each in all_of_it:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         self._process.wait(timeout=60)
+        _, alive = psutil.wait_procs(all_of_it, timeout=60)
+        assert not alive, alive
         self._process = None
 
     def pause(self) -> None:
         """Let the whole server hang: it takes connections, and answers none."""
-        self._signal_all(signal.SIGSTOP)
+        for each in self._halted():
+            with suppress(psutil.NoSuchProcess):
+                each.suspend()
 
     def go_on(self) -> None:
         """End a pause."""
-        self._signal_all(signal.SIGCONT)
-
-    def _signal_all(self, number: int) -> None:
         assert self._process is not None
         server = psutil.Process(self._process.pid)
         for each in [server, *server.children(recursive=True)]:
             with suppress(psutil.NoSuchProcess):
-                each.send_signal(number)
+                each.resume()
+
+    def _halted(self) -> list[psutil.Process]:
+        # While it stands, it starts no further process. One that was left behind would keep its shared memory, without
+        # which it cannot start again.
+        assert self._process is not None
+        server = psutil.Process(self._process.pid)
+        server.suspend()
+        os.waitpid(server.pid, os.WUNTRACED)
+        return [server, *server.children(recursive=True)]
 
     def create_database(self) -> str:
         """Make an empty database; its URL for SQLAlchemy."""

@@ -1,9 +1,9 @@
-"""Calls about limits, pauses and settings, and who changed what. In the flow: see the package."""
+"""Calls about limits, rates, pauses and settings, and who changed what. In the flow: see the package."""
 
 from datetime import datetime
 
-from ...answers.controls import Audit, Changed, Limits, OneLimit, OneSetting, Pauses, Settings
-from ..call import V1, Call, between, given, named
+from ...answers.controls import Audit, Changed, Limits, OneLimit, OneRate, OneSetting, Pauses, Rates, Settings
+from ..call import V1, Call, between, changing, given, named
 
 
 def limits() -> Call[Limits]:
@@ -16,12 +16,25 @@ def limit(gate: str) -> Call[OneLimit]:
     return Call("GET", named("limits", gate), OneLimit)
 
 
-def set_limit(gate: str, limit: int | None) -> Call[OneLimit]:
-    """Set or lift a limit."""
-    path = named("limits", gate)
-    if limit is None:
-        return Call("DELETE", path, OneLimit)
-    return Call("PUT", path, OneLimit, body={"limit": limit})
+def set_limit(gate: str, limit: int | None, auto: str | None = None) -> Call[OneLimit]:
+    """Set or lift a limit; `auto`, such as `auto(2,50)`: it begins with this one, and adjusts itself."""
+    body = None if limit is None else {"limit": limit} | given(auto=auto)
+    return changing(named("limits", gate), OneLimit, body)
+
+
+def rates() -> Call[Rates]:
+    """All rates."""
+    return Call("GET", f"{V1}/rates", Rates)
+
+
+def rate(gate: str) -> Call[OneRate]:
+    """The rate that holds for a gate."""
+    return Call("GET", named("rates", gate), OneRate)
+
+
+def set_rate(gate: str, rate: str | None) -> Call[OneRate]:
+    """Set or lift a rate, such as `100/m burst 5`."""
+    return changing(named("rates", gate), OneRate, None if rate is None else {"rate": rate})
 
 
 def paused() -> Call[Pauses]:

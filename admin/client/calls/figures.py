@@ -1,9 +1,12 @@
 """Calls about actions, users, gates and lanes, with their figures. In the flow: see the package."""
 
+from datetime import datetime
+
 from ...answers.document import Nothing
 from ...answers.figures import Actions, DemandAnswer, Gates, Lanes, QueueStats, Users
+from ...answers.wait_sums import WaitSums
 from ...answers.workers import WorkersAnswer
-from ..call import V1, Call, named
+from ..call import V1, Call, between, given, named
 
 
 def actions() -> Call[Actions]:
@@ -39,6 +42,13 @@ def lanes() -> Call[Lanes]:
 def demand(lane: str) -> Call[DemandAnswer]:
     """How many threads a lane could keep busy."""
     return Call("GET", named("lanes", lane) + "/demand", DemandAnswer)
+
+
+def waited(
+    by: str = "action", *, ended_from: datetime | None = None, ended_to: datetime | None = None
+) -> Call[WaitSums]:
+    """What executions waited for, by `action`, `user` or `gate`."""
+    return Call("GET", f"{V1}/waits", WaitSums, query=given(by=by) | between(ended_from, ended_to))
 
 
 def workers() -> Call[WorkersAnswer]:

@@ -5,17 +5,22 @@ In the flow: the sides of the desk that call the API make with this what those b
 
 from datetime import datetime
 
-from bandmaster.admin.answers.controls import LimitAnswer
+from bandmaster.admin.answers.controls import LimitAnswer, RateAnswer
 from bandmaster.admin.answers.executions import ExecutionAnswer, Timeline
-from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, LaneAnswer, VerdictAnswer
+from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, Gates, LaneAnswer, VerdictAnswer
+from bandmaster.admin.answers.wait_sums import WaitSums as Summed
 from bandmaster.admin.answers.waits import WaitPart, Waits
 from bandmaster.admin.answers.workers import WorkerAnswer
-from bandmaster.cli.desk.told import Wait
+from bandmaster.cli.desk.told import SumPart, Wait, WaitSum, WaitSums
 from bandmaster.cli.desk.told import Waits as Told
 from bandmaster.ledger.waits.attributing import Held, Part
 from bandmaster.scheduler.engine.journal import JournalEntry
+from bandmaster.scheduler.engine.rate_controls import RateInForce
 from bandmaster.scheduler.engine.record import Record
-from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.gate_loads import GateLoad
+from bandmaster.scheduler.model.auto import Auto
+from bandmaster.scheduler.model.rates import Rate
+from bandmaster.scheduler.overview import ActionLoad, LaneLoad
 from bandmaster.scheduler.verdicts import Verdict
 from bandmaster.scheduler.views import QueueStatus
 from bandmaster.scheduler.workers import Running, WorkerSigned
@@ -76,8 +81,15 @@ def _part(answer: WaitPart) -> Part:
     )
 
 
-def gate_of(answer: GateAnswer) -> GateLoad:
-    """A gate."""
+def gates_of(answer: Gates) -> list[GateLoad]:
+    """The gates that are told by name."""
+    return [_gate(each, ms_of(answer.as_of)) for each in answer.gates]
+
+
+def _gate(answer: GateAnswer, now_ms: int) -> GateLoad:
+    rate = None
+    if answer.rate is not None and answer.rated_by is not None:
+        rate = RateInForce(answer.rated_by, Rate.read(answer.rate), is_declared=answer.rate_declared)
     return GateLoad(
         gate=answer.gate,
         held=answer.held,
@@ -86,6 +98,10 @@ def gate_of(answer: GateAnswer) -> GateLoad:
         paused=answer.paused,
         limited_by=answer.limited_by,
         declared=answer.declared,
+        rate=rate,
+        opens_in_ms=None if answer.opens_at is None else max(0, ms_of(answer.opens_at) - now_ms),
+        weight=answer.weight,
+        auto=None if answer.auto is None else Auto.read(answer.auto),
     )
 
 
@@ -99,7 +115,15 @@ def limit_of(answer: LimitAnswer) -> GateLoad:
         paused=False,
         limited_by=answer.limited_by,
         declared=answer.declared,
+        auto=None if answer.auto is None else Auto.read(answer.auto),
     )
+
+
+def rate_of(answer: RateAnswer) -> RateInForce | None:
+    """A rate; None: the gate has none."""
+    if answer.rate is None or answer.rated_by is None:
+        return None
+    return RateInForce(answer.rated_by, Rate.read(answer.rate), is_declared=answer.declared)
 
 
 def action_of(answer: ActionAnswer) -> ActionLoad:
@@ -146,8 +170,20 @@ def lane_of(answer: LaneAnswer) -> tuple[LaneLoad, QueueStatus]:
         pending_by_priority=answer.by_priority,
         settings=answer.bounds,
     )
-    return LaneLoad(answer.lane, asked_ms_ago, answer.executions), figures
+    return LaneLoad(answer.lane, asked_ms_ago, answer.executions, answer.fair_by), figures
 
 
 def _ms(moment: str | None) -> int | None:
     return None if moment is None else ms_of(moment)
+
+
+def wait_sums_of(answer: Summed) -> WaitSums:
+    """Sums of waits."""
+    sums = [
+        WaitSum(
+            *(each.name, each.ms, each.waits, each.summed),
+            [SumPart(part.cause, part.behind, part.ms, part.waits) for part in each.parts],
+        )
+        for each in answer.sums
+    ]
+    return WaitSums(answer.waits, answer.summed, answer.sampled, answer.incomplete, sums)

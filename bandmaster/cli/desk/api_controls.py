@@ -8,10 +8,14 @@ from typing import Any, Final
 
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import limit_of, ms_of
+from bandmaster.cli.desk.answers import limit_of, ms_of, rate_of
 from bandmaster.scheduler.engine.controls import Dropped, check_setting
 from bandmaster.scheduler.engine.journal import Change
-from bandmaster.scheduler.overview import GateLoad
+from bandmaster.scheduler.engine.rate_controls import RateInForce
+from bandmaster.scheduler.gate_loads import GateLoad
+from bandmaster.scheduler.model.auto import Auto
+from bandmaster.scheduler.model.limits import check_limit_of
+from bandmaster.scheduler.model.rates import Rate
 
 _A_PAGE: Final = 200
 _ANY: Final = "*"
@@ -53,9 +57,43 @@ class ApiControls:
             return [limit_of(each) for each in self._send(calls.limits()).limits]
         return [limit_of(self._send(calls.limit(gate))) for gate in gates]
 
-    def set_limit(self, gate: str, limit: int | None) -> None:
+    def set_limit(self, gate: str, limit: int | Auto | None) -> None:
         """Set or lift the limit of a gate or a kind."""
-        self._send(calls.set_limit(gate, limit))
+        if isinstance(limit, Auto):
+            check_limit_of(gate, limit)
+            before = self._send(calls.limit(gate)).limit
+            self._send(calls.set_limit(gate, limit.least if before is None else before, str(limit)))
+        else:
+            self._send(calls.set_limit(gate, limit))
+
+    def rates(self) -> dict[str, RateInForce]:
+        """Every gate and kind with a rate of its own, by name."""
+        found = [rate_of(each) for each in self._send(calls.rates()).rates]
+        return {each.name: each for each in found if each is not None}
+
+    def rate_of(self, gate: str) -> RateInForce | None:
+        """The rate that holds for a gate or a kind; None: it has none."""
+        return rate_of(self._send(calls.rate(gate)))
+
+    def set_rate(self, gate: str, rate: Rate | None) -> None:
+        """Set or lift the rate of a gate or a kind."""
+        self._send(calls.set_rate(gate, None if rate is None else str(rate)))
+
+    def fair_lanes(self) -> dict[str, str]:
+        """The kind of gates by which each fair lane is so, by lane."""
+        return {each.lane: each.kind for each in self._send(calls.shares()).shares if each.kind is not None}
+
+    def share(self, lane: str, kind: str | None) -> None:
+        """Make a lane fair by a kind of gates; None: strict again."""
+        self._send(calls.set_share(lane, kind))
+
+    def weights(self) -> dict[str, int]:
+        """Every weight that was set, by gate."""
+        return {each.gate: each.weight for each in self._send(calls.weights()).weights}
+
+    def weigh(self, gate: str, weight: int | None) -> None:
+        """Set the weight of a gate in fair lanes; None: 1."""
+        self._send(calls.set_weight(gate, weight))
 
     def drop_action(self, action: str) -> Dropped:
         """Forget what was counted of an action."""

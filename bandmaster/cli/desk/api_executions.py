@@ -115,7 +115,8 @@ class ApiExecutions:
         """Send them one by one."""
         for event in events:
             try:
-                accepted = self._send(calls.submit(_submission(event), uuid4().hex))
+                call = calls.submit(_submission(event), uuid4().hex)
+                accepted = self._send(replace(call, headers={**call.headers, **_span(event)}))
             except ApiProblem as problem:
                 if problem.code not in _REFUSALS:
                     raise
@@ -211,6 +212,13 @@ class ApiExecutions:
             cursor = page.next
             if cursor is None or len(found) > most or looked_at >= ENDED_SEARCHED:
                 return Listed(found[:most], cursor is not None or len(found) > most)
+
+
+def _span(event: ExecutionRequestedEvent) -> dict[str, str]:
+    """The headers by which the API learns to which span the execution belongs."""
+    of = event.metadata
+    both = {"traceparent": of.traceparent, "tracestate": of.tracestate}
+    return {name: value for name, value in both.items() if value}
 
 
 def _told(wanted: Wanted) -> Filters:

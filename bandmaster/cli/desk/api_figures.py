@@ -4,16 +4,18 @@ In the flow: one side of `port.Figures`; reads only. The server and the backend 
 nothing of them.
 """
 
+from datetime import UTC, datetime
 from typing import Any
 
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import action_of, gate_of, lane_of, ms_of, verdict_of, worker_of
-from bandmaster.cli.desk.told import Ledger, Standing
+from bandmaster.cli.desk.answers import action_of, gates_of, lane_of, ms_of, verdict_of, wait_sums_of, worker_of
+from bandmaster.cli.desk.told import HistoryUnavailable, Ledger, Standing, WaitSums
 from bandmaster.cli.opening import warning_of_missing
+from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.judging import foremost_actions
 from bandmaster.scheduler.keys import DEFAULT_LANE
-from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.overview import ActionLoad, LaneLoad
 from bandmaster.scheduler.verdicts import ordered
 from bandmaster.scheduler.views import Leader
 from bandmaster.scheduler.workers import WorkerSigned
@@ -32,11 +34,11 @@ class ApiFigures:
         answer = self._send(calls.lanes())
         lanes = [lane_of(each) for each in answer.lanes]
         status, ready = self._send(calls.queue()), self._send(calls.readiness())
-        limits = [gate_of(each) for each in self._send(calls.gates()).gates if each.limit is not None]
-        of_actions = [self._send(calls.queue_stats(each)).verdicts for each in foremost_actions(limits)]
+        gates = self.gates()
+        of_actions = [self._send(calls.queue_stats(each)).verdicts for each in foremost_actions(gates)]
         return Standing(
             lanes=lanes,
-            limits=limits,
+            gates=gates,
             paused={name: ms_of(since) for name, since in self._send(calls.paused()).paused.items()},
             settings={each.name: each.value for each in self._send(calls.settings()).settings},
             dead_count=status.dead_count,
@@ -62,7 +64,7 @@ class ApiFigures:
 
     def gates(self) -> list[GateLoad]:
         """Gates, the most blocked first."""
-        return [gate_of(each) for each in self._send(calls.gates()).gates]
+        return gates_of(self._send(calls.gates()))
 
     def lanes(self) -> list[LaneLoad]:
         """Lanes, by name."""
@@ -75,3 +77,14 @@ class ApiFigures:
     def actions(self) -> list[ActionLoad]:
         """Actions, the least used first."""
         return [action_of(each) for each in reversed(self._send(calls.actions()).actions)]
+
+    def waited(self, by: str, since_ms: int) -> WaitSums:
+        """What was waited for since some hour."""
+        since = datetime.fromtimestamp(since_ms / 1000, UTC)
+        try:
+            answer = self._send(calls.waited(by, ended_from=since))
+        except ApiProblem as problem:
+            if problem.code == "ledger_unavailable":
+                raise HistoryUnavailable(f"what was waited for cannot be told: {problem.detail}") from None
+            raise
+        return wait_sums_of(answer)

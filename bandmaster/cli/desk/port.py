@@ -7,15 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from bandmaster.cli.desk.told import Letter, Listed, Moved, Read, Refusal, Shown, Standing
+from bandmaster.cli.desk.told import Letter, Listed, Moved, Read, Refusal, Shown, Standing, WaitSums
 from bandmaster.middleware.operations.dead_letters import Again
 from bandmaster.scheduler.engine.controls import Dropped
 from bandmaster.scheduler.engine.grants import Cancellation, Parked
 from bandmaster.scheduler.engine.journal import Change
+from bandmaster.scheduler.engine.rate_controls import RateInForce
 from bandmaster.scheduler.engine.record import Record, Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.gate_loads import GateLoad
+from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.priority import Priority
-from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.model.rates import Rate
+from bandmaster.scheduler.overview import ActionLoad, LaneLoad
 from bandmaster.scheduler.selecting import Wanted
 from bandmaster.scheduler.workers import WorkerSigned
 
@@ -98,6 +102,10 @@ class Figures(Protocol):
         """Actions, the least used first."""
         ...
 
+    def waited(self, by: str, since_ms: int) -> WaitSums:
+        """What was waited for since some hour; raises HistoryUnavailable if no ledger answers."""
+        ...
+
 
 class Controls(Protocol):
     """An operator's controls, which take effect at once everywhere."""
@@ -126,8 +134,36 @@ class Controls(Protocol):
         """These gates with the limits that hold for them; None: all that are limited."""
         ...
 
-    def set_limit(self, gate: str, limit: int | None) -> None:
+    def set_limit(self, gate: str, limit: int | Auto | None) -> None:
         """Set or lift the limit of a gate or a kind."""
+        ...
+
+    def rates(self) -> dict[str, RateInForce]:
+        """Every gate and kind with a rate of its own, by name."""
+        ...
+
+    def rate_of(self, gate: str) -> RateInForce | None:
+        """The rate that holds for a gate or a kind; None: it has none."""
+        ...
+
+    def set_rate(self, gate: str, rate: Rate | None) -> None:
+        """Set or lift the rate of a gate or a kind."""
+        ...
+
+    def fair_lanes(self) -> dict[str, str]:
+        """The kind of gates by which each fair lane is so, by lane."""
+        ...
+
+    def share(self, lane: str, kind: str | None) -> None:
+        """Make a lane fair by a kind of gates; None: strict again."""
+        ...
+
+    def weights(self) -> dict[str, int]:
+        """Every weight that was set, by gate."""
+        ...
+
+    def weigh(self, gate: str, weight: int | None) -> None:
+        """Set the weight of a gate in fair lanes; None: 1."""
         ...
 
     def drop_action(self, action: str) -> Dropped:

@@ -3,11 +3,16 @@
 In the flow: one side of `port.Controls`. Each call may be repeated without harm.
 """
 
+from dataclasses import replace
+
 from bandmaster.cli.naming import unused_name
 from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.controls import BOUNDS, Dropped
-from bandmaster.scheduler.engine.journal import Change
-from bandmaster.scheduler.overview import GateLoad
+from bandmaster.scheduler.engine.journal import Change, Verb
+from bandmaster.scheduler.engine.rate_controls import RateInForce
+from bandmaster.scheduler.gate_loads import GateLoad
+from bandmaster.scheduler.model.auto import Auto
+from bandmaster.scheduler.model.rates import Rate, readable
 
 
 class QueueControls:
@@ -42,20 +47,54 @@ class QueueControls:
 
     def limited(self, gates: list[str] | None) -> list[GateLoad]:
         """These gates with the limits that hold for them; None: all that are limited."""
-        return self._queue.overview.limited(gates)
+        return self._queue.gates.limited(gates)
 
-    def set_limit(self, gate: str, limit: int | None) -> None:
+    def set_limit(self, gate: str, limit: int | Auto | None) -> None:
         """Set or lift the limit of a gate or a kind."""
         self._controls.set_limit(gate, limit)
+
+    def rates(self) -> dict[str, RateInForce]:
+        """Every gate and kind with a rate of its own, by name."""
+        return self._controls.rates.all()
+
+    def rate_of(self, gate: str) -> RateInForce | None:
+        """The rate that holds for a gate or a kind; None: it has none."""
+        return self._controls.rates.of(gate)
+
+    def set_rate(self, gate: str, rate: Rate | None) -> None:
+        """Set or lift the rate of a gate or a kind."""
+        self._controls.rates.set(gate, rate)
+
+    def fair_lanes(self) -> dict[str, str]:
+        """The kind of gates by which each fair lane is so, by lane."""
+        return self._queue.shares.fair()
+
+    def share(self, lane: str, kind: str | None) -> None:
+        """Make a lane fair by a kind of gates; None: strict again."""
+        self._queue.shares.share(lane, kind)
+
+    def weights(self) -> dict[str, int]:
+        """Every weight that was set, by gate."""
+        return self._queue.shares.weights()
+
+    def weigh(self, gate: str, weight: int | None) -> None:
+        """Set the weight of a gate in fair lanes; None: 1."""
+        self._queue.shares.weigh(gate, weight)
 
     def drop_action(self, action: str) -> Dropped:
         """Forget what was counted of an action."""
         return self._controls.drop_action(action)
 
     def changes(self, most: int) -> list[Change]:
-        """Who changed what, the latest first."""
-        return self._queue.journal.changes(most)
+        """Who changed what, the latest first; rates as users write them."""
+        return [_readable(each) for each in self._queue.journal.changes(most)]
 
     def unused_name(self, name: str) -> str | None:
         """A warning if nothing has used a name so far; else None."""
         return unused_name(self._queue, name)
+
+
+def _readable(change: Change) -> Change:
+    if change.verb != Verb.RATE:
+        return change
+    return replace(change, before=readable(change.before), after=readable(change.after))

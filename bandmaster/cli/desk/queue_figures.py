@@ -7,16 +7,17 @@ queue's own figures are all the more useful then.
 from typing import Any
 
 from bandmaster.cli.desk.desk_ledger import DeskLedger
-from bandmaster.cli.desk.told import Backend, Ledger, Server, Standing
+from bandmaster.cli.desk.queue_waits import wait_sums_of
+from bandmaster.cli.desk.told import Backend, Ledger, Server, Standing, WaitSums
 from bandmaster.cli.opening import Opened
 from bandmaster.configs.errors import SettingsError
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.k8s.errors import PodError
-from bandmaster.scheduler.engine.journal_following import Follower
+from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.judging import foremost_actions, judged_actions, judged_lanes
 from bandmaster.scheduler.lanes import all_lanes
-from bandmaster.scheduler.overview import ActionLoad, GateLoad, LaneLoad
+from bandmaster.scheduler.overview import ActionLoad, LaneLoad
 from bandmaster.scheduler.server.connection import redis_url
 from bandmaster.scheduler.verdicts import Verdict, ordered
 from bandmaster.scheduler.workers import Workers, WorkerSigned
@@ -37,12 +38,12 @@ class QueueFigures:
         said = self._bandmaster.server()
         url = redacted_url(redis_url(self._bandmaster.settings))
         lanes = all_lanes(queue)
-        limits = [each for each in queue.overview.gates() if each.limit is not None]
+        gates = queue.gates.all()
         ledger, of_ledger = self._ledger()
         on_queue = judged_lanes(queue, [figures for _, figures in lanes])
         return Standing(
             lanes=lanes,
-            limits=limits,
+            gates=gates,
             paused=queue.controls.paused(),
             settings=status.settings,
             dead_count=status.dead_count,
@@ -53,7 +54,7 @@ class QueueFigures:
             server=Server(url, said.kind, said.version, said.eviction_policy),
             backend=self._backend(),
             ledger=ledger,
-            verdicts=ordered([*on_queue, *judged_actions(queue, foremost_actions(limits)), *of_ledger]),
+            verdicts=ordered([*on_queue, *judged_actions(queue, foremost_actions(gates)), *of_ledger]),
         )
 
     def missing_worker(self, lane: str) -> str | None:
@@ -62,7 +63,7 @@ class QueueFigures:
 
     def gates(self) -> list[GateLoad]:
         """Gates, the most blocked first."""
-        return self._queue.overview.gates()
+        return self._queue.gates.all()
 
     def lanes(self) -> list[LaneLoad]:
         """Lanes, by name."""
@@ -75,6 +76,10 @@ class QueueFigures:
     def actions(self) -> list[ActionLoad]:
         """Actions, the least used first."""
         return self._queue.overview.actions()
+
+    def waited(self, by: str, since_ms: int) -> WaitSums:
+        """What was waited for since some hour."""
+        return wait_sums_of(self._desk_ledger, by, since_ms, self._queue.views.server_time_ms())
 
     def _backend(self) -> Backend:
         name = self._bandmaster.settings.k8s.backend
@@ -92,5 +97,5 @@ class QueueFigures:
         if asking is None:
             return None, []
         judging: Any = import_extra("bandmaster.ledger.queries.judging", "ledger")
-        judged = judging.judged_ledger(lambda: asking.soon(asking.progress), Follower(self._queue.scripts))
+        judged = judging.judged_ledger(lambda: asking.soon(asking.progress), self._queue.scripts)
         return Ledger(judged.is_read, judged.is_written), judged.verdicts

@@ -6,9 +6,10 @@ In the flow: `queue_executions.py` asks here for what ``bandmaster show`` prints
 from typing import Any
 
 from bandmaster.cli.desk.desk_ledger import DeskLedger
-from bandmaster.cli.desk.told import Wait, Waits
+from bandmaster.cli.desk.told import HistoryUnavailable, SumPart, Wait, Waits, WaitSum, WaitSums
 from bandmaster.configs.extras import import_extra
 from bandmaster.ledger.errors import LedgerError
+from bandmaster.ledger.waits.summed_by import By
 from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.queue import ExecutionQueueService
 
@@ -37,3 +38,30 @@ def waits_of(queue: ExecutionQueueService, ledger: DeskLedger, record: Record) -
         return Waits([], complete=False)
     waits = [Wait(each.wait.attempt, each.wait.span.length_ms, each.parts, each.sampled) for each in told.waits]
     return Waits(waits, told.complete)
+
+
+def wait_sums_of(ledger: DeskLedger, by: str, since_ms: int, now_ms: int) -> WaitSums:
+    """Return the sums of waits that ended since some hour.
+
+    Raises:
+        HistoryUnavailable: If there is no ledger that answers.
+    """
+    asking = ledger.asking()
+    if asking is None:
+        raise HistoryUnavailable("what was waited for cannot be told: there is no ledger here")
+    summaries: Any = import_extra("bandmaster.ledger.waits.summary", "ledger")
+
+    def read() -> Any:
+        with asking.reading() as connection:
+            return summaries.wait_summary(connection, By(by), since_ms, now_ms + 1)
+
+    try:
+        found = asking.soon(read)
+    except LedgerError as error:
+        raise HistoryUnavailable(f"what was waited for cannot be told: {error}") from None
+    sums = [
+        WaitSum(one.name, one.ms, one.waits, one.summed, [SumPart(e.cause, e.behind, e.ms, e.waits) for e in one.parts])
+        for one in found.sums
+    ]
+    counts = found.counts
+    return WaitSums(counts.waits, counts.summed, counts.sampled, counts.incomplete, sums)

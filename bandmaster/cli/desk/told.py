@@ -9,19 +9,20 @@ from dataclasses import dataclass, field
 
 from bandmaster.cli.exits import CommandFailed, Exit
 from bandmaster.cli.failures import Failure
-from bandmaster.ledger.waits.attributing import Part
+from bandmaster.ledger.waits.attributing import Cause, Part
 from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record, Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.gate_loads import UNWEIGHED, GateLoad
 from bandmaster.scheduler.model.states import State
-from bandmaster.scheduler.overview import GateLoad, LaneLoad
+from bandmaster.scheduler.overview import LaneLoad
 from bandmaster.scheduler.verdicts import Verdict
 from bandmaster.scheduler.views import Leader, QueueStatus
 
 
 class HistoryUnavailable(CommandFailed):
-    """What has ended cannot be listed, since the API's ledger does not answer."""
+    """What has ended cannot be told, since there is no ledger that answers."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, Exit.UNAVAILABLE)
@@ -72,6 +73,42 @@ class Waits:
     """In order."""
     complete: bool
     """Whether these are all that are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SumPart:
+    """The part of many waits that one cause explains."""
+
+    cause: Cause
+    behind: str | None
+    """None: what has no name, or others."""
+    ms: int
+    waits: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitSum:
+    """How long an action, a user's executions, or those behind a gate waited."""
+
+    name: str | None
+    """None: all others."""
+    ms: int
+    waits: int
+    summed: int
+    parts: list[SumPart]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitSums:
+    """What was waited for in some hours."""
+
+    waits: int
+    summed: int
+    """Of so many of them it is known."""
+    sampled: int
+    incomplete: int
+    sums: list[WaitSum]
+    """The longest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +188,8 @@ class Standing:
 
     lanes: list[tuple[LaneLoad, QueueStatus]]
     """The lane of executions is among them."""
-    limits: list[GateLoad]
+    gates: list[GateLoad]
+    """The most blocked first."""
     paused: dict[str, int]
     """By name, since when in Unix milliseconds."""
     settings: dict[str, float | None]
@@ -169,3 +207,18 @@ class Standing:
     """None: there is none here."""
     verdicts: list[Verdict]
     """What somebody should look at, the worst first."""
+
+    @property
+    def limits(self) -> list[GateLoad]:
+        """The gates and kinds with a limit."""
+        return [each for each in self.gates if each.limit is not None]
+
+    @property
+    def rates(self) -> list[GateLoad]:
+        """Those with a rate."""
+        return [each for each in self.gates if each.rate is not None]
+
+    @property
+    def weighted(self) -> list[GateLoad]:
+        """Those with a weight."""
+        return [each for each in self.gates if each.weight != UNWEIGHED]

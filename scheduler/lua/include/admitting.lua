@@ -4,7 +4,7 @@ do
     -- Returns the score of the lane's next candidate, if the lane has one and room for it.
     local function admit_first(lane, grants, count, lease_ms, ceiling)
         admit_lane(lane, grants, count, lease_ms, nil, ceiling)
-        return tonumber(room_of(lane) > 0 and best_score(lane) or nil)
+        return tonumber(room_of(lane) > 0 and fair.claim(lane, best_score(lane)) or nil)
     end
 
     -- Adds grants from the ranked lanes to `grants`, until there are `count`. Returns whether there may be more for
@@ -40,11 +40,30 @@ do
             more = apart(admit_lane, lanes[1], grants, count, lease_ms, max_active)
         else
             index_changed()
-            local ranked = ranking(set_of(lanes))
+            local ranked = ranking.of(lanes)
             if count == 0 then return grants, (ranked[1] and room_over_all() > 0) and 1 or 0 end
             more = admit_ranked(grants, ranked, count, lease_ms, math.huge)
         end
         return grants, (more and room_over_all() > 0) and 1 or 0
+    end
+
+    -- Moves a lane's candidate away if one of its gates has closed since the lane was told. Returns whether it was so.
+    local function move_mistaken(lane)
+        local flow, score = best_candidate(lane)
+        local closed = flow and moves < MAX_MOVES and closed_gate(lines_of(flow))
+        if not closed then return false end
+        moves = moves + 1
+        move_behind(lane, flow, score, closed)
+        return true
+    end
+
+    -- Returns the best lane of others, and its candidate's score. Only behind crowded gates may lanes be mistaken.
+    local function best_other(own, but)
+        while true do
+            local lane, score = ranking.best_live(own)
+            if not lane or not crowded.any() or not apart(move_mistaken, lane) then return lane, score end
+            index_changed(but)
+        end
     end
 
     -- Admits after a settlement: only executions that go before the best candidate of all live lanes that are not the
@@ -53,15 +72,15 @@ do
     function admit_next(lanes, count, lease_ms, max_active)
         local grants, more = {}, false
         if room_over_all() < 1 then return grants, 0 end
-        index_changed(#lanes == 1 and lanes[1])
-        local ranked, others = ranking(set_of(lanes))
-        local other, ceiling = best_live(others)
+        local but = #lanes == 1 and lanes[1]
+        index_changed(but)
+        local other, ceiling = best_other(set_of(lanes), but)
         if #lanes == 1 and count > 0 then
             more = apart(admit_lane, lanes[1], grants, count, lease_ms, max_active, ceiling)
         elseif count > 0 then
-            more = admit_ranked(grants, ranked, count, lease_ms, ceiling or math.huge)
+            more = admit_ranked(grants, ranking.of(lanes), count, lease_ms, ceiling or math.huge)
         end
-        if other and #grants < math.max(count, 1) * GRANT_FIELDS and not touched[other] and not freed[other] then apart(wake, other) end
+        if other and #grants < math.max(count, 1) * GRANT_FIELDS and not changed.touched[other] and not changed.freed[other] then apart(wake, other) end
         return grants, more and 1 or 0
     end
 end

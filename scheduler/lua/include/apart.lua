@@ -1,40 +1,41 @@
 -- Independent parts of a call. If one fails on damaged data (a key of a wrong type), its writes so far stay, and the
 -- other parts take effect. Only for calls that use `keep_apart`, since they must report the failures.
-local keep_apart, apart, has_failed, take_failure, failures
+local keep_apart, apart
+local failed = {}
 do
-    local failed -- a list of {name, error}; nil: any failure fails the whole call
-    at_begin(function() failed = nil end)
+    local list -- of {name, error}; nil: any failure fails the whole call
+    at_begin(function() list = nil end)
 
     function keep_apart()
-        failed = {}
+        list = {}
     end
 
     -- Returns the results of `run` for this name; nil if it failed.
     function apart(run, name, ...)
-        if not failed then return run(name, ...) end
+        if not list then return run(name, ...) end
         local is_done, result, second = pcall(run, name, ...)
         if is_done then return result, second end
-        failed[#failed + 1] = {name, type(result) == 'table' and result.err or tostring(result)}
+        list[#list + 1] = {name, type(result) == 'table' and result.err or tostring(result)}
         for i = 1, #forgettings do forgettings[i]() end
     end
 
-    function has_failed(name)
-        for _, each in ipairs(failed or {}) do
+    function failed.has(name)
+        for _, each in ipairs(list or {}) do
             if each[1] == name then return true end
         end
         return false
     end
 
     -- Removes the last failure and returns its error.
-    function take_failure()
-        return table.remove(failed)[2]
+    function failed.take()
+        return table.remove(list)[2]
     end
 
     -- Returns the names that failed, each followed by its error; nil if nothing failed.
-    function failures()
-        if #failed == 0 then return nil end
+    function failed.all()
+        if #list == 0 then return nil end
         local flat = {}
-        for _, each in ipairs(failed) do flat[#flat + 1], flat[#flat + 2] = each[1], each[2] end
+        for _, each in ipairs(list) do flat[#flat + 1], flat[#flat + 2] = each[1], each[2] end
         return flat
     end
 end

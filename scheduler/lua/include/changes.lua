@@ -10,13 +10,15 @@ local function asked(before)
     return 'by', asked_by
 end
 
--- `from` and `to` are '' for none. Equal values are no change, so a repeated call (its reply was lost) notes nothing.
+-- `from` and `to` are '' for none; `from` is nil if nobody has chosen so far, which to choose none is a change of, too.
+-- Equal values are no change, so a repeated call (its reply was lost) notes nothing.
 local note_change
 do
     local KEPT_CHANGES = 1000
 
     note_change = function(verb, name, from, to, by)
         if from == to then return end
+        from = from or ''
         local entry_id = append('verb', verb, 'id', '', 'at', now, 'name', name, 'from', from, 'to', to, 'by', by)
         call('XADD', K.changes, 'MAXLEN', '~', KEPT_CHANGES, '*', 'entry', entry_id, 'verb', verb, 'at', now,
             'name', name, 'from', from, 'to', to, 'by', by)

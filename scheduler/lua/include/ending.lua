@@ -4,7 +4,7 @@ local function leave_slot(id, m)
     give_slot(id, m.lane)
     call('ZREM', m.state == 'RUNNING' and K.lease or K.pod_lease, lease_of(id, m))
     leases_held = nil
-    unhold(id, gates_of(m))
+    reopening.unhold(id, gates_of(m))
 end
 
 local function keep_result(id, result)
@@ -17,15 +17,17 @@ local function finish(id, m, verb, state, reason, dead, unseen)
         call('HSET', D.meta(id), 'state', state, 'reason', reason, 'ended_at', now)
     end
     call('SREM', D.members(m.lane), id)
+    unique.release(id, m)
+    code_slots.leave(id, m.lane, verb, state, reason)
     count_action(m.action, 'total_completed')
     if dead then
-        unpost(id, m.lane)
+        untold.remove(id, m.lane)
         keep_dead(id)
     end
-    local is_posted = unseen and post(id, m.lane)
+    local is_posted = unseen and untold.post(id, m.lane)
     if dead then drop_excess(K.dead) end
     if not dead and not is_posted then leave_record(id, m, state) end
-    m.state, freed[m.lane] = state, true
+    m.state, changed.freed[m.lane] = state, true
     journal(verb, id, m, 'state', state, 'reason', reason, 'dead', dead and 1 or 0, asked(m.before))
 end
 
@@ -42,12 +44,12 @@ local function wait_again(id, m, verb, delay_ms, reason, at_end)
     count_user(m, 1)
     if delay_ms > 0 then
         enter_scheduled(id, m, now + delay_ms)
-        if delay_ms < 1000 then due_soon[m.lane] = true end
+        if delay_ms < 1000 then changed.note_soon(m.lane, id, true) end
     else
         m.expires_at = field(id, 'expires_at')
-        if at_end then m.score = exact(m.band * BAND_WIDTH_MS + next_time(now)) end
-        enter_pending(id, m)
-        touched[m.lane] = true -- so that the next admission looks at it
+        if at_end then fair.place(m, next_time(now)) end
+        enter_pending(id, m, 'waiting_since', now)
+        changed.touched[m.lane] = true -- so that the next admission looks at it
     end
     journal(verb, id, m, 'state', m.state, 'reason', reason, 'delay_ms', delay_ms, 'score', m.score)
 end

@@ -10,19 +10,19 @@ end
 
 -- Reads a PENDING execution.
 local function load_candidate(id)
-    local v = call('HMGET', D.meta(id), 'lane', 'band', 'action', 'user', 'gates', 'attempt', 'score', 'behind',
-        'waiting_since', 'timeout_ms', 'expires_at')
+    local v = call('HMGET', D.meta(id), 'lane', 'band', 'action', 'user', 'gates', 'attempt', 'score',
+        'waiting_since', 'timeout_ms', 'expires_at', 'accepted_at')
     return v[1] and {lane = v[1], band = v[2], action = v[3], user = v[4], gates = v[5], attempt = v[6], score = v[7],
-        behind = v[8], waiting_since = v[9], timeout_ms = v[10], expires_at = v[11], state = 'PENDING'} or nil
+        waiting_since = v[8] or v[11], timeout_ms = v[9], expires_at = v[10], state = 'PENDING'} or nil
 end
 
 local LIVING = {SCHEDULED = true, PENDING = true, RUNNING = true, POD = true, CANCELLING = true}
 
 local function load_holder(id)
     local v = call('HMGET', D.meta(id), 'lane', 'band', 'action', 'user', 'gates', 'attempt', 'score', 'state',
-        'cancel', 'nonce', 'lasting')
+        'cancel', 'nonce', 'lasting', 'unique')
     return v[1] and {lane = v[1], band = v[2], action = v[3], user = v[4], gates = v[5], attempt = v[6], score = v[7],
-        state = v[8], ended_at = not LIVING[v[8]], cancel = v[9], nonce = v[10], lasting = v[11]} or nil
+        state = v[8], ended_at = not LIVING[v[8]], cancel = v[9], nonce = v[10], lasting = v[11], unique = v[12]} or nil
 end
 
 -- Reads a field that load_candidate and load_holder leave out: each field costs a scan of the hash.

@@ -1,5 +1,5 @@
 -- The gates that the limit of their kind keeps closed: `gate:tenant:*:closed:{lane}` has them by their best waiter's score,
--- `gate:tenant:*:lanes` the lanes. When that limit rises, they have to be checked again: include/raised.lua.
+-- `gate:tenant:*:closed-lanes` the lanes. When that limit rises, they have to be checked again: include/raised.lua.
 local by_kind -- gate → its kind, if the kind's limit holds for the gate, once read
 local raised -- lane → kind → the score up to which its closed gates were checked since its limit rose
 
@@ -22,7 +22,7 @@ local function keep_raised()
 end
 
 local function raise(kind)
-    for _, lane in ipairs(call('SMEMBERS', D.gate_lanes(kind))) do
+    for _, lane in ipairs(call('SMEMBERS', D.kind_lanes(kind))) do
         raised[lane] = raised[lane] or {}
         raised[lane][kind] = '-inf'
     end
@@ -39,11 +39,11 @@ end
 -- Indexes a gate while its kind keeps it closed, else removes it. `score`: of its best waiter in the lane; nil if open.
 local function index_closed(gate, lane, score)
     local kind = kind_of(gate)
-    if not kind or not (defaults[kind] or raised[lane] and raised[lane][kind]) then return end
+    if not kind or not (defaults[kind] or rates.is_by_kind(gate) or raised[lane] and raised[lane][kind]) then return end
     local key = D.closed(kind, lane)
-    if score and by_kind[gate] then
-        if call('ZADD', key, score, gate) == 1 then call('SADD', D.gate_lanes(kind), lane) end
+    if score and (by_kind[gate] or rates.is_by_kind(gate)) then
+        if call('ZADD', key, score, gate) == 1 then call('SADD', D.kind_lanes(kind), lane) end
     elseif call('ZREM', key, gate) == 1 and call('EXISTS', key) == 0 then
-        call('SREM', D.gate_lanes(kind), lane)
+        call('SREM', D.kind_lanes(kind), lane)
     end
 end

@@ -13,5 +13,5 @@ end
 -- The length of a lease that nobody renews: as long as its execution may take until its program starts (an image is
 -- pulled), while it runs (its timeout counts from its start), and until it has ended.
 local function lease_over_all(m)
-    return setting('start_deadline_ms') + tonumber(m.timeout_ms) + setting('grace_ms')
+    return setting('start_deadline_ms') + tonumber(m.timeout_ms or 0) + setting('grace_ms')
 end

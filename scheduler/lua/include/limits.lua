@@ -1,6 +1,7 @@
 -- Pauses and limits of gates, read once a call. They change within a call only if the call itself changes them.
 local any_paused -- whether anything is paused
 local any_limited -- whether any gate has a limit of its own
+local any_behind -- whether a flow ever stood behind a gate
 local limits -- gate → its limit, false for none, once read
 
 local function forget_limits()
@@ -9,17 +10,28 @@ end
 
 at_begin(function()
     any_paused, any_limited = overrides.paused == '1', overrides.limited == '1'
-    if not format then any_paused, any_limited = call('EXISTS', K.paused) == 1, call('EXISTS', K.limits) == 1 end
+    any_behind = overrides.behind == '1'
+    if not format then
+        any_paused, any_limited = call('EXISTS', K.paused) == 1, call('EXISTS', K.limits) == 1
+        any_behind = call('EXISTS', K.behind) == 1
+    end
     forget_limits()
 end)
 
 -- If the settings' hash did not exist, or was lost, the first call that changes something writes the marks that calls
 -- rely on.
 local function mark_settings()
+    if any_behind and not (any_limited or any_paused or next(defaults)) and call('EXISTS', K.behind) == 0 then
+        any_behind = false
+        keep_setting('behind')
+    end
     if format then return end
     keep_setting('format', FORMAT)
     if any_paused then keep_setting('paused', 1) end
     if any_limited then keep_setting('limited', 1) end
+    if any_behind then keep_setting('behind', 1) end
+    rates.mark()
+    auto.mark()
     if next(defaults) then keep_defaults() end
     for name in pairs(defaults) do
         if is_kind(name) then raise(name) end -- the score up to which its gates were checked is lost, too

@@ -12,8 +12,8 @@ do
         local m = load(id)
         call('ZREM', K.scheduled, id)
         if m and m.state == 'SCHEDULED' then
-            m.score = exact(m.band * BAND_WIDTH_MS + next_time(tonumber(due)))
-            enter_pending(id, m)
+            fair.place(m, next_time(tonumber(due)))
+            enter_pending(id, m, 'waiting_since', now)
             journal('promote', id, m, 'state', 'PENDING', 'score', m.score, 'due', m.due or '')
         elseif not m then
             delete_payload(id)

@@ -1,10 +1,6 @@
 -- When a kind's limit rises, each of its closed gates may have room: each is checked once, best waiter first. Admission
 -- from a lane checks as many as the lane's best candidate depends on, and every call checks a few more, so that the
 -- work ends soon. An unchecked gate's best waiter counts as a candidate, so the order holds meanwhile.
-local MAX_MOVES = 100
-local moves -- how many executions or gates this call has moved or looked at
-at_begin(function() moves = 0 end)
-
 local look_again, best_score, carry_on
 do
     local LOOKED_A_CALL = 20
@@ -66,17 +62,27 @@ end
 
 -- To be called when `limits:defaults` was changed.
 local function change_defaults()
-    local before = defaults
-    defaults = put_together()
+    local before, autos = defaults, nil
+    defaults, autos = put_together()
+    adjusting.follow(autos)
     keep_defaults()
     forget_limits()
     for name, limit in pairs(before) do
         if is_kind(name) and (not defaults[name] or defaults[name] > limit) then raise(name) end
     end
-    for lane in pairs(raised) do touched[lane] = true end -- its gates are candidates from now on
+    for lane in pairs(raised) do changed.touched[lane] = true end -- its gates are candidates from now on
     for _, changed in ipairs({before, defaults}) do
         for name in pairs(changed) do
             if not is_kind(name) and before[name] ~= defaults[name] then reindex(name) end
         end
     end
+end
+
+-- To be called when the rates of these gates and kinds were changed.
+local function change_rates(names)
+    rates.mark()
+    for name in pairs(names) do
+        if is_kind(name) then raise(name) else reindex(name) end
+    end
+    for lane in pairs(raised) do changed.touched[lane] = true end
 end

@@ -3,48 +3,44 @@
 -- raised by hand; so each time, the lane is also checked for a candidate.
 local function note_asked(lanes)
     for _, lane in ipairs(lanes) do
-        if note('lane:' .. lane) then touched[lane] = true end
+        if note('lane:' .. lane) then changed.touched[lane] = true end
     end
 end
 
--- Returns the lanes that have a candidate, best first: those in the set `own` that are not paused, as pairs of lane and
--- score; and all others, as a flat list of lanes and scores.
-local function ranking(own)
-    local ranked, others = {}, {}
-    local lanes = call('ZRANGE', K.lanes, 0, -1, 'WITHSCORES')
-    for i = 1, #lanes, 2 do
-        local lane, score = lanes[i], lanes[i + 1]
-        if not own[lane] then
-            others[#others + 1], others[#others + 2] = lane, score
-        elseif not is_paused('lane:' .. lane) then
-            ranked[#ranked + 1] = {lane, tonumber(score)}
-        end
+local ranking = {}
+
+-- Returns those of these lanes that have a candidate and are not paused, best first, as pairs of lane and score.
+function ranking.of(own)
+    local ranked = {}
+    for i, score in ipairs(own[1] and call('ZMSCORE', K.lanes, unpack(own)) or {}) do
+        if score and not is_paused('lane:' .. own[i]) then ranked[#ranked + 1] = {own[i], tonumber(score)} end
     end
-    return ranked, others
+    table.sort(ranked, function(one, other) return one[2] < other[2] end)
+    return ranked
 end
 
-local best_live
 do
     local LIVE_CONSUMER_MS = 6000 -- a consumer asks every second, and that is noted at most once a second
-    local MOST_ASKED_FOR = 1000 -- fields in one command: Lua's stack is limited
+    local FEW, MANY, MOST = 2, 100, 1000 -- lanes looked at: first, then each time, and at most
 
-    local function is_live(asked)
-        return asked and math.abs(now - tonumber(asked)) <= LIVE_CONSUMER_MS
+    -- Whether live consumers ask for a lane that is not paused.
+    function ranking.is_served(lane, asked)
+        return asked and math.abs(now - tonumber(asked)) <= LIVE_CONSUMER_MS and not is_paused('lane:' .. lane)
     end
 
-    -- Returns the first of these lanes that has live consumers and is not paused, with its score. Mostly it is the very
-    -- first; if that one has no live consumers, many are read at once.
-    function best_live(others)
-        local from, count = 1, 1
-        while others[from] do
-            local names = {}
-            for i = from, math.min(from + 2 * count, #others) - 1, 2 do names[#names + 1] = 'lane:' .. others[i] end
-            for i, asked in ipairs(call('HMGET', K.rounds, unpack(names))) do
-                if is_live(asked) and not is_paused(names[i]) then
-                    return others[from + 2 * i - 2], tonumber(others[from + 2 * i - 1])
-                end
+    -- Returns the best lane that is not in the set `own`, has live consumers and is not paused, with its score. Mostly it is
+    -- one of the first; those behind very many that nobody serves are left to their own consumers, who ask every second.
+    function ranking.best_live(own)
+        local from, count = 0, FEW
+        while from < MOST do
+            local lanes, names = call('ZRANGE', K.lanes, from, from + count - 1, 'WITHSCORES'), {}
+            for i = 1, #lanes, 2 do names[#names + 1] = 'lane:' .. lanes[i] end
+            for i, asked in ipairs(names[1] and call('HMGET', K.rounds, unpack(names)) or {}) do
+                local lane = lanes[2 * i - 1]
+                if not own[lane] and ranking.is_served(lane, asked) then return lane, tonumber(lanes[2 * i]) end
             end
-            from, count = from + 2 * count, MOST_ASKED_FOR
+            if #names < count then return end
+            from, count = from + count, MANY
         end
     end
 end

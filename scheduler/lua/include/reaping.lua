@@ -8,6 +8,9 @@ do
         if m.cancel then
             leave_slot(id, m)
             finish(id, m, 'reap', m.cancel, m.cancel_reason, false, true)
+        elseif code_slots.is_lane(m.lane) then -- the code that would run again is gone
+            leave_slot(id, m)
+            finish(id, m, 'reap', 'FAILED', 'lease_lost', false, true)
         elseif crashes > setting('max_crashes') then
             leave_slot(id, m)
             finish(id, m, 'reap', 'FAILED', 'lease_lost', true, true)

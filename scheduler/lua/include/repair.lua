@@ -1,5 +1,5 @@
 -- Repairs that admitting and settling calls also make, so that workers alone need no scheduler, saturated or not: each
--- promotes due executions and reaps lost leases, only a few, so that a call stays short.
+-- promotes due executions, lets some rise that wait for long, and reaps lost leases, only a few, so that a call stays short.
 local repair, repair_now_and_then
 do
     local PROMOTED_A_CALL = 50
@@ -14,6 +14,7 @@ do
     -- Returns in how many ms the next execution is due or lease ends, if any; and whether nothing is left to do now.
     function repair()
         sweep_now_and_then()
+        banding.rise_due()
         local promoted, due_at = promote_due(PROMOTED_A_CALL)
         local reaped, lease_at = reap_expired(REAPED_A_CALL)
         local wait_ms = math.min(due_at and due_at - now or math.huge, lease_at and lease_at - lease_now or math.huge)

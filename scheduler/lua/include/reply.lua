@@ -10,7 +10,7 @@ local function said(caller, number, needs_clock)
     if needs_clock then
         local found = call('MGET', D.reply(caller), K.clock)
         last = found[1]
-        clock_is(found[2])
+        clock.is(found[2])
     else
         last = call('GET', D.reply(caller))
     end

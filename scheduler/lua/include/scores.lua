@@ -7,17 +7,18 @@ local function exact(number)
     return string.format(number % 1 == 0 and '%d' or '%.17g', number)
 end
 
-local next_time, clock_is, clock_to_keep, keep_clock
+local next_time
+local clock = {}
 do
     local last_given -- once it was read
     local is_kept
     at_begin(function() last_given, is_kept = nil, true end)
 
     -- Sets the clock to a value that the caller has read together with other data.
-    function clock_is(text) last_given = tonumber(text or '0') end
+    function clock.is(text) last_given = tonumber(text or '0') end
 
     function next_time(at_least)
-        if not last_given then clock_is(call('GET', K.clock)) end
+        if not last_given then clock.is(call('GET', K.clock)) end
         local given = math.floor(at_least)
         if given <= last_given then given = last_given + 1 / 1024 end
         last_given, is_kept = given, false
@@ -25,14 +26,14 @@ do
     end
 
     -- Returns the clock's key and new value, for a write of several keys; nothing if it was written already.
-    function clock_to_keep()
+    function clock.to_keep()
         if is_kept then return end
         is_kept = true
         return K.clock, exact(last_given)
     end
 
     -- Writes the clock at the end of a call, if it is not written yet.
-    function keep_clock()
-        if not is_kept then call('SET', clock_to_keep()) end
+    function clock.keep()
+        if not is_kept then call('SET', clock.to_keep()) end
     end
 end

@@ -2,6 +2,7 @@
 -- names. Each lane has its own bounds: lanes other than `executions` have none until one is set, in `lane:LANE:NAME`.
 local BOUNDS = {
     max_concurrent_executions = true, max_queue_size = true, max_executions_per_user = true, stale_timeout_seconds = true,
+    ageing_seconds = true,
 }
 local DEFAULTS = {
     max_concurrent = false, -- over everything: none
@@ -9,6 +10,7 @@ local DEFAULTS = {
     max_queue_size = 10000,
     max_executions_per_user = 100,
     stale_timeout_seconds = 3600,
+    ageing_seconds = false, -- none rises
     lease_ttl_ms = 30000,
     pod_lease_ttl_ms = 60000,
     start_deadline_ms = 300000,

@@ -2,7 +2,7 @@
 -- revision. The other fields (marks of pauses and limits, and the runtime settings, which override the defaults at
 -- once in every process, D14) grow with the lanes. So they are read again only when the revision has changed, and once
 -- a second, so that values written by hand take effect, too.
-local FORMAT = '1' -- raised when a later release cannot read data that this one writes: CONTRIBUTING.md
+local FORMAT = '2' -- raised when a later release cannot read data that this one writes: CONTRIBUTING.md
 local overrides
 local format
 local lease_clock
@@ -43,6 +43,12 @@ do
     end
 end
 
+-- Keeps lines as one field; none: no field.
+local function keep_text(field, lines)
+    table.sort(lines)
+    keep_setting(field, lines[1] and table.concat(lines))
+end
+
 local function setting(name)
     return tonumber(overrides[name]) or DEFAULTS[name]
 end
@@ -51,10 +57,13 @@ local function field_of(lane, name)
     return lane == OWN_LANE and name or 'lane:' .. lane .. ':' .. name
 end
 
--- Returns a lane's value of one of the BOUNDS; nil for none.
+-- Returns a lane's value of one of the BOUNDS; nil for none. Lanes `slot:NAME` have those of `slot:*`, or their own; how
+-- many may wait there has a default.
 local function bound_of(lane, name)
     if lane == OWN_LANE then return setting(name) end
-    return tonumber(overrides['lane:' .. lane .. ':' .. name])
+    local own = overrides['lane:' .. lane .. ':' .. name]
+    if own or not code_slots.is_lane(lane) then return tonumber(own) end
+    return tonumber(overrides['lane:slot:*:' .. name]) or (name == 'max_queue_size' and DEFAULTS[name]) or nil
 end
 
 -- Returns an error if another release wrote data that this one cannot read, else nil.

@@ -32,7 +32,7 @@ end
 
 -- A lane that was full is marked as touched, since it may now have a candidate.
 local function give_slot(id, lane)
-    if room_of(lane) < 1 then touched[lane] = true end
+    if room_of(lane) < 1 then changed.touched[lane] = true end
     local given = call('SREM', D.active(lane), id)
     note('moved:' .. lane)
     if slots_taken[lane] then slots_taken[lane] = slots_taken[lane] - given end

@@ -1,17 +1,22 @@
 -- Expires executions that have waited too long, by the index of deadlines, earliest first; and re-indexes lanes whose
--- timeout was changed. An entry is only a candidate: if a pause put its deadline off, it is entered again.
+-- timeout or ageing was changed, or that became fair. An entry is only a candidate: if a pause put its deadline off, it
+-- is entered again.
 
-local function enter_again(id, m)
+function deadline.enter_again(id, m)
     call('ZREM', K.deadlines, id)
-    if m and m.state == 'PENDING' then enter_deadline(id, m, wait_left(m)) end
+    ageing.leave(id, m and m.lane)
+    if not m or m.state ~= 'PENDING' then return end
+    deadline.enter(id, m, deadline.wait_left(m))
+    ageing.enter(id, m, deadline.since(m))
+    if fair.kind(m.lane) then call('ZADD', D.times(m.lane), m.time or exact(m.score - m.band * BAND_WIDTH_MS), id) end
 end
 
 local sweep_due
 do
     local function sweep_one(id)
         local m = load(id)
-        local why = m and m.state == 'PENDING' and staleness(m)
-        if why then expire(id, m, why) else enter_again(id, m) end
+        local why = m and m.state == 'PENDING' and deadline.why_stale(m)
+        if why then expire(id, m, why) else deadline.enter_again(id, m) end
         return why and 1 or 0
     end
 
@@ -28,12 +33,12 @@ end
 
 -- Re-indexes up to `left` executions of a lane; a later call does the rest. Returns how many this call may still do; a
 -- lane without waiting executions counts as one.
-local function reindex_lane(lane, left)
-    local field = reindexing_field(lane)
+function deadline.reindex_lane(lane, left)
+    local field = deadline.reindexing_field(lane)
     local page = call('ZRANGEBYSCORE', D.pending(lane), overrides[field], '+inf', 'WITHSCORES', 'LIMIT', 0, left)
     local done = 0
     while done < #page and moves < MAX_MOVES do
-        enter_again(page[done + 1], load(page[done + 1]))
+        deadline.enter_again(page[done + 1], load(page[done + 1]))
         done = done + 2
     end
     local is_all = done == #page and #page < 2 * left
@@ -46,7 +51,7 @@ local function reindex_deadlines(bound)
     local left = bound
     for field in pairs(overrides) do
         local lane = field == 'deadlines_from' and OWN_LANE or string.match(field, '^lane:(.*):deadlines_from$')
-        if lane and left > 0 then left = apart(reindex_lane, lane, left) or left end
+        if lane and left > 0 then left = apart(deadline.reindex_lane, lane, left) or left end
     end
     return left < 1 or moves >= MAX_MOVES
 end
@@ -68,5 +73,6 @@ do
         reindex_deadlines(SWEPT_A_SECOND)
         sweep_due(SWEPT_A_SECOND)
         drop_expired()
+        code_slots.end_lost()
     end
 end

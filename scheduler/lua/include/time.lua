@@ -4,6 +4,7 @@
 -- gap would look like an outage, and no lease would ever end.
 local NOTED_EACH_MS = 1000
 local lease_now
+local went_back -- whether the server's time is before that of an earlier call
 local noted -- the text of the clock of leases: it changes once a second, so most calls read the same as the last one
 local keep_lease_clock
 
@@ -37,7 +38,8 @@ do
         local elapsed = now - (noted_at or now)
         lease_offset, runs_until = noted_at and noted_offset or offset_of_leases(), noted_runs_until
         local stood_at, lease_ms = now - elapsed + lease_offset, setting('lease_ttl_ms')
-        if elapsed < 0 then
+        went_back = elapsed < 0
+        if went_back then
             lease_offset = lease_offset - elapsed
         elseif elapsed > lease_ms / 2 then
             local stands_still = stood_at >= runs_until

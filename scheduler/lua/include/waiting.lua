@@ -1,5 +1,5 @@
--- Enters and removes waiting executions: in the pending set, the lane's ready set or the set of the gate it waits
--- behind, the action's queue, the user's count, and the index of deadlines.
+-- Enters and removes waiting executions: in the pending set, their flow, the action's queue, the user's count, and the
+-- indexes of deadlines and ageing.
 local function count_user(m, change)
     if not m.user then return end
     local users = D.users(m.lane)
@@ -14,55 +14,58 @@ local function enter_scheduled(id, m, due, ...)
     m.state = 'SCHEDULED'
 end
 
+-- A new one waits since it was accepted; others are given `waiting_since`.
 local function enter_pending(id, m, ...)
+    local kind = fair.kind(m.lane)
+    if kind and not m.is_placed then fair.place_again(id, m) end
     local score = tonumber(m.score)
     call('ZADD', D.pending(m.lane), m.score, id)
-    add_ready(m.lane, m.score, id)
-    call('ZADD', D.action_pending(m.action), exact(score - m.band * BAND_WIDTH_MS), id)
-    call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'waiting_since', now, ...)
+    local behind = enter_flow(id, m)
+    call('ZADD', D.action_pending(m.action), kind and m.time or exact(score - m.band * BAND_WIDTH_MS), id)
+    if kind then
+        call('ZADD', D.times(m.lane), m.time, id)
+        call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, 'time', m.time, ...)
+    else
+        call('HSET', D.meta(id), 'state', 'PENDING', 'score', m.score, ...)
+    end
     local allowed = bound_of(m.lane, 'stale_timeout_seconds')
-    enter_deadline(id, m, allowed and allowed * 1000)
-    m.state, offered[m.lane] = 'PENDING', math.min(score, offered[m.lane] or math.huge)
+    deadline.enter(id, m, allowed and allowed * 1000)
+    ageing.enter(id, m, now)
+    m.state = 'PENDING'
+    if behind then
+        index_in(m.lane, behind)
+    elseif m.follows_own and not any_behind then
+        changed.freed[m.lane] = true -- the best candidate stays, and only wants to be taken
+    elseif kind and not m.is_alone then
+        changed.touched[m.lane] = true
+    elseif not places.gate_before(m.lane, m.flow) then
+        local claim = kind and m.band * BAND_WIDTH_MS + m.time or score
+        changed.offered[m.lane] = math.min(claim, changed.offered[m.lane] or math.huge)
+    end
 end
 
--- Returns the gate behind which it waited, if it did; the caller has to reindex it.
-local function leave_pending(id, m)
-    local behind = m.behind
+-- Returns the gate that the caller has to reindex, if there is one.
+local function leave_pending(id, m, is_granted)
     call('ZREM', D.pending(m.lane), id)
-    call('ZREM', D.action_pending(m.action), id)
-    leave_deadline(id, m)
-    if behind then
-        call('ZREM', D.waiting(behind, m.lane), id)
-        call('HDEL', D.meta(id), 'behind')
-        m.behind = nil
-    else
-        remove_ready(m.lane, id)
+    if fair.kind(m.lane) then
+        call('ZREM', D.times(m.lane), id)
+        fair.leave(m, is_granted)
     end
-    touched[m.lane] = true
-    return behind
+    call('ZREM', D.action_pending(m.action), id)
+    deadline.leave(id, m)
+    ageing.leave(id, m.lane)
+    changed.touched[m.lane] = true
+    return leave_flow(id, m.lane, flow_of(m))
 end
 
 local function leave_waiting(id, m)
     if m.state == 'SCHEDULED' then
         call('ZREM', K.scheduled, id)
-        touched[m.lane] = true -- so that index_lane drops a token that was pushed because this was due soon
+        changed.touched[m.lane] = true -- so that index_lane drops a token that was pushed because this was due soon
+        changed.note_soon(m.lane, id, false)
     else
         local behind = leave_pending(id, m)
-        if behind then reindex(behind) end
+        if behind then index_in(m.lane, behind) end
     end
     count_user(m, -1)
-end
-
--- Moves an execution behind a gate that it found closed, at its original score.
-local function move_behind(id, m, gate)
-    if m.behind then
-        call('ZREM', D.waiting(m.behind, m.lane), id)
-        reindex(m.behind)
-    else
-        remove_ready(m.lane, id)
-    end
-    call('ZADD', D.waiting(gate, m.lane), m.score, id)
-    call('SADD', D.gate_lanes(gate), m.lane)
-    call('HSET', D.meta(id), 'behind', gate)
-    reindex(gate)
 end

@@ -1,5 +1,5 @@
 // The state of the installation in sentences, the worst first. Each says what is so, and where that leads.
-import { duration } from "./times.js";
+import { duration, upcoming } from "./times.js";
 import { count, plural } from "./words.js";
 
 const MOST_GATES = 4;
@@ -40,12 +40,14 @@ function ofWorkers({ lanes }) {
 
 function ofGates(gates, isTold) {
   const found = [];
-  for (const { gate, limit, held, waiting, paused } of gates ?? []) {
+  for (const { gate, limit, held, waiting, paused, rate, opens_at } of gates ?? []) {
     if (paused) {
       const what = gate === "*" ? "Everything" : named(gate);
       found.push([waiting || gate === "*" ? "bad" : "warn", `${what} is paused: ${waiting ? `${plural(waiting, "execution waits", "executions wait")} for it` : "what runs goes on, and nothing starts"}.`, ["actions"]]);
     } else if (limit !== null && held !== null && held >= limit && waiting && !isTold("limit_reached", gate)) {
       found.push(["", `${named(gate)}: limit ${count(limit)} reached, ${plural(waiting, "execution waits", "executions wait")} for it.`, ["actions"]]);
+    } else if (opens_at && waiting && !isTold("limit_reached", gate)) {
+      found.push(["", `${named(gate)}: rate ${rate} reached, ${plural(waiting, "execution waits", "executions wait")} for it; the next one may start ${upcoming(opens_at)}.`, ["actions"]]);
     }
   }
   return found.slice(0, MOST_GATES);

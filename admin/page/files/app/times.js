@@ -46,6 +46,9 @@ export function relative(text) {
   return ms > 0 ? `${rough(ms)} ago` : `in ${rough(-ms)}`;
 }
 
+// Of something to come: what is over by now, as the next answer will tell, is now.
+export const upcoming = (text) => (Date.parse(text) > nowMs() ? relative(text) : "now");
+
 export function absolute(text) {
   const date = new Date(text);
   const here = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });

@@ -1,44 +1,31 @@
-// The limit of a gate, edited in place; and its pause.
+// The limit of a gate, edited in place; its weight, and its pause.
 import { part, send } from "../api/calls.js";
-import { html, useState } from "../lib.js";
+import { html } from "../lib.js";
 import { count } from "../words.js";
+import { InPlace } from "./in-place.js";
 import { NumberField } from "./number-field.js";
 import { attempt } from "./trouble.js";
 
 const LIMIT_MAX = 1_000_000_000_000_000;
 
-// `load`: what `GET /gates` tells of it, if it has a limit or a pause.
+// `load`: what `GET /gates` tells of it, if anything.
 export function LimitCell({ gate, load, mayChange, reload }) {
-  const [draft, setDraft] = useState(null);
   const limit = load?.limit ?? null;
-  const isOwn = limit !== null && load.limited_by === gate;
-  const text = limit === null ? "none" : count(limit);
+  const isOperators = limit !== null && load.limited_by === gate && !load.declared;
   const how = limit === null ? "Any number may run at once"
     : `At most so many run at once; set for ${load.limited_by ?? gate}, ${load.declared ? "declared by an actor" : "by an operator"}`;
-  if (!mayChange) return html`<span title=${how}>${text}</span>`;
+  const text = limit === null ? "none" : load.auto ? `${load.auto}, now ${count(limit)}` : count(limit);
+  return html`<${InPlace} what="Limit" gate=${gate} text=${text} how=${how}
+    begin=${limit === null ? "" : String(limit)} mayChange=${mayChange} reload=${reload}
+    field=${(name, draft, take) => html`<${NumberField} label=${name} value=${draft} least="0" most=${LIMIT_MAX} onInput=${take} />`}
+    save=${(draft) => send("PUT", `/limits/${part(gate)}`, { limit: Number(draft) })}
+    lift=${isOperators && (() => send("DELETE", `/limits/${part(gate)}`))} />`;
+}
 
-  async function save(event) {
-    event.preventDefault();
-    if (await attempt(`Limit of ${gate} is ${draft}`, () => send("PUT", `/limits/${part(gate)}`, { limit: Number(draft) }))) end();
-  }
-  async function lift() {
-    if (await attempt(`Limit of ${gate} lifted`, () => send("DELETE", `/limits/${part(gate)}`))) end();
-  }
-  function end() {
-    setDraft(null);
-    reload();
-  }
-  if (draft === null) {
-    return html`<button class="link" title="${how}. Change it" aria-label="Limit of ${gate}: ${text}. Change it"
-      onClick=${() => setDraft(limit === null ? "" : String(limit))}>${text}</button>`;
-  }
-  return html`
-    <form class="inline" onSubmit=${save} onKeyDown=${(event) => event.key === "Escape" && setDraft(null)}>
-      <${NumberField} label="Limit of ${gate}" value=${draft} least="0" most=${LIMIT_MAX} onInput=${setDraft} />
-      <button class="main">Set</button>
-      ${isOwn && !load.declared && html`<button type="button" onClick=${lift}>Lift</button>`}
-      <button type="button" aria-label="Leave the limit" onClick=${() => setDraft(null)}>✕</button>
-    </form>`;
+// The weight of a gate in fair lanes, if it has one.
+export function Weight({ load }) {
+  if (!load || load.weight === 1) return null;
+  return html` <small class="faint" title="In fair lanes, one with twice the weight of another starts twice as often">weight ${load.weight}</small>`;
 }
 
 export function PauseButton({ name, isPaused, mayChange, reload }) {

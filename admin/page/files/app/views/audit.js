@@ -42,6 +42,6 @@ export function Audit({ query }) {
         <button disabled=${!shown.next} onClick=${() => turn(shown.next)}>Earlier →</button>
       </nav>`
       : html`<${Empty} title=${subject ? "Nobody changed it." : "Nobody changed anything yet."}>
-          <p>Limits, pauses, settings and tokens that are changed, and executions that are cancelled, moved or run again, stand here with who did it.</p><//>`)}
+          <p>Limits, rates, weights, pauses, settings and tokens that are changed, and executions that are cancelled, moved or run again, stand here with who did it.</p><//>`)}
   `;
 }

@@ -29,6 +29,7 @@ function why(part) {
   switch (part.cause) {
     case "delay": return "until it was due";
     case "pause": return `while ${part.name === "*" ? "everything" : part.name} was paused`;
+    case "rate": return `for the rate of ${part.name}`;
     case "gate": return html`behind ${part.name}${held(part)}`;
     case "lane": return html`for a slot of lane ${part.name}${held(part)}`;
     case "everything": return html`for a slot of any lane${held(part)}`;

@@ -82,7 +82,7 @@ function Facts({ execution: of }) {
       <${Figure} label="Ran" value=${duration(ranMs(of, now))} how="From its start to its end, or until now; of the latest attempt" />
       <${Figure} label="Attempt" value=${count(of.attempt)} how="How often it was granted a slot" />
       <${Figure} label="Exit code" value=${of.exit_code ?? "–"} how="Of its program, as its pod told it" />
-      <${Figure} label="Action" value=${of.action ?? "–"} how="What it counts as: limits, pauses and figures are by action" />
+      <${Figure} label="Action" value=${of.action ?? "–"} how="What it counts as: limits, rates, pauses and figures are by action" />
       <${Figure} label="User" value=${of.user_id ?? "–"} how="Whose limit it counts against, and who may see it" />
       <${Figure} label="Lane" value=${of.lane ?? "–"} how="The queue of the workers that take it" />
       ${of.gates.length > 0 && html`<${Figure} label="Gates" value=${of.gates.join(", ")} how="What its sender named, besides action and user" />`}

@@ -10,6 +10,7 @@ import { duration, nowMs, second } from "../times.js";
 import { count, ofLimit } from "../words.js";
 import { Card, Code, Empty, Figure, Meter } from "../parts/basics.js";
 import { Chart } from "../parts/chart.js";
+import { Opens } from "../parts/rate.js";
 import { Trouble } from "../parts/trouble.js";
 
 const FOREMOST_ACTIONS = 5;
@@ -92,20 +93,25 @@ function Figures({ sample, oldest, caller }) {
     </dl>`;
 }
 
+// A weight holds nothing back.
+const mayHold = (each) => each.limit !== null || each.rate !== null || each.paused;
+
 function Gates({ gates: { data, problem } }) {
-  const rows = (data?.gates ?? []).slice(0, 12);
+  const rows = (data?.gates ?? []).filter(mayHold).slice(0, 12);
   return html`
     <${Card} title="Gates" note="the most blocked first">
       <${Trouble} problem=${problem} />
-      ${data && !rows.length && html`<p class="faint">No gate has a limit or a pause. <a href=${href(["actions"])}>Set one</a>, and at most so many run at once.</p>`}
+      ${data && !rows.length && html`<p class="faint">No gate has a limit, a rate or a pause. <a href=${href(["actions"])}>Set one</a>, and at most so many run at once, or start in a time.</p>`}
       ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Gates"><table>
         <thead><tr><th scope="col">Gate</th><th scope="col" class="number" title="Executions that hold it, of those that may">Held</th>
           <th scope="col"><span class="hidden">Share</span></th>
+          <th scope="col" title="At most so many start in a time">Rate</th>
           <th scope="col" class="number" title="Executions that found it closed">Waiting</th></tr></thead>
         <tbody>${rows.map((each) => html`
           <tr key=${each.gate}><td class="text">${each.gate === "*" ? "everything" : each.gate} ${each.paused && html`<span class="badge state-dead">paused</span>`}</td>
             <td class="number">${each.held === null ? "–" : count(each.held)} / ${each.limit === null ? "∞" : count(each.limit)}</td>
             <td>${each.held !== null && each.limit !== null && html`<${Meter} held=${each.held} limit=${each.limit} label=${ofLimit(each.held, each.limit)} />`}</td>
+            <td class="text">${each.rate ?? "–"}<${Opens} load=${each} /></td>
             <td class="number">${count(each.waiting)}</td></tr>`)}
         </tbody></table></div>`}
     <//>`;
@@ -118,7 +124,7 @@ function Lanes({ lanes }) {
         <thead><tr><th scope="col">Lane</th><th scope="col" title="Each worker that lives asks for its lanes every second">Workers</th>
           <th scope="col" class="number">Running</th><th scope="col" class="number">Waiting</th></tr></thead>
         <tbody>${lanes.map((each) => html`
-          <tr key=${each.lane}><td class="text">${each.lane}</td>
+          <tr key=${each.lane}><td class="text">${each.lane}${each.fair_by && html` <small class="faint" title="Within each priority, ${each.fair_by}s take turns in it">fair by ${each.fair_by}</small>`}</td>
             <td title=${each.asked_seconds_ago === null ? "No worker ever asked for it" : `Asked for ${duration(each.asked_seconds_ago * 1000)} ago`}>
               <span class="badge ${each.live ? "state-COMPLETED" : "state-PENDING"}">${each.live ? "ask for it" : "none asks"}</span></td>
             <td class="number">${ofLimit(each.active_count, each.bounds.max_concurrent_executions ?? null)}</td>

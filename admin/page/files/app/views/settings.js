@@ -14,6 +14,7 @@ const MEANS = {
   max_queue_size: "Executions that may wait in the lane; beyond that it refuses",
   max_executions_per_user: "Executions of one user that may wait in the lane",
   stale_timeout_seconds: "Who waits longer ends as EXPIRED; time in a pause does not count",
+  ageing_seconds: "Who waits so long in a band below HIGH rises by one, at most to HIGH",
   lease_ttl_ms: "Lease of a worker's thread, which is renewed three times in this time",
   pod_lease_ttl_ms: "Lease of a pod",
   start_deadline_ms: "How long a grant that nobody renews may take until its start",
