@@ -164,6 +164,17 @@ class Game:
         self._held: dict[str, int] = {}
         self._sent = 0
 
+    def begin(self) -> None:
+        """Bring about each cause that the chances may pass over, where the machine is slow or quick."""
+        controls = self._queue.controls
+        controls.rates.set("zone:rated", "1/500ms")
+        controls.set_limit("zone:full", 0)
+        controls.pause("zone:paused")
+        for gate in ("zone:rated", "zone:rated", "zone:full", "zone:paused"):
+            self._send(gates=[gate])
+        self._admit(limit=5)
+        self._let_go_by(3)
+
     def act(self) -> None:
         deeds = {self._send: 9, self._admit: 9, self._end: 6, self._retry: 2, self._limit: 3, self._pause: 3}
         deeds |= {self._set: 2, self._cancel: 1, self._move: 1, self._hand_back: 1, self._rate: 1}
@@ -178,7 +189,7 @@ class Game:
     def _any(self) -> str:
         return f"e-{self._random.randrange(self._sent + 1)}"
 
-    def _send(self) -> None:
+    def _send(self, gates: list[str] | None = None) -> None:
         choose = self._random.choice
         event = ExecutionRequestedEvent.from_any(
             {
@@ -186,15 +197,15 @@ class Game:
                 "action": choose(("pod", "zip")),
                 "metadata": {"user_id": choose((None, "ada", "ben"))},
                 "priority": choose(("CRITICAL", "NORMAL", "LOW")),
-                "gates": choose(GATES),
+                "gates": choose(GATES) if gates is None else gates,
                 "command": ["true"],
             }
         )
         self._queue.on(choose(LANES)).enqueue(event)
         self._sent += 1
 
-    def _admit(self) -> None:
-        for grant in self._queue.transitions.admit(LANES, self._random.choice((1, 2, 5))).grants:
+    def _admit(self, limit: int | None = None) -> None:
+        for grant in self._queue.transitions.admit(LANES, limit or self._random.choice((1, 2, 5))).grants:
             self._held[grant.execution_id] = grant.attempt
 
     def _taken(self) -> tuple[str, int] | None:
@@ -251,6 +262,7 @@ def test_every_wait_is_told_as_a_naive_replay_of_the_journal_tells_it(
     queue.controls.declare_limits(DECLARED)
     queue.controls.rates.declare(DECLARED_RATES)
     game = Game(queue, seed)
+    game.begin()
     for _ in range(STEPS):
         game.act()
     catch_up(consumer)
