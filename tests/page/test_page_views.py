@@ -92,10 +92,14 @@ def test_limits_and_pauses_are_changed_in_place(look: Look, installation: Instal
     page = look.signed_in(installation.admin, "actions")
     row = page.locator("tr[data-row='action:paced']")
     row.get_by_role("button", name="Limit of").click()
-    row.get_by_role("spinbutton").fill("7")
+    row.get_by_role("textbox").fill("7")
     row.get_by_role("button", name="Set").click()
     expect(row.get_by_role("button", name="Limit of action:paced: 7")).to_be_visible()
     assert installation.call("GET", "/limits/action:paced")["limit"] == 7
+    row.get_by_role("button", name="Limit of").click()
+    row.get_by_role("textbox").fill("auto(2,9)")
+    row.get_by_role("button", name="Set").click()
+    expect(row.get_by_role("button", name="Limit of action:paced: auto(2,9), now 7")).to_be_visible()
     row.get_by_role("button", name="Limit of").click()
     row.get_by_role("button", name="Lift").click()
     expect(row.get_by_role("button", name="Limit of action:paced: none")).to_be_visible()
@@ -109,7 +113,7 @@ def test_limits_and_pauses_are_changed_in_place(look: Look, installation: Instal
     page.get_by_role("button", name="Set them").click()
     expect(page.locator("tr", has_text="licence:*")).to_contain_text("2")
     look.go(page, "audit?subject=action:paced")
-    expect(page.locator("tr[data-row]")).to_have_count(4)
+    expect(page.locator("tr[data-row]")).to_have_count(5)
     installation.call("DELETE", "/limits/licence:*")
 
 
@@ -122,7 +126,11 @@ def test_rates_are_changed_in_place_and_now_says_when_one_opens_its_gate(
     page.get_by_label("Rate", exact=True).fill("5/s burst 3")
     page.get_by_role("button", name="Set them").click()
     row = page.locator("tr[data-row='tenant:slowly']")
-    expect(row).to_contain_text("weight 10")
+    row.get_by_role("button", name="Weight of tenant:slowly: 10").click()
+    row.get_by_role("spinbutton").fill("20")
+    row.get_by_role("button", name="Set").click()
+    expect(row.get_by_role("button", name="Weight of tenant:slowly: 20")).to_be_visible()
+    assert installation.call("GET", "/weights/tenant:slowly")["weight"] == 20
     row.get_by_role("button", name="Rate of tenant:slowly: 5/s burst 3").click()
     row.get_by_role("textbox").fill("1/h")
     row.get_by_role("button", name="Set").click()
@@ -144,7 +152,21 @@ def test_rates_are_changed_in_place_and_now_says_when_one_opens_its_gate(
     row.get_by_role("button", name="Lift").click()
     expect(row.get_by_role("button", name="Rate of tenant:slowly: none")).to_be_visible()
     wait_until(lambda: all(installation.state(each) == "COMPLETED" for each in ids), what="the end of both")
-    installation.call("DELETE", "/weights/tenant:slowly")
+    row.get_by_role("button", name="Weight of tenant:slowly").click()
+    row.get_by_role("button", name="Lift").click()
+    expect(row).to_have_count(0)
+
+
+def test_a_lane_is_made_fair_and_strict_again(look: Look, installation: Installation) -> None:
+    page = look.signed_in(installation.admin, "settings")
+    page.get_by_role("button", name="Order of lane executions: strict").click()
+    page.get_by_label("Order of lane executions").fill("tenant")
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_role("button", name="Order of lane executions: fair by tenant")).to_be_visible()
+    assert installation.call("GET", "/shares/executions")["kind"] == "tenant"
+    page.get_by_role("button", name="Order of lane executions").click()
+    page.get_by_role("button", name="Lift").click()
+    expect(page.get_by_role("button", name="Order of lane executions: strict")).to_be_visible()
 
 
 def test_a_setting_that_somebody_else_changed_meanwhile_is_not_undone(look: Look, installation: Installation) -> None:

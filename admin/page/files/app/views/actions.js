@@ -1,13 +1,14 @@
-// Actions, users and other gates: their figures, with limits and rates edited in place, and pauses.
+// Actions, users and other gates: their figures, with limits, rates and weights edited in place, and pauses.
 import { part, send } from "../api/calls.js";
 import { html, useState } from "../lib.js";
 import { useResource } from "../live/resource.js";
 import { href } from "../route.js";
 import { count } from "../words.js";
 import { Card, Code, Empty } from "../parts/basics.js";
-import { LimitCell, PauseButton, Weight } from "../parts/limit.js";
+import { LimitCell, PauseButton } from "../parts/limit.js";
 import { RATE_LIKE, RATE_PATTERN, RateCell } from "../parts/rate.js";
 import { Trouble, attempt } from "../parts/trouble.js";
+import { WeightCell } from "../parts/weight.js";
 import { WaitedSums } from "./waited.js";
 
 export function Actions({ caller }) {
@@ -76,20 +77,22 @@ function Users({ users: { data, problem }, loads, mayChange, reload }) {
       <div class="scroll" tabindex="0" role="region" aria-label="Users"><table class="rows">
         <thead><tr><th scope="col">User</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Running</th>
           <th scope="col" class="number" title="How many of theirs may run at once">Limit</th>
-          <th scope="col" title="How many of theirs may start in a time">Rate</th><th scope="col">Pause</th></tr></thead>
+          <th scope="col" title="How many of theirs may start in a time">Rate</th>
+          <th scope="col" class="number" title="In fair lanes, one with twice the weight of another starts twice as often">Weight</th><th scope="col">Pause</th></tr></thead>
         <tbody>
           <tr data-row="user:*"><td data-label="User">each user</td><td></td><td></td>
             <td class="number" data-label="Limit"><${LimitCell} ...${ofAll} /></td>
-            <td class="text" data-label="Rate"><${RateCell} ...${ofAll} /></td><td></td></tr>
+            <td class="text" data-label="Rate"><${RateCell} ...${ofAll} /></td><td></td><td></td></tr>
           ${(data?.users ?? []).map((each) => {
             const gate = `user:${each.user_id}`;
             const given = { gate, load: loads.get(gate), mayChange, reload };
             return html`<tr key=${gate} data-row=${gate}>
-              <td class="text" data-label="User"><a href=${href(["executions"], { user: each.user_id })}>${each.user_id}</a><${Weight} load=${given.load} /></td>
+              <td class="text" data-label="User"><a href=${href(["executions"], { user: each.user_id })}>${each.user_id}</a></td>
               <td class="number" data-label="Waiting">${count(each.waiting)}</td>
               <td class="number" data-label="Running">${count(each.running)}</td>
               <td class="number" data-label="Limit"><${LimitCell} ...${given} /></td>
               <td class="text" data-label="Rate"><${RateCell} ...${given} /></td>
+              <td class="number" data-label="Weight"><${WeightCell} ...${given} /></td>
               <td data-label="Pause"><${PauseButton} name=${gate} isPaused=${Boolean(loads.get(gate)?.paused)} mayChange=${mayChange} reload=${reload} /></td>
             </tr>`;
           })}
@@ -99,6 +102,8 @@ function Users({ users: { data, problem }, loads, mayChange, reload }) {
 }
 
 const isOther = ({ gate }) => gate !== "*" && gate !== "user:*" && !gate.startsWith("action:") && !gate.startsWith("user:");
+
+const isWeighed = ({ gate }) => !gate.startsWith("lane:") && !gate.endsWith("*");
 
 function Others({ loads, mayChange, reload }) {
   const rows = [...loads.values()].filter(isOther);
@@ -124,15 +129,16 @@ function Others({ loads, mayChange, reload }) {
       </form>
       ${rows.length > 0 && html`<div class="scroll table-note flush" tabindex="0" role="region" aria-label="Other gates"><table class="rows">
         <thead><tr><th scope="col">Gate</th><th scope="col" class="number">Held</th><th scope="col" class="number">Waiting</th>
-          <th scope="col" class="number">Limit</th><th scope="col">Rate</th><th scope="col">Pause</th></tr></thead>
+          <th scope="col" class="number">Limit</th><th scope="col">Rate</th><th scope="col" class="number">Weight</th><th scope="col">Pause</th></tr></thead>
         <tbody>${rows.map((each) => html`<tr key=${each.gate} data-row=${each.gate}>
-          <td class="text" data-label="Gate">${each.gate}<${Weight} load=${each} /></td>
+          <td class="text" data-label="Gate">${each.gate}</td>
           <td class="number" data-label="Held">${count(each.held)}</td>
           <td class="number" data-label="Waiting">${count(each.waiting)}</td>
           <td class="number" data-label="Limit">${each.gate.startsWith("lane:") ? "–"
             : html`<${LimitCell} gate=${each.gate} load=${each} mayChange=${mayChange} reload=${reload} />`}</td>
           <td class="text" data-label="Rate">${each.gate.startsWith("lane:") ? "–"
             : html`<${RateCell} gate=${each.gate} load=${each} mayChange=${mayChange} reload=${reload} />`}</td>
+          <td class="number" data-label="Weight">${isWeighed(each) ? html`<${WeightCell} gate=${each.gate} load=${each} mayChange=${mayChange} reload=${reload} />` : "–"}</td>
           <td data-label="Pause">${!each.gate.endsWith("*") && html`<${PauseButton} name=${each.gate} isPaused=${each.paused} mayChange=${mayChange} reload=${reload} />`}</td>
         </tr>`)}</tbody></table></div>`}
     <//>`;

@@ -5,6 +5,7 @@ import { useResource } from "../live/resource.js";
 import { replace } from "../route.js";
 import { duration } from "../times.js";
 import { count } from "../words.js";
+import { FairBy } from "../parts/fair.js";
 import { NumberField } from "../parts/number-field.js";
 import { Trouble, attempt, say } from "../parts/trouble.js";
 
@@ -54,6 +55,7 @@ export function Settings({ caller, query }) {
         </select></label>
     </form>
     <${Trouble} problem=${problem} />
+    ${caller.may("operate") && html`<${FairBy} key=${lane ?? "executions"} lane=${lane ?? "executions"} mayChange=${caller.may("admin")} />`}
     ${data && html`<div class="scroll" tabindex="0" role="region" aria-label="Settings"><table class="rows">
       <thead><tr><th scope="col">Setting</th><th scope="col">What it is</th><th scope="col" class="number">In force</th></tr></thead>
       <tbody>${data.settings.map((each) => html`
