@@ -45,8 +45,11 @@ class Promoting:
         self._list = scripts.keys.named("due")
         self._rests_until = 0.0
 
-    def round(self) -> None:
+    def round(self, longest_seconds: float = LOOKS_AGAIN_SECONDS) -> None:
         """Promote what is due, or sleep until something is, or is scheduled.
+
+        Args:
+            longest_seconds: No sleep is longer.
 
         Raises:
             NotLeader: If another process leads.
@@ -60,16 +63,20 @@ class Promoting:
             return
         rest_seconds = self._rests_until - time.monotonic()
         if rest_seconds > 0:
-            self._rest(max(_SHORTEST_SECONDS, rest_seconds))
+            self._rest(max(_SHORTEST_SECONDS, rest_seconds), longest_seconds)
             return
         wait_ms = repairs.promote_until_next()
         known_seconds = LOOKS_AGAIN_SECONDS if wait_ms is None else wait_ms / 1000
         self._rests_until = time.monotonic() + min(LOOKS_AGAIN_SECONDS, known_seconds)
 
-    def _rest(self, seconds: float) -> None:
+    def _rest(self, seconds: float, longest_seconds: float) -> None:
         if seconds >= EXACT_BELOW_SECONDS:
-            seconds -= EXACT_BELOW_SECONDS / 2  # such a wait ends late: the rest of it is waited for exactly
-        if pop_first(self._client, [self._list], blocking_seconds(self._client, seconds)) is not None:
+            # The server ends such a wait late, by its own clock: the rest is waited for exactly.
+            longest_seconds = min(longest_seconds, seconds - EXACT_BELOW_SECONDS / 2)
+            token = self._client.blpop([self._list], timeout=blocking_seconds(self._client, longest_seconds))
+        else:
+            token = pop_first(self._client, [self._list], min(seconds, longest_seconds))
+        if token is not None:
             self._rests_until = 0.0
 
     def run(self, stopped: threading.Event) -> None:
