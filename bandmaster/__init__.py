@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Unique,
         actor,
         current_grant,
+        push_task,
+        task_handler,
     )
     from bandmaster.scheduler.events import ExecutionRequestedEvent
     from bandmaster.scheduler.model.errors import (
@@ -71,7 +73,9 @@ __all__ = [
     "actor",
     "current_grant",
     "get_queue_stats",
+    "push_task",
     "slot",
+    "task_handler",
 ]
 
 _MODULES = {
@@ -86,6 +90,8 @@ _MODULES = {
         "Unique",
         "actor",
         "current_grant",
+        "push_task",
+        "task_handler",
     ),
     "scheduler.model.errors": (
         "BandmasterError",

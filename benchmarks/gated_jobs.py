@@ -3,8 +3,9 @@
 In the flow: `apps/gated.py` runs them, questions send messages to them.
 """
 
+import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from dramatiq import Message
 
@@ -12,6 +13,9 @@ from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.engine.controls import Controls
 
 from .jobs import Job, Jobs
+
+HOLD_SECONDS: Final = 600.0
+"""Longer than any run: such a job ends with its worker."""
 
 
 class GatedJobs(Jobs):
@@ -24,6 +28,10 @@ class GatedJobs(Jobs):
         def in_gates(number: int, sent_ns: int, tenant: int, region: int) -> None:
             self.nap_body(number, sent_ns)
 
+        def hold() -> None:
+            time.sleep(HOLD_SECONDS)
+
+        self.hold = self.declare(hold, "hold")
         self.in_gates = self.declare(in_gates, "in_gates", gates=["tenant:{tenant}", "region:{region}", "everyone"])
 
     @property

@@ -8,6 +8,7 @@ from .grants.cancellation import ExecutionCancelled
 from .grants.context import current_grant
 from .intake.unique_keys import Unique
 from .options import ActorOptions, MessageOptions
+from .tasks import push_task, task_handler
 
 __all__ = [
     "Actor",
@@ -20,4 +21,6 @@ __all__ = [
     "Unique",
     "actor",
     "current_grant",
+    "push_task",
+    "task_handler",
 ]

@@ -1,13 +1,14 @@
 """``python -m bandmaster.scheduler``: the scheduler process, of which any number may run while one leads.
 
-In the flow: the process only ticks (see `ticking.py`). While no scheduler runs, the workers send the ticks themselves.
-At start it waits for the server. It exits with 0 at SIGTERM or SIGINT, and with 1 if the settings are wrong, the server
-does not answer, an extra is missing or the port for metrics is taken. If the leader is killed, another leads once its
-TTL is over.
+In the flow: the process ticks (`ticking.py`) and, while it leads, promotes what is due (`promoting.py`). While no
+scheduler runs, the workers send the ticks themselves. At start it waits for the server. It exits with 0 at SIGTERM or
+SIGINT, and with 1 if the settings are wrong, the server does not answer, an extra is missing or the port for metrics is
+taken. If the leader is killed, another leads once its TTL is over.
 """
 
 import signal
 import sys
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from .engine.engine import Engine
 from .keys import Keys
 from .model.errors import QueueUnavailable
 from .process.health_file import HealthFile
+from .process.promoting import Promoting
 from .process.ticking import Ticking
 from .server.connection import connect
 from .transport.scripts import Scripts
@@ -48,7 +50,7 @@ def main() -> int:
         scripts = Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds)
         ticking = Ticking(scripts, broker, settings.scheduler, pulse)
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-        with _metrics(settings.metrics, scripts, ticking):
+        with _metrics(settings.metrics, scripts, ticking), _promoting(scripts, ticking):
             _tick(background.BackgroundScheduler(timezone="UTC"), ticking, settings.scheduler.interval_seconds)
     except (ExtraMissing, SettingsError, QueueUnavailable, OSError) as error:
         sys.stderr.write(f"bandmaster: scheduler: {error}\n")
@@ -71,6 +73,18 @@ def _tick(scheduler: "BackgroundScheduler", ticking: Ticking, interval_seconds: 
         ticking.resign()
     except QueueUnavailable as error:
         log.warning("resign_failed", error=str(error))
+
+
+@contextmanager
+def _promoting(scripts: Scripts, ticking: Ticking) -> Generator[None]:
+    """Promote what is due as long as this process leads, in a thread beside the ticks."""
+    stopped = threading.Event()
+    promoting = Promoting(scripts, ticking.repairs)
+    threading.Thread(target=promoting.run, args=(stopped,), name="bandmaster-promoting", daemon=True).start()
+    try:
+        yield
+    finally:
+        stopped.set()  # it may wait for the server still, and ends with the process
 
 
 @contextmanager

@@ -40,6 +40,7 @@ FIXED: Final = (
     "owners",
     "ageing",
     "auto_limits",
+    "due",
 )
 """The keys that exist once under each prefix."""
 

@@ -21,6 +21,7 @@ class GatedActors(Mapping[str, GatedActor]):
 
     def __init__(self) -> None:
         self._actors: dict[str, GatedActor] = {}
+        self._elsewhere: frozenset[str] = frozenset()
         self._left_over: frozenset[str] = frozenset()
         self._declaration = Declaration()
         self._when_lost: list[Callable[[], None]] = []
@@ -45,6 +46,7 @@ class GatedActors(Mapping[str, GatedActor]):
         gated = read_actor(actor)
         check_agreement(gated.name, gated.declared, {name: each.declared for name, each in self._actors.items()})
         self._actors = {**self._actors, actor.actor_name: gated}
+        self._elsewhere -= {actor.actor_name}
         self._declaration.forget()
         self._find_lanes()
 
@@ -53,13 +55,22 @@ class GatedActors(Mapping[str, GatedActor]):
         self._actors = {name: each for name, each in self._actors.items() if name != actor_name}
         self._find_lanes()
 
+    def know(self, gated: GatedActor) -> None:
+        """Let messages be sent to an actor that other processes declare; its queue is no lane of this one for that."""
+        if gated.name not in self._actors:
+            self._elsewhere |= {gated.name}
+            self._actors = {**self._actors, gated.name: gated}
+
     def adopt(self, queue_name: str) -> None:
         """Make a queue without gated actors a lane, since it still has executions, or ends to be told."""
         self._left_over |= {queue_name}
         self._find_lanes()
 
     def _find_lanes(self) -> None:
-        self.lanes = self._left_over.union(gated.lane for gated in self._actors.values())
+        self.lanes = self._left_over.union(gated.lane for gated in self._declared())
+
+    def _declared(self) -> list[GatedActor]:
+        return [gated for name, gated in self._actors.items() if name not in self._elsewhere]
 
     def declare_limits(self, controls: Controls, broker: Broker) -> None:
         """Tell the server the limits that these actors declare, unless it has them since this worker's boot.
@@ -75,7 +86,7 @@ class GatedActors(Mapping[str, GatedActor]):
             # First: if one of these fails, all is done again.
             for tell_again in self._when_lost if self._declaration.was_lost else ():
                 tell_again()
-            queues, actors = broker.get_declared_queues(), self._actors.values()
+            queues, actors = broker.get_declared_queues(), self._declared()
             limits = by_lane(queues, [(gated.lane, gated.declared.limits) for gated in actors])
             rates = by_lane(queues, [(gated.lane, gated.declared.rates) for gated in actors])
             self._declaration.make(controls, limits, rates)

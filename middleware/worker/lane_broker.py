@@ -4,8 +4,9 @@ In the flow: users name `BandedRedisBroker`, which builds the parts; consumers r
 Dramatiq's own lists take turns here, so that many queues do not use up the client's connection pool.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Any, cast
 
 from dramatiq.brokers.redis import RedisBroker
@@ -13,6 +14,7 @@ from dramatiq.common import q_name
 
 from ...scheduler.queue import ExecutionQueueService
 from ..bands import PriorityBands
+from ..pushing import DEFAULT_PRIORITY, message_of_task, push
 from .dramatiq_lists import DramatiqLists
 from .lane_bounds import LaneBounds
 from .worker_process import LaneProcess
@@ -49,6 +51,19 @@ class LaneBroker(RedisBroker):
     def do_qsize(self, queue_name: str) -> int:
         """Return how many messages a queue has, in its list, its delay queue and its lane."""
         return int(self.command("qsize", queue_name)) + self.queue.views.lane_size(q_name(queue_name))
+
+    def push_task(
+        self,
+        queue: str,
+        payload: Mapping[str, Any],
+        priority: str | int = DEFAULT_PRIORITY,
+        *,
+        execution_id: str | None = None,
+        scheduled_at: datetime | str | None = None,
+    ) -> bool:
+        """`bandmaster.push_task` on this broker."""
+        message = message_of_task(queue, payload, priority, execution_id=execution_id, scheduled_at=scheduled_at)
+        return push(self, message)
 
     def flush(self, queue_name: str) -> None:
         """Drop all messages of a queue, and remove all executions of its lane; no sender is told of an end."""

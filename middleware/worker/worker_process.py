@@ -29,6 +29,7 @@ from .lane_bounds import LaneBounds
 from .left_over import LeftOver
 from .pump import LONGEST_WAIT_SECONDS, Pump
 from .repairs import Repairs
+from .saturated import Saturated
 from .signing import Signing
 from .telling import Telling
 from .thread_supervision import Progress, revive
@@ -73,6 +74,7 @@ class LaneProcess(Middleware):
         )
         self.holding = Holding(held, gated, self._exchange, enqueue)
         self._upkeep = Repairs(engine)
+        self._promoting = Saturated(engine, self.permits)
         self._telling = Telling(engine, gated, lease_ttl_ms)
         self._heartbeat = LeaseRenewal(engine.transitions, held, lease_ttl_ms, self._round)
         self._pump = self.pump_for(self.lanes)
@@ -130,6 +132,7 @@ class LaneProcess(Middleware):
         self._pumping.stop()
         self._telling.stop()
         self._heartbeat.rounds.stop()
+        self._promoting.stop()
         self._signing.end()
         self.permits.open(0)
         self._worker, self._stopping = None, False
@@ -230,6 +233,7 @@ class LaneProcess(Middleware):
             self._heartbeat.rounds.start()
             if self._worker is not None:
                 self._pumping.start()
+                self._promoting.start()
         if not self.permits.total:
             self.permits.open(prefetch)
 

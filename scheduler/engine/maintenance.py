@@ -32,11 +32,20 @@ class Maintenance:
 
     def reap(self) -> int:
         """Take back all grants whose lease ran out; return how many."""
-        return self._until_short(self._reap)
+        total = 0
+        while True:
+            count = int(self._call(self._reap, PAGE))
+            total += count
+            if count < PAGE:
+                return total
 
     def promote(self) -> int:
         """Move all executions that are due to PENDING; return how many."""
-        return self._until_short(self._promote)
+        return self._promoted()[0]
+
+    def promote_until_next(self) -> int | None:
+        """The same; return in how many milliseconds the next one is due, None if none is scheduled."""
+        return self._promoted()[1]
 
     def sweep(self) -> int:
         """Expire executions that waited longer than their lane's stale timeout or their own maximum age; return how
@@ -52,13 +61,13 @@ class Maintenance:
         """Push wake tokens to every lane that has a candidate; return how many lanes have one."""
         return int(self._call(self._wake))
 
-    def _until_short(self, source: Any) -> int:
+    def _promoted(self) -> tuple[int, int | None]:
         total = 0
         while True:
-            count = int(self._call(source, PAGE))
-            total += count
+            count, wait_ms = self._call(self._promote, PAGE)
+            total += int(count)
             if count < PAGE:
-                return total
+                return total, None if wait_ms < 0 else int(wait_ms)
 
     def _call(self, source: Any, *arguments: Any) -> Any:
         answer = self._scripts.call(source, "" if self._epoch is None else self._epoch, *arguments)

@@ -18,6 +18,7 @@ from dramatiq.brokers.redis import RedisBroker
 
 from ...configs.areas import SchedulerSettings
 from ...configs.logger import Logger
+from ..engine.maintenance import Maintenance
 from ..model.errors import QueueUnavailable
 from ..transport.scripts import Scripts
 from .health_file import HealthFile
@@ -43,6 +44,7 @@ class Ticking:
         self, scripts: Scripts, broker: RedisBroker, settings: SchedulerSettings, pulse: HealthFile | None = None
     ) -> None:
         self._leadership = Leadership(scripts, ttl_ms=settings.leader_ttl_ms)
+        self._maintenance = Maintenance(scripts)
         self._broker = broker
         self._client: Any = scripts.client
         self._settings = settings
@@ -58,6 +60,13 @@ class Ticking:
     def leads(self) -> bool:
         """Whether this process leads. Any thread may ask."""
         return self._leadership.leads
+
+    def repairs(self) -> Maintenance | None:
+        """Return the repairs under the epoch of this process; None while it does not lead. Any thread may ask."""
+        epoch = self._leadership.epoch
+        if epoch is None or not self.leads:
+            return None
+        return self._maintenance.under(self._leadership.leader_id, epoch)
 
     def add_jobs(self, scheduler: "BaseScheduler") -> None:
         """Add both jobs to an APScheduler; the first tick is due at once."""

@@ -248,7 +248,9 @@ class ControlRules(ModelBase):
         if repair == "reap":
             assert answers == [self.oracle.reap(PAGE)]
         elif repair == "promote":
-            assert answers == [self.oracle.promote(PAGE)]
+            ((promoted, wait_ms),) = answers
+            assert promoted == self.oracle.promote(PAGE)
+            assert (wait_ms < 0) == (not self.engine.dump()["scheduled"].zset)
         elif repair == "sweep":
             assert self.observe().count("expire") == sum(answer[0] for answer in answers) or times > 1
             assert not list(self.oracle.expirable()), "something stale was passed over by the sweep"

@@ -253,7 +253,7 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
             scores[key] = entry.zset
         elif key.startswith("unique:"):
             assert (entry.ttl_ms > 0) == (" " in entry.parts[0]), f"{key} would stay for ever, or not long enough"
-        elif key.startswith(("reply:", "result:", "end:")) or key.endswith(":rate"):
+        elif key.startswith(("reply:", "result:", "end:")) or key.endswith(":rate") or key == "due":
             assert entry.ttl_ms > 0, f"{key} would stay for ever"
         elif not key.startswith(("event:", "message:", "meta:", "wake:")) and not key.endswith(":stats"):
             owned = (

@@ -16,7 +16,9 @@ from bandmaster import (
     Unique,
     actor,
     get_queue_stats,
+    push_task,
     slot,
+    task_handler,
 )
 
 broker = BandedRedisBroker(url="redis://127.0.0.1:6379")
@@ -95,3 +97,17 @@ def of_no_actor(broker: BandedRedisBroker) -> int:
 async def of_no_actor_in_a_task() -> str:
     async with slot("core.http.get") as held:
         return held.execution_id
+
+
+@task_handler("default", max_retries=5, limits={"action:task.default": 2})
+def handle(payload: dict[str, Any]) -> int:
+    return len(payload)
+
+
+@task_handler("mail")
+async def handle_mail(payload: dict[str, Any]) -> None: ...
+
+
+assert_type(handle({"task_id": 7}), int)
+assert_type(push_task("default", {"task_id": 7}, "high", scheduled_at=datetime.now(UTC)), bool)
+assert_type(broker.push_task("default", {"task_id": 7}, priority="low", execution_id="task-7"), bool)
