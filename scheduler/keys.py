@@ -40,6 +40,9 @@ FIXED: Final = (
     "owners",
     "ageing",
     "auto_limits",
+    "schedules",
+    "schedule_names",
+    "schedule_times",
 )
 """The keys that exist once under each prefix."""
 
