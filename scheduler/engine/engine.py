@@ -15,7 +15,6 @@ from .controls import Controls
 from .journal import Journal
 from .maintenance import Maintenance
 from .outbox import Outbox
-from .schedules import Schedules
 from .shares import Shares
 from .transitions import Transitions
 
@@ -41,7 +40,7 @@ class Engine:
         self.transitions = Transitions(scripts, by=by)
         self.controls = Controls(scripts, lane, by=by)
         self.shares = Shares(scripts, by=by)
-        self.schedules = Schedules(scripts, by=by)
+        self.schedules = self.controls.schedules
         self.views = Views(scripts, lane)
         self.journal = Journal(scripts)
         self.maintenance = Maintenance(scripts)
