@@ -26,6 +26,7 @@ from .api import (
     oidc,
     output,
     rates,
+    schedules,
     session,
     shares,
     submitting,
@@ -105,6 +106,7 @@ def build(services: Services) -> FastAPI:
         *((workers.router, "figures"), (loads.lanes, "figures"), (waited.router, "figures")),
         *((events.router, "events"), (actions.router, "figures"), (loads.router, "figures")),
         *((controls.router, "controls"), (rates.router, "controls"), (shares.router, "controls")),
+        (schedules.router, "schedules"),
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),
         (oidc.router, "tokens"),
     ):

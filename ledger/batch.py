@@ -19,7 +19,17 @@ from .totals import Totals
 OF_SESSIONS: Final = (Verb.SIGN_IN, Verb.SIGN_OUT)
 """Changes that are about a browser's session, and leave nothing that holds on."""
 _CHANGES: Final = frozenset(
-    {Verb.LIMIT, Verb.RATE, Verb.PAUSE, Verb.RESUME, Verb.SET, Verb.DROP_ACTION, Verb.ERASE, *OF_SESSIONS}
+    {
+        Verb.LIMIT,
+        Verb.RATE,
+        Verb.PAUSE,
+        Verb.RESUME,
+        Verb.SET,
+        Verb.SCHEDULE,
+        Verb.DROP_ACTION,
+        Verb.ERASE,
+        *OF_SESSIONS,
+    }
 )
 _GRANTS: Final = frozenset({Verb.ADMIT, Verb.RESTORE})
 _COUNTED_BEFORE: Final = frozenset({Verb.BURY, Verb.DROP, Verb.FORGET, Verb.RESTORE})

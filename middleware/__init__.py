@@ -6,6 +6,7 @@ from .broker import BandedRedisBroker
 from .gate import ConcurrencyGate
 from .grants.cancellation import ExecutionCancelled
 from .grants.context import current_grant
+from .intake.declared_schedules import Schedule
 from .intake.unique_keys import Unique
 from .options import ActorOptions, MessageOptions
 from .tasks import push_task, task_handler
@@ -18,6 +19,7 @@ __all__ = [
     "ExecutionCancelled",
     "MessageOptions",
     "PriorityBands",
+    "Schedule",
     "Unique",
     "actor",
     "current_grant",

@@ -105,7 +105,7 @@ class PriorityBands(Middleware):
 
     @property
     def actor_options(self) -> set[str]:
-        """``band``, ``action``, ``gates``, ``limits``, ``unique``, ``keep_unrun``."""
+        """``band``, ``action``, ``gates``, ``limits``, ``unique``, ``schedule``, ``keep_unrun``."""
         return set(ACTOR_OPTIONS)
 
     def takes(self, message: "Message[Any]") -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict
 from dramatiq import Actor
 
 from ..scheduler.model.priority import Priority
+from .intake.declared_schedules import Schedule
 from .intake.unique_keys import Unique
 
 Band = Priority | Literal["CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND", 0, 1, 2, 3, 4]
@@ -42,6 +43,7 @@ class ActorOptions(_OfBoth, total=False):
     gates: Sequence[str]
     limits: Mapping[str, int | str]
     unique: str | Unique
+    schedule: str | Schedule
     runs_events: bool
     keep_unrun: bool
     retry_when: Callable[[int, BaseException], bool]

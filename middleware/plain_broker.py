@@ -32,6 +32,7 @@ from .grants.table import Entry, GrantTable
 from .grants.unsent import send_unsent
 from .intake.envelope import DELIVERY_OPTIONS, HINT, HintKind, copied, plain_message, replace_message
 from .intake.execution_ids import delivery_of, digest, execution_id_of, named_id
+from .worker.planning import Planning
 from .worker.repairs import Repairs
 from .worker.telling import Telling
 
@@ -65,6 +66,7 @@ class Hints(Middleware):
         )
         self._heartbeat = LeaseRenewal(engine.transitions, held, lease_ttl_ms, self._round)
         self._upkeep = Repairs(engine)
+        self._planning = Planning(engine)
         self._telling = Telling(engine, bands.gated, lease_ttl_ms)
         self._worker: Worker | None = None
         self._stopping = False
@@ -207,6 +209,7 @@ class Hints(Middleware):
         if not lanes:
             return
         self._bands.gated.declare_limits(self._engine.controls, worker.broker)
+        self._planning.round()
         # This grants nothing, but promotes due executions, reaps lost grants and marks the lanes as live.
         admission = self._engine.transitions.admit(lanes, 0, lease_ms=self._lease_ttl_ms, consumer=True)
         if admission.more:

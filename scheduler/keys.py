@@ -41,6 +41,9 @@ FIXED: Final = (
     "ageing",
     "auto_limits",
     "due",
+    "schedules",
+    "schedule_names",
+    "schedule_times",
 )
 """The keys that exist once under each prefix."""
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Wi
 from ...scheduler.engine.controls import SETTING_MAX, check_pausable
 from ...scheduler.engine.shares import MOST_WEIGHT, check_kind
 from ...scheduler.events.fields import ExecutionId, as_pattern, check_text, described
+from ...scheduler.events.schedule import SCHEDULE_NAME, check_schedule_name
 from ...scheduler.model.auto import AUTO, Auto
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import (
@@ -90,6 +91,7 @@ AutoText = Annotated[str, AfterValidator(_auto), described(pattern=as_pattern(AU
 RateText = Annotated[str, AfterValidator(_rate), described(pattern=as_pattern(RATE))]
 """A rate as a user writes it, like `100/m burst 5`."""
 Pausable = Annotated[str, AfterValidator(check_pausable), described(minLength=1, maxLength=GATE_KEY_MAX_CHARS)]
+ScheduleName = Annotated[str, AfterValidator(check_schedule_name), described(pattern=as_pattern(SCHEDULE_NAME))]
 TokenId = Annotated[str, AfterValidator(check_token_id), described(pattern=as_pattern(TOKEN_ID))]
 GatePatterns = Annotated[
     list[Annotated[str, AfterValidator(check_gate_pattern), described(minLength=1, maxLength=GATE_MAX_CHARS)]],

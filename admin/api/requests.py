@@ -22,6 +22,7 @@ from ...scheduler.events.fields import (
     UserId,
     Word,
 )
+from ...scheduler.events.schedule import JITTER_MAX_MS, MISSED_LIMIT_MAX, Missed, Overlap
 from ...scheduler.model.auto import Auto
 from ...scheduler.model.limits import LIMIT_MAX
 from ...scheduler.model.priority import Priority
@@ -34,6 +35,7 @@ from .names import (
     BandName,
     GatePatterns,
     KindName,
+    Lane,
     NewExecutionId,
     RateText,
     Reason,
@@ -160,6 +162,52 @@ class NewWeight(Sent):
     model_config = ConfigDict(json_schema_extra={"examples": [{"weight": 10}]})
 
     weight: Weight
+
+
+class NewSchedule(Sent):
+    """What is run again and again, and when."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"cron": "30 6 * * MON-FRI", "tz": "Europe/Berlin", "command": ["echo", "hi"]}]}
+    )
+
+    cron: Text = Field(max_length=200)
+    """Five fields: minute, hour, day of the month, month, day of the week."""
+    tz: Text = Field(default="UTC", max_length=100)
+    """A time zone of the IANA's database, like `Europe/Berlin`."""
+    actor: Text | None = Field(default=None, min_length=1, max_length=200)
+    """The name of the actor that is sent; this or `command`."""
+    args: list[Any] | None = Field(default=None, repr=False)
+    kwargs: dict[str, Any] | None = Field(default=None, repr=False)
+    lane: Lane | None = None
+    """The actor's queue; none: `default`."""
+    command: Command | None = Field(default=None, repr=False)
+    """A program and its arguments; this or `actor`."""
+    image: Image | None = None
+    cpu_limit: Quantity | None = None
+    memory_limit: Quantity | None = None
+    timeout_seconds: Whole | None = Field(default=None, ge=1, le=TIMEOUT_MAX_SECONDS)
+    priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
+    action: Action | None = None
+    gates: Gates = ()
+    user_id: UserId | None = None
+    missed: Missed = Missed.SKIP
+    """Of occurrences that nobody could start in time none runs, the last one, or the last `missed_limit`."""
+    missed_limit: Whole = Field(default=10, ge=1, le=MISSED_LIMIT_MAX)
+    overlap: Overlap = Overlap.ALLOW
+    """Whether an occurrence runs while an earlier one waits or runs, or is left out."""
+    jitter_ms: Whole = Field(default=0, ge=0, le=JITTER_MAX_MS)
+    """Each occurrence is put off by up to this time, shorter than the interval."""
+    start_at: DueTime | None = None
+    """None before this time."""
+    end_at: DueTime | None = None
+    """None after it."""
+    paused: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the schedule."""
+        given = self.model_dump(exclude_none=True, exclude={"paused", "start_at", "end_at"})
+        return given | {"start": self.start_at, "end": self.end_at}
 
 
 class NewSetting(Sent):

@@ -30,6 +30,9 @@ from bandmaster.cli.login_address import login
 from bandmaster.cli.logs import logs
 from bandmaster.cli.occupancy import gates, workers
 from bandmaster.cli.rates import rate
+from bandmaster.cli.schedule_adding import add_schedule
+from bandmaster.cli.schedule_controls import pause_schedule, remove_schedule, resume_schedule, run_schedule
+from bandmaster.cli.schedules import list_schedules, show_next, show_schedule
 from bandmaster.cli.screen import note
 from bandmaster.cli.shares import share, weight
 from bandmaster.cli.show import show
@@ -53,6 +56,15 @@ Settings: BANDMASTER_SECTION__NAME or bandmaster.toml.
 \b
 Exit codes:
 {_CODES}
+"""
+
+
+_SCHEDULES: Final = """Run commands and actors again and again, by lines of cron.
+
+\b
+Examples:
+  bandmaster schedule add nightly --cron '0 3 * * *' -- make backup
+  bandmaster schedule list
 """
 
 
@@ -122,6 +134,16 @@ def build() -> typer.Typer:
     ledger.command("rebuild")(rebuild_queue)
     ledger.command("forget")(forget_user)
     app.add_typer(ledger, name="ledger")
+    schedule = typer.Typer(help=_SCHEDULES, no_args_is_help=True, rich_markup_mode=None)
+    schedule.command("add")(add_schedule)
+    schedule.command("list")(list_schedules)
+    schedule.command("show")(show_schedule)
+    schedule.command("next")(show_next)
+    schedule.command("pause")(pause_schedule)
+    schedule.command("resume")(resume_schedule)
+    schedule.command("run-now")(run_schedule)
+    schedule.command("remove")(remove_schedule)
+    app.add_typer(schedule, name="schedule")
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
     token.command("create")(create_token)
     token.command("revoke")(revoke_token)
@@ -165,7 +187,7 @@ def _number_below_zero(arguments: Sequence[str], problem: str) -> str | None:
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    known = {command.name for command in build().registered_commands} | {"dead", "ledger", "token"}
+    known = {command.name for command in build().registered_commands} | {"dead", "ledger", "schedule", "token"}
     name = "".join(arguments[(at := command_at(list(arguments))) : at + 1])
     return f"{name} " if name in known else ""
 

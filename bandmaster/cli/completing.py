@@ -56,6 +56,11 @@ def complete_gate(incomplete: str) -> list[str]:
     return [name for name in complete_name(incomplete) if not name.startswith("lane:")]
 
 
+def complete_schedule(incomplete: str) -> list[str]:
+    """Complete names of schedules."""
+    return _asked(lambda bandmaster: _begin(incomplete, bandmaster.queue.schedules.names()))
+
+
 def complete_lane(incomplete: str) -> list[str]:
     """Complete lanes."""
     return _named("lane:", incomplete)

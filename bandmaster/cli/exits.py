@@ -27,7 +27,9 @@ from bandmaster.scheduler.model.errors import (
     InvalidRequest,
     QueueRejected,
     QueueUnavailable,
+    ScheduleExists,
     UnknownExecution,
+    UnknownSchedule,
 )
 
 
@@ -48,7 +50,7 @@ MEANINGS: Final = {
     Exit.OK: "done",
     Exit.FAILED: "what was asked about failed (an execution, part of `up`, the ledger)",
     Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
-    Exit.NOT_FOUND: "no such execution",
+    Exit.NOT_FOUND: "no such execution or schedule",
     Exit.UNAVAILABLE: "a server does not answer: Redis, the API, the cluster or the database",
     Exit.REJECTED: "not accepted: queue full, too many of one user, or a duplicate",
     Exit.INTERRUPTED: "Ctrl-C",
@@ -67,6 +69,8 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (PodRejected, Exit.USAGE),
     (QueueRejected, Exit.REJECTED),
     (UnknownExecution, Exit.NOT_FOUND),
+    (UnknownSchedule, Exit.NOT_FOUND),
+    (ScheduleExists, Exit.REJECTED),
     (AmbiguousExecution, Exit.USAGE),
     (PodNotFound, Exit.NOT_FOUND),
     (QueueUnavailable, Exit.UNAVAILABLE),

@@ -49,10 +49,10 @@ class Sent:
 
 
 def take_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """Split the arguments of a `submit` at the first ``--``, since the parser would mix both parts."""
+    """Split the arguments of a `submit`, or `schedule add`, at the first ``--``: the parser would mix both parts."""
     given = list(arguments)
     at = command_at(given)
-    if given[at : at + 1] == ["submit"] and COMMAND_MARK in given[at:]:
+    if (given[at : at + 1] == ["submit"] or given[at : at + 2] == ["schedule", "add"]) and COMMAND_MARK in given[at:]:
         mark = given.index(COMMAND_MARK, at)
         return given[:mark], given[mark + 1 :]
     return given, None

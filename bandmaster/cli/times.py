@@ -29,20 +29,20 @@ def read_duration(text: str, name: str) -> int:
     return sum(int(part or 0) * seconds for part, seconds in zip(found.groups(), _SECONDS, strict=True))
 
 
-def read_when(text: str) -> datetime | timedelta:
+def read_when(text: str, name: str = "--at") -> datetime | timedelta:
     """Parse a time in ISO 8601, or a duration from now such as ``+5m``.
 
     Raises:
-        WrongUsage: If the text is neither.
+        WrongUsage: If the text is neither; the message begins with `name`.
     """
     if text.startswith("+"):
-        return timedelta(seconds=read_duration(text[1:], "--at"))
+        return timedelta(seconds=read_duration(text[1:], name))
     try:
         # If there is no zone, astimezone() assumes local time.
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         raise WrongUsage(
-            f"--at: {shown(text)} is not a time; allowed: ISO 8601 like 2030-01-31T12:00, or from now like +5m"
+            f"{name}: {shown(text)} is not a time; allowed: ISO 8601 like 2030-01-31T12:00, or from now like +5m"
         ) from None
 
 

@@ -1,4 +1,5 @@
-"""Reads a gated actor's options: ``band``, ``action``, ``gates``, ``limits``, ``unique``, ``keep_unrun``.
+"""Reads a gated actor's options: ``band``, ``action``, ``gates``, ``limits``, ``unique``, ``schedule``,
+``keep_unrun``.
 
 In the flow: called once, when the actor is declared. A wrong option stops the declaration, so it is found at import and
 not with the first message.
@@ -7,7 +8,7 @@ not with the first message.
 import inspect
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dramatiq import Actor
@@ -19,11 +20,13 @@ from ...scheduler.model.priority import Priority
 from ...scheduler.model.unique import UniqueKey
 from .declared_limits import OPTION as LIMITS
 from .declared_limits import Declared, read_limits
+from .declared_schedules import OPTION as SCHEDULE
+from .declared_schedules import Checked, read_schedule
 from .gate_templates import check_fields, check_gates
 from .unique_keys import OPTION as UNIQUE
 from .unique_keys import of_actor
 
-GATING_OPTIONS: Final = frozenset({"band", "action", "gates", "runs_events"})
+GATING_OPTIONS: Final = frozenset({"band", "action", "gates", "runs_events", SCHEDULE})
 """An actor with one of these is gated; ``runs_events`` marks an actor that takes an ExecutionRequestedEvent."""
 ACTOR_OPTIONS: Final = GATING_OPTIONS | {LIMITS, UNIQUE, "keep_unrun"}
 """Our options of ``@actor(…)``."""
@@ -56,6 +59,8 @@ class GatedActor:
     """Whether an execution that ends without a result (expired, cancelled while it waited) becomes a dead letter."""
     unique: UniqueKey | None = None
     """The unique key of its messages, which may be a template."""
+    schedule: Checked | None = None
+    """When it is sent again and again."""
 
 
 def is_gated(actor: "Actor[..., Any]") -> bool:
@@ -133,7 +138,7 @@ def read_actor(actor: "Actor[..., Any]") -> GatedActor:
     if not isinstance(keep_unrun, bool):
         raise InvalidRequest("keep_unrun", f"{shown(keep_unrun)} is neither yes nor no", allowed="True or False")
     runs_events = bool(actor.options.get("runs_events"))
-    return GatedActor(
+    gated = GatedActor(
         name=actor.actor_name,
         lane=check_lane(actor.queue_name),
         band=parse_band(actor.options.get("band", Priority.NORMAL)),
@@ -147,3 +152,5 @@ def read_actor(actor: "Actor[..., Any]") -> GatedActor:
         keep_unrun=keep_unrun,
         unique=of_actor(actor.options.get(UNIQUE), signature, actor.actor_name, runs_events=runs_events),
     )
+    schedule = read_schedule(actor.options.get(SCHEDULE), gated)
+    return gated if schedule is None else replace(gated, schedule=schedule)

@@ -1,8 +1,8 @@
 """The table of a process's gated actors, and of the lanes that follow from them.
 
 In the flow: `PriorityBands` enters each actor when it is declared; all other code only reads the table. A worker tells
-the server the limits that its actors declare before its first admission. If the process dies, the next one declares
-them anew.
+the server the limits and schedules that its actors declare before its first admission. If the process dies, the next
+one declares them anew.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +14,7 @@ from ...scheduler.engine.controls import Controls
 from .actor_options import GatedActor, read_actor
 from .declaration import Declaration
 from .declared_limits import by_lane, check_agreement
+from .declared_schedules import check_names, declare
 
 
 class GatedActors(Mapping[str, GatedActor]):
@@ -45,6 +46,7 @@ class GatedActors(Mapping[str, GatedActor]):
         """
         gated = read_actor(actor)
         check_agreement(gated.name, gated.declared, {name: each.declared for name, each in self._actors.items()})
+        check_names(gated.name, gated.schedule, [(name, each.schedule) for name, each in self._actors.items()])
         self._actors = {**self._actors, actor.actor_name: gated}
         self._elsewhere -= {actor.actor_name}
         self._declaration.forget()
@@ -73,7 +75,7 @@ class GatedActors(Mapping[str, GatedActor]):
         return [gated for name, gated in self._actors.items() if name not in self._elsewhere]
 
     def declare_limits(self, controls: Controls, broker: Broker) -> None:
-        """Tell the server the limits that these actors declare, unless it has them since this worker's boot.
+        """Tell the server the limits and schedules that these actors declare, unless it has them since this boot.
 
         Args:
             controls: The queue's controls.
@@ -89,6 +91,7 @@ class GatedActors(Mapping[str, GatedActor]):
             queues, actors = broker.get_declared_queues(), self._declared()
             limits = by_lane(queues, [(gated.lane, gated.declared.limits) for gated in actors])
             rates = by_lane(queues, [(gated.lane, gated.declared.rates) for gated in actors])
+            declare(controls.schedules, [gated.schedule for gated in actors if gated.schedule is not None])
             self._declaration.make(controls, limits, rates)
 
     def when_lost(self, tell_again: Callable[[], None]) -> None:

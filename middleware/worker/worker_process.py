@@ -27,6 +27,7 @@ from ..round_thread import RoundThread, done
 from .backlog import Backlog, Backlogs, ListedMessage
 from .lane_bounds import LaneBounds
 from .left_over import LeftOver
+from .planning import Planning
 from .pump import LONGEST_WAIT_SECONDS, Pump
 from .repairs import Repairs
 from .saturated import Saturated
@@ -75,6 +76,7 @@ class LaneProcess(Middleware):
         self.holding = Holding(held, gated, self._exchange, enqueue)
         self._upkeep = Repairs(engine)
         self._promoting = Saturated(engine, self.permits)
+        self._planning = Planning(engine)
         self._telling = Telling(engine, gated, lease_ttl_ms)
         self._heartbeat = LeaseRenewal(engine.transitions, held, lease_ttl_ms, self._round)
         self._pump = self.pump_for(self.lanes)
@@ -249,6 +251,7 @@ class LaneProcess(Middleware):
         if self._upkeep.round():
             # Look for ends that no admission reports, as after a loss of the settings.
             self._tell(self.lanes())
+        self._planning.round()
 
     def _tell(self, lanes: tuple[str, ...]) -> None:
         if self._worker is not None:

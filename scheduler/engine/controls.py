@@ -18,6 +18,7 @@ from ..model.operators import check_by
 from ..transport.reading import Reader, repeated
 from ..transport.scripts import Scripts
 from .rate_controls import RateControls
+from .schedules import Schedules
 
 SETTING_MAX = 10**10
 BOUNDS = frozenset(
@@ -117,6 +118,7 @@ class Controls(Reader):
         self._lane = lane
         self._by = None if by is None else check_by(by)
         self.rates = RateControls(scripts, self._by)
+        self.schedules = Schedules(scripts, by=by)
         self._limit = scripts.script("limit", "gate limit by")
         self._declare = scripts.script("declare", "lanes lane name limit")
         self._set = scripts.script("set", "lane name value only_if_unset by expected")

@@ -40,6 +40,7 @@ class Engine:
         self.transitions = Transitions(scripts, by=by)
         self.controls = Controls(scripts, lane, by=by)
         self.shares = Shares(scripts, by=by)
+        self.schedules = self.controls.schedules
         self.views = Views(scripts, lane)
         self.journal = Journal(scripts)
         self.maintenance = Maintenance(scripts)

@@ -68,6 +68,8 @@ class Verb(StrEnum):
     """An operator ended a pause."""
     SET = "set"
     """An operator changed a setting."""
+    SCHEDULE = "schedule"
+    """An operator added, changed, paused, resumed or removed a schedule."""
     DROP_ACTION = "drop_action"
     """An operator dropped an action's lifetime counters."""
     ERASE = "erase"

@@ -15,7 +15,7 @@ from .fields import ExecutionId, Version
 EVENT_MAX_BYTES: Final = 1_048_576
 """The longest JSON of an event: 1 MiB."""
 
-PAYLOAD_FIELDS: Final = frozenset({"script", "command", "output_tail"})
+PAYLOAD_FIELDS: Final = frozenset({"script", "command", "output_tail", "args", "kwargs"})
 """The fields that error messages and logs never show."""
 
 _PATH_PART_CHARS: Final = 64
@@ -61,7 +61,7 @@ class Event(Part, frozen=True):
         try:
             return cls.model_validate_json(data)
         except ValidationError as error:
-            _refuse(cls, error, None)
+            refuse(cls, error, None)
 
     @classmethod
     def from_any(cls, value: object) -> Self:
@@ -84,7 +84,7 @@ class Event(Part, frozen=True):
             return cls.model_validate(value)
         except ValidationError as error:
             given = cast("dict[object, object]", value).get("execution_id")
-            _refuse(cls, error, given if isinstance(given, str) else None)
+            refuse(cls, error, given if isinstance(given, str) else None)
 
 
 def check_size(length_bytes: int, execution_id: str | None = None) -> None:
@@ -98,7 +98,7 @@ def check_size(length_bytes: int, execution_id: str | None = None) -> None:
         )
 
 
-def _refuse(model: type[BaseModel], error: ValidationError, execution_id: str | None) -> NoReturn:
+def refuse(model: type[BaseModel], error: ValidationError, execution_id: str | None) -> NoReturn:
     """Raise the first error as an InvalidRequest, without its cause, whose traceback could show a payload."""
     field, problem, allowed = _explained(model, error.errors(include_url=False)[0])
     raise InvalidRequest(field, problem, allowed=allowed, execution_id=execution_id) from None

@@ -16,7 +16,9 @@
     ├── UnknownExecution
     ├── AmbiguousExecution
     ├── NotRunnable
-    └── SettingChanged
+    ├── SettingChanged
+    ├── UnknownSchedule
+    └── ScheduleExists
 
 Dramatiq's hooks fail open: an ordinary exception in a hook is logged, and the actor runs all the same. Only a
 `MiddlewareError` stops a message, so QueueRejected and QueueUnavailable are subclasses of it. Each error's message says
@@ -243,3 +245,19 @@ class SettingChanged(BandmasterError):
         )
         self.name = name
         self.value = value
+
+
+class UnknownSchedule(BandmasterError):
+    """There is no schedule of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no schedule {shown(name)}: `bandmaster schedule list` shows all")
+        self.name = name
+
+
+class ScheduleExists(BandmasterError):
+    """There is a schedule of this name already; nothing was changed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is a schedule {shown(name)} already: take another name, or replace it")
+        self.name = name

@@ -1,9 +1,11 @@
-"""The scheduler process's two jobs: to lead, and, while it leads, to send the message `try_schedule` at each tick.
+"""The scheduler process's jobs: to lead, and, while it leads, to send the message `try_schedule` at each tick and to
+plan schedules (`planning_rounds.py`).
 
-In the flow: APScheduler runs both jobs; the workers do the repairs. A tick only sends a message, and first removes the
+In the flow: APScheduler runs the jobs; the workers do the repairs. A tick only sends a message, and first removes the
 previous one if no worker has fetched it, so messages do not pile up; a worker skips a message that is too old. If the
-leader dies, its key expires and another scheduler is elected. If a tick hangs for longer than the TTL, the process
-stops renewing its lead (F6) and its health file. If all ticks fail for that long, it lets the others lead for a while.
+leader dies, its key expires and another scheduler is elected. If a tick or the planning hangs for longer than the TTL,
+the process stops renewing its lead (F6) and its health file. If all ticks or plans fail for that long, it lets the
+others lead for a while.
 A message of a leader that slept carries its old epoch, and is refused (F5).
 """
 
@@ -23,6 +25,8 @@ from ..model.errors import QueueUnavailable
 from ..transport.scripts import Scripts
 from .health_file import HealthFile
 from .leadership import Leadership
+from .planning_rounds import PlanningRounds
+from .progress import Progress
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.base import BaseScheduler
@@ -50,8 +54,8 @@ class Ticking:
         self._settings = settings
         self._pulse = pulse or HealthFile(None)
         self._lock = threading.Lock()
-        self._tick_began: float | None = None
-        self._failing_since: float | None = None
+        self._planning = PlanningRounds(scripts, self._leadership)
+        self._ticks = Progress("ticks_fail", "tick_hangs")
         self._stands_back_until = 0.0
         self._last_tick: str | None = None
         self._resigned = False
@@ -69,7 +73,8 @@ class Ticking:
         return self._maintenance.under(self._leadership.leader_id, epoch)
 
     def add_jobs(self, scheduler: "BaseScheduler") -> None:
-        """Add both jobs to an APScheduler; the first tick is due at once."""
+        """Add the jobs to an APScheduler; the first tick is due at once."""
+        self._planning.add_job(scheduler)
         scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
             self.tick,
             trigger="interval",
@@ -113,13 +118,14 @@ class Ticking:
 
     def _makes_progress(self) -> bool:
         now, ttl_seconds = time.monotonic(), self._settings.leader_ttl_ms / 1000
-        began, failing = self._tick_began, self._failing_since
-        if failing is not None and now - failing > ttl_seconds:
-            log.error("ticks_fail", since_seconds=round(now - failing, 1))
-            self._failing_since, self._stands_back_until = None, now + STANDS_BACK_TTLS * ttl_seconds
-        if began is not None and now - began > ttl_seconds:
-            log.error("tick_hangs", since_seconds=round(now - began, 1))
-            return False
+        for job in (self._ticks, self._planning.progress):
+            if (failing := job.fails_for()) > ttl_seconds:
+                log.error(job.fails, since_seconds=round(failing, 1))
+                job.forgive()
+                self._stands_back_until = now + STANDS_BACK_TTLS * ttl_seconds
+            if (hangs := job.hangs_for()) > ttl_seconds:
+                log.error(job.hangs, since_seconds=round(hangs, 1))
+                return False
         return now >= self._stands_back_until
 
     def tick(self) -> bool:
@@ -130,17 +136,13 @@ class Ticking:
         """
         if not self._leadership.leads and not self.lead():
             return False
-        self._tick_began = began = time.monotonic()
         try:
-            self._take_back()
-            self._last_tick = self._broker.enqueue(self._message()).options["redis_message_id"]
+            with self._ticks.making():
+                self._take_back()
+                self._last_tick = self._broker.enqueue(self._message()).options["redis_message_id"]
         except redis.RedisError as error:
             log.warning("tick_failed", error=str(error))
-            self._failing_since = self._failing_since or began
             return False
-        finally:
-            self._tick_began = None
-        self._failing_since = None
         return True
 
     def _take_back(self) -> None:

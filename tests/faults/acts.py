@@ -11,10 +11,12 @@ from bandmaster.scheduler.engine.attending import Attending
 from bandmaster.scheduler.engine.erasing import Erasing
 from bandmaster.scheduler.engine.journal_following import Follower, Position
 from bandmaster.scheduler.engine.outbox import UntoldEnd
+from bandmaster.scheduler.engine.parking import park_arguments
 from bandmaster.scheduler.engine.restoring import Known, Restoring
 from bandmaster.scheduler.engine.sessions import NewSession, Sessions
 from bandmaster.scheduler.engine.settlements import Release, Retry
 from bandmaster.scheduler.engine.transitions import Candidate, Next
+from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.errors import QueueFull
 from bandmaster.scheduler.model.rates import Rate
@@ -32,6 +34,7 @@ EXCHANGED: Final = (
 )
 
 
+NIGHTLY: Final = Schedule.of({"name": "nightly", "cron": "0 3 * * *", "command": ["true"]})
 SESSION: Final = NewSession("its", "a-token", "record", 1_000_000, 2_000_000, most=1)
 
 
@@ -97,6 +100,7 @@ ARRANGEMENTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "tell": _end_unseen,
     "trim": _journal_much,
     "attend": _wait_for_slots,
+    "plan": lambda queue: queue.schedules.put(NIGHTLY),
 }
 """What some acts need besides."""
 
@@ -113,6 +117,10 @@ def _restore(queue: TurnedQueue) -> list[str]:
         replace(lost, execution_id="one", state=State.COMPLETED, accepted_ms=START_MS + 10**6, ended_ms=START_MS + 1),
     )
     return [outcome for _, outcome in Restoring(queue.scripts).restore(known)]
+
+
+def _plan(queue: TurnedQueue) -> object:
+    return queue.schedules.run_now(NIGHTLY.name, park_arguments(candidate("three")))
 
 
 def _resign(queue: TurnedQueue) -> None:
@@ -153,6 +161,8 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "status": lambda queue: queue.views.status(),
     "explain": lambda queue: queue.explain("one"),
     "drop_action": lambda queue: queue.controls.drop_action("idle"),
+    "schedule": lambda queue: queue.schedules.put(NIGHTLY),
+    "plan": _plan,
     "share": lambda queue: queue.shares.share(LANE, "user"),
     "weigh": lambda queue: queue.shares.weigh("user:ann", 10),
     "sign_in": lambda queue: Sessions(queue.scripts).begin(

@@ -25,6 +25,7 @@ OWNED = (
     "actions",
     "test-clock",
     "weights",
+    "schedules",
     "rates",
     "auto_limits",
 )
@@ -241,6 +242,8 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
                 name.removeprefix("slots:") for name in dump.keys if name.count(":") == 1 and "slots:" in name
             }
             assert waited_for <= entry.zset.keys(), "nobody would end what an owner waits for that lives no more"
+        elif key in ("schedule_names", "schedule_times"):
+            assert all(name in dump["schedules"].hash for name in entry.zset), f"{key} names a schedule that is gone"
         elif key == "deadlines":
             waiting = {name for name, meta in dump.metas().items() if meta["state"] == State.PENDING}
             assert entry.zset.keys() <= waiting, "something that does not wait may expire"

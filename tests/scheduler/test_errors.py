@@ -16,10 +16,12 @@ from bandmaster.scheduler.model.errors import (
     QueueFull,
     QueueRejected,
     QueueUnavailable,
+    ScheduleExists,
     SettingChanged,
     StaleGrant,
     UnknownExecution,
     UnknownFormat,
+    UnknownSchedule,
     UserLimitExceeded,
     shown,
 )
@@ -39,6 +41,8 @@ ERRORS: list[BandmasterError] = [
     AmbiguousExecution(typed="a", found=["ab", "ac"]),
     NotRunnable("nothing is left"),
     SettingChanged("max_queue_size", 5.0),
+    UnknownSchedule("nightly"),
+    ScheduleExists("nightly"),
     NotUnique(execution_id="b", key="report:acme", other="a", state=State.PENDING),
 ]
 

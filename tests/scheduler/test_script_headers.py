@@ -33,7 +33,7 @@ from bandmaster.scheduler.views import Views
 
 MAX_LINES = 90
 KEYS_LINE = "-- KEYS: the key of the settings, whose prefix all others have (scheduler/keys.py)"
-GROUPS = {"declare", "declare_rates", "exchange", "park", "renew", "restore"}
+GROUPS = {"declare", "declare_rates", "exchange", "park", "plan", "renew", "restore"}
 """Scripts that take a group of arguments many times, and step through them."""
 LANES_LAST = {"status"}
 """Scripts whose last arguments are lanes, any number of them."""
@@ -101,12 +101,21 @@ def test_a_body_names_its_arguments_in_the_headers_order(name: str) -> None:
 
 
 def test_park_steps_through_groups_of_its_arguments_in_order() -> None:
-    text, arguments = body("park"), assemble().scripts["park"].arguments
-    (each,) = re.findall(r"^local ARGUMENTS_EACH = (\d+)$", text, re.MULTILINE)
+    text, arguments = read_lua("include/parking.lua"), assemble().scripts["park"].arguments
+    (each,) = re.findall(r"^local parking = {ARGUMENTS_EACH = (\d+)}", text, re.MULTILINE)
     assert int(each) == len(arguments)
-    (parameters,) = re.findall(r"^local function park\((.*)\)$", text, re.MULTILINE)
+    (parameters,) = re.findall(r"^ +function parking.park\((.*)\)$", text, re.MULTILINE)
     assert tuple(parameters.split(", ")) == arguments
-    assert "for i = 1, #given, ARGUMENTS_EACH do" in text
+    assert "each = {...}, {}, parking.ARGUMENTS_EACH" in body("park")
+    assert "for i = 1, #given, each do" in body("park")
+
+
+def test_plan_steps_through_groups_of_park_s_arguments_behind_an_instant() -> None:
+    arguments, of_park = assemble().scripts["plan"].arguments, assemble().scripts["park"].arguments
+    assert arguments[-len(of_park) - 1 :] == ("instant", *of_park)
+    assert kind_of("plan") == ("once_if_memory", (*arguments[: -len(of_park) - 1], "..."))
+    assert "each = schedules.state(name), {...}, {'OK'}, parking.ARGUMENTS_EACH + 1" in body("plan")
+    assert "for i = 1, #given, each do" in body("plan")
 
 
 def test_restore_steps_through_groups_of_its_arguments_in_order() -> None:

@@ -13,6 +13,7 @@ from bandmaster.cli.desk.api_executions import ApiExecutions
 from bandmaster.cli.desk.api_figures import ApiFigures
 from bandmaster.cli.desk.api_letters import ApiLetters
 from bandmaster.cli.desk.api_output import ApiOutput
+from bandmaster.cli.desk.api_schedules import ApiSchedules
 from bandmaster.cli.desk.port import Desk
 
 
@@ -31,4 +32,5 @@ def at_api(address: Address) -> Generator[Desk]:
             ApiControls(client),
             ApiLetters(client, executions),
             ApiOutput(client),
+            ApiSchedules(client),
         )

@@ -16,6 +16,7 @@ from bandmaster.cli.desk.queue_executions import QueueExecutions
 from bandmaster.cli.desk.queue_figures import QueueFigures
 from bandmaster.cli.desk.queue_letters import QueueLetters
 from bandmaster.cli.desk.queue_output import QueueOutput
+from bandmaster.cli.desk.queue_schedules import QueueSchedules
 from bandmaster.cli.opening import opened_with, settings_anywhere
 from bandmaster.configs.extras import import_extra
 
@@ -40,6 +41,7 @@ def at_desk() -> Generator[Desk]:
                 QueueControls(bandmaster),
                 QueueLetters(bandmaster),
                 QueueOutput(bandmaster),
+                QueueSchedules(bandmaster),
             )
         return
     module: Any = import_extra("bandmaster.cli.desk.api_desk", "client")

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from bandmaster.cli.desk.told import Letter, Listed, Moved, Read, Refusal, Shown, Standing, WaitSums
+from bandmaster.admin.answers.schedules import ScheduleAnswer
+from bandmaster.cli.desk.told import Letter, Listed, Moved, NextTimes, Read, Refusal, Shown, Standing, WaitSums
 from bandmaster.middleware.operations.dead_letters import Again
 from bandmaster.scheduler.engine.controls import Dropped
 from bandmaster.scheduler.engine.grants import Cancellation, Parked
@@ -15,6 +16,7 @@ from bandmaster.scheduler.engine.journal import Change
 from bandmaster.scheduler.engine.rate_controls import RateInForce
 from bandmaster.scheduler.engine.record import Record, Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
+from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.priority import Priority
@@ -223,6 +225,42 @@ class Output(Protocol):
         ...
 
 
+class Schedules(Protocol):
+    """What is run again and again."""
+
+    def page(self, after: str, most: int) -> list[ScheduleAnswer]:
+        """The next by name, after a name."""
+        ...
+
+    def one(self, name: str) -> ScheduleAnswer:
+        """One; raises UnknownSchedule, as do the others that name one."""
+        ...
+
+    def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> ScheduleAnswer:
+        """Add or replace one; with `only_new`, raises ScheduleExists."""
+        ...
+
+    def remove(self, name: str) -> bool:
+        """Remove one; whether an application declares it."""
+        ...
+
+    def pause(self, name: str) -> bool:
+        """Pause one; whether it was active."""
+        ...
+
+    def resume(self, name: str) -> bool:
+        """Resume one; whether it was paused."""
+        ...
+
+    def run_now(self, name: str, key: str) -> Parked:
+        """Run one once; the same key again is the same execution, which may raise DuplicateExecution."""
+        ...
+
+    def next(self, name: str, most: int) -> NextTimes:
+        """Its next times."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """Where a command sees and steers the queue."""
@@ -232,3 +270,4 @@ class Desk:
     controls: Controls
     letters: Letters
     output: Output
+    schedules: Schedules

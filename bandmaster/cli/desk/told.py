@@ -145,6 +145,15 @@ class LetterRefused(CommandFailed):
 
 
 @dataclass(frozen=True, slots=True)
+class NextTimes:
+    """The next times of a schedule."""
+
+    tz: str
+    paused: bool
+    times_ms: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """An output and its source: the attempt's pod, or only the stored result."""
 

@@ -9,7 +9,7 @@ do
         'pending', 'active', 'lease', 'lanes', 'scheduled', 'limits', 'paused', 'settings', 'users', 'clock',
         'dead', 'journal', 'leader', 'epoch', 'rounds', 'changes', 'actions', 'deadlines', 'incarnation',
         'refusals', 'behind', 'rates', 'later', 'owners', 'weights',
-        'ageing', 'crowded', 'auto_limits', 'due',
+        'ageing', 'crowded', 'auto_limits', 'due', 'schedules', 'schedule_names', 'schedule_times',
     }
     local DECLARED = ':settings'
 

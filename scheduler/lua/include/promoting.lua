@@ -11,7 +11,7 @@ do
     local function promote_one(id, due)
         local m = load(id)
         call('ZREM', K.scheduled, id)
-        if m and m.state == 'SCHEDULED' then
+        if m and m.state == 'SCHEDULED' and not occurrences.hold_back(id, m, tonumber(due)) then
             fair.place(m, next_time(tonumber(due)))
             enter_pending(id, m, 'waiting_since', now)
             journal('promote', id, m, 'state', 'PENDING', 'score', m.score, 'due', m.due or '')

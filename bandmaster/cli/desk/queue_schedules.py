@@ -1,0 +1,56 @@
+"""``QueueSchedules``: schedules beside Redis, by the queue's own service.
+
+In the flow: one side of `port.Schedules`. What a command does not tell the API either is told here the same way.
+"""
+
+from bandmaster.admin.answers.schedules import ScheduleAnswer, schedule_answer
+from bandmaster.cli.desk.told import NextTimes
+from bandmaster.cli.opening import Opened
+from bandmaster.scheduler.engine.grants import Parked
+from bandmaster.scheduler.events.schedule import Schedule
+from bandmaster.scheduler.planning import Planner, next_times, put, run_now
+
+
+class QueueSchedules:
+    """Schedules of a queue beside Redis."""
+
+    def __init__(self, bandmaster: Opened) -> None:
+        self._schedules = bandmaster.queue.schedules
+
+    def page(self, after: str, most: int) -> list[ScheduleAnswer]:
+        """The next by name, after a name."""
+        now_ms = self._schedules.now_ms()
+        return [schedule_answer(each, now_ms, tells_payload=True) for each in self._schedules.page(after, most)]
+
+    def one(self, name: str) -> ScheduleAnswer:
+        """One; raises UnknownSchedule."""
+        return schedule_answer(self._schedules.get(name), self._schedules.now_ms(), tells_payload=True)
+
+    def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> ScheduleAnswer:
+        """Add or replace one; with `only_new`, raises ScheduleExists."""
+        put(self._schedules, schedule, paused=paused, only_new=only_new)
+        return self.one(schedule.name)
+
+    def remove(self, name: str) -> bool:
+        """Remove one; whether an application declares it. Raises UnknownSchedule."""
+        return self._schedules.remove(name).is_declared
+
+    def pause(self, name: str) -> bool:
+        """Pause one; whether it was active."""
+        return self._schedules.pause(name)
+
+    def resume(self, name: str) -> bool:
+        """Resume one; whether it was paused."""
+        was_paused = self._schedules.resume(name)
+        Planner(self._schedules).plan(name)
+        return was_paused
+
+    def run_now(self, name: str, key: str) -> Parked:
+        """Run one once; the same key again is the same execution, and is refused as a duplicate."""
+        return run_now(self._schedules, name, key)
+
+    def next(self, name: str, most: int) -> NextTimes:
+        """Its next times."""
+        held = self._schedules.get(name)
+        schedule = held.schedule
+        return NextTimes(schedule.tz, held.is_paused, next_times(schedule, self._schedules.now_ms(), most))

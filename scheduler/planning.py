@@ -1,0 +1,258 @@
+"""``Planner``: parks the next occurrences of schedules before they are due, so that whoever lives promotes them.
+
+In the flow: the leader's scheduler process plans once a second, a worker while nobody leads, and whoever adds a
+schedule plans it at once. The id of an occurrence is its schedule and its time in UTC, and the script that parks it
+moves the schedule's cursor too. So of two leaders one is refused, and nothing comes twice or is lost. If the process
+dies before the call, the next one plans; after it, the occurrence waits in Redis. A lost reply: the call is repeated,
+and has the same answer.
+
+What could not be planned or started for `MISSED_AFTER_MS` is missed, and the schedule's rule for that decides.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, Final
+
+from ..configs.logger import Logger
+from .engine.grants import Parked
+from .engine.parking import Candidate, park_arguments, read_parked
+from .engine.schedules import READ_A_PAGE, Change, Held, Schedules
+from .events.schedule import MISSED_AFTER_MS, OF_SCHEDULES, Missed, Schedule, instant_of, occurrence_id
+from .model.errors import DuplicateExecution, InvalidRequest, NotLeader, QueueRejected, UnknownSchedule
+from .model.identifiers import new_execution_id
+from .queue import candidate_of
+
+log = Logger(__name__)
+MOST_COUNTED: Final = 1_000
+"""So many missed occurrences are counted."""
+ENDED: Final = "ended"
+DAMAGED: Final = "not_readable"
+DAMAGED_AGAIN_MS: Final = 60_000
+ROUNDS_A_CALL: Final = 60
+_TRIES: Final = 3
+_RUN: Final = "run-"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be planned of one schedule at one time."""
+
+    missed_ms: list[int] = field(default_factory=list[int])
+    """Missed ones that run all the same."""
+    left_out: int = 0
+    """How many others are missed."""
+    times_ms: list[int] = field(default_factory=list[int])
+    """Those that are due, and the next."""
+
+
+def plan_of(schedule: Schedule, cursor_ms: int, now_ms: int) -> Plan:
+    """Decide what is to be planned. Pure.
+
+    Args:
+        schedule: The schedule.
+        cursor_ms: Each occurrence up to this time is dealt with.
+        now_ms: The server's time.
+    """
+    limit_ms = now_ms - MISSED_AFTER_MS - 1
+    missed = 0
+    for at_ms in islice(schedule.times(cursor_ms), MOST_COUNTED):
+        if schedule.due_ms(at_ms) > limit_ms:
+            break
+        missed += 1
+    runs = list[int]()
+    if missed and schedule.missed is not Missed.SKIP:
+        most = 1 if schedule.missed is Missed.ONCE else schedule.missed_limit
+        begin_ms = cursor_ms if schedule.start_ms is None else max(cursor_ms, schedule.start_ms - 1)
+        until_ms = limit_ms if schedule.end_ms is None else min(limit_ms, schedule.end_ms)
+        runs = schedule.line.last_between(begin_ms, until_ms, most)
+    times = list[int]()
+    for at_ms in schedule.times(max(cursor_ms, limit_ms - schedule.jitter_ms)):
+        if schedule.due_ms(at_ms) <= limit_ms or at_ms in runs:
+            continue
+        times.append(at_ms)
+        if at_ms > now_ms:
+            break
+    return Plan(runs, max(0, missed - len(runs)), times)
+
+
+def occurrence_of(schedule: Schedule, execution_id: str, due_ms: int | None) -> Candidate:
+    """Return an occurrence in the form in which it is parked."""
+    if schedule.actor is None:
+        candidate = candidate_of(schedule.event(execution_id, due_ms))
+        return Candidate(
+            candidate.execution_id,
+            candidate.lane,
+            candidate.band,
+            candidate.action,
+            candidate.user_id,
+            candidate.gates,
+            candidate.timeout_ms,
+            due_ms,
+            event=candidate.event,
+        )
+    message = {
+        "queue_name": schedule.lane_used,
+        "actor_name": schedule.actor,
+        "args": list(schedule.args),
+        "kwargs": schedule.kwargs,
+        "options": {},
+        "message_id": execution_id,
+        "message_timestamp": due_ms or 0,
+    }
+    return Candidate(
+        execution_id,
+        schedule.lane_used,
+        int(schedule.priority),
+        schedule.action_used,
+        schedule.user_id,
+        schedule.gates,
+        due_ms=due_ms,
+        message=json.dumps(message, separators=(",", ":")).encode(),
+    )
+
+
+class Planner:
+    """Plans the schedules of one queue. Safe to share between threads."""
+
+    def __init__(self, schedules: Schedules, *, now_ms: Callable[[], int] | None = None) -> None:
+        """Makes no call. `now_ms`: the time, in place of the server's; for tests."""
+        self._schedules = schedules
+        self._now_ms = now_ms or schedules.now_ms
+        self._told: dict[str, str] = {}
+
+    def round(self, epoch: int | None = None, leader_id: str = "") -> int:
+        """Plan all that is to be planned now; each apart, so that a damaged one holds up no other.
+
+        Args:
+            epoch: The leader's; None: nobody leads.
+            leader_id: The leader's id.
+
+        Returns:
+            How many were planned.
+
+        Raises:
+            NotLeader: If another process leads.
+            QueueUnavailable: If Redis did not answer.
+        """
+        planned = 0
+        for _ in range(ROUNDS_A_CALL):
+            now_ms = self._now_ms()
+            names = self._schedules.to_plan(now_ms)
+            for held in self._schedules.some(names):
+                self._plan(held, now_ms, epoch, leader_id)
+            planned += len(names)
+            if len(names) < READ_A_PAGE:
+                break
+        return planned
+
+    def plan(self, name: str) -> None:
+        """Plan one schedule at once, whoever leads.
+
+        Raises:
+            QueueUnavailable: If Redis did not answer.
+        """
+        for _ in range(_TRIES):
+            found = self._schedules.some([name])
+            if not found or found[0].is_paused or self._plan(found[0], self._now_ms(), None, ""):
+                return
+
+    def _plan(self, held: Held, now_ms: int, epoch: int | None, leader_id: str) -> bool:
+        """Plan one; return whether it was not changed meanwhile."""
+        try:
+            schedule = held.schedule
+            plan = plan_of(schedule, held.cursor_ms, now_ms)
+        except (InvalidRequest, ValueError, OverflowError) as error:
+            self._tell(held.name, DAMAGED, error=str(error))
+            look_ms = now_ms + DAMAGED_AGAIN_MS
+            answer = self._schedules.plan(
+                held, [], epoch=epoch, cursor_ms=held.cursor_ms, look_ms=look_ms, problem=DAMAGED
+            )
+            return answer[0] != b"CHANGED"
+        all_ms = [*plan.missed_ms, *plan.times_ms]
+        is_over = not all_ms or all_ms[-1] <= now_ms
+        parked = [
+            (
+                f"{at_ms}/{instant_of(at_ms)}",
+                occurrence_of(schedule, occurrence_id(held.name, at_ms), schedule.due_ms(at_ms)),
+            )
+            for at_ms in all_ms
+        ]
+        answer = self._schedules.plan(
+            held,
+            [(instant, park_arguments(candidate)) for instant, candidate in parked],
+            epoch=epoch,
+            cursor_ms=max([held.cursor_ms, *all_ms]),
+            look_ms=None if is_over else all_ms[-1],
+            missed=plan.left_out,
+            problem=ENDED if is_over else "",
+        )
+        if answer[0] == b"STALE_EPOCH":
+            raise NotLeader(leader_id=leader_id, epoch=epoch or 0)
+        self._tell_outcome(held, plan, [candidate for _, candidate in parked], answer)
+        return answer[0] != b"CHANGED"
+
+    def _tell_outcome(self, held: Held, plan: Plan, parked: Sequence[Candidate], answer: list[Any]) -> None:
+        if answer[0] != b"OK":
+            return
+        if plan.left_out or plan.missed_ms:
+            log.warning("schedule_missed", schedule=held.name, left_out=plan.left_out, run=len(plan.missed_ms))
+        refused = ""
+        for candidate, reply in zip(parked, answer[1:], strict=False):
+            if reply[0] == b"SKIPPED":
+                log.info("occurrence_skipped", execution_id=candidate.execution_id, reason="overlap")
+                continue
+            outcome = read_parked(candidate, reply)
+            if isinstance(outcome, QueueRejected) and not isinstance(outcome, DuplicateExecution):
+                refused = str(outcome)
+        if refused:
+            self._tell(held.name, "refused", error=refused)
+        else:
+            self._told.pop(held.name, None)
+
+    def _tell(self, name: str, problem: str, error: str) -> None:
+        """Log a problem of a schedule once, until it is over."""
+        if self._told.get(name) != problem:
+            self._told[name] = problem
+            log.error("schedule_not_planned", schedule=name, problem=problem, error=error)
+
+
+def put(
+    schedules: Schedules, schedule: Schedule, *, paused: bool = False, only_new: bool = False, by: str | None = None
+) -> Change:
+    """Add or replace a schedule, and plan it at once. As `Schedules.put`."""
+    change = schedules.put(schedule, paused=paused, only_new=only_new, by=by)
+    Planner(schedules).plan(schedule.name)
+    return change
+
+
+def run_now(schedules: Schedules, name: str, key: str | None = None) -> Parked:
+    """Run a schedule once now, whether it is paused or not; its own times stay.
+
+    Args:
+        schedules: The schedules.
+        name: Its name.
+        key: Names this request: a repeated one with the same key makes no second execution; None: a new one.
+
+    Raises:
+        UnknownSchedule: If there is none.
+        QueueRejected: If the execution was not accepted: DuplicateExecution, if the key was used before.
+        QueueUnavailable: If Redis did not answer.
+    """
+    schedule = schedules.get(name).schedule
+    which = new_execution_id() if key is None else blake2b(key.encode(), digest_size=12).hexdigest()
+    candidate = occurrence_of(schedule, f"{OF_SCHEDULES}{name}:{_RUN}{which}", None)
+    answer = schedules.run_now(name, park_arguments(candidate))
+    if answer[0] == b"UNKNOWN":
+        raise UnknownSchedule(name)
+    outcome = read_parked(candidate, answer[1])
+    if isinstance(outcome, QueueRejected):
+        raise outcome
+    return outcome
+
+
+def next_times(schedule: Schedule, after_ms: int, most: int) -> list[int]:
+    """Return the next times of a schedule, without jitter, in unix milliseconds."""
+    return list(islice(schedule.times(after_ms), most))

@@ -1,0 +1,32 @@
+"""Occurrences are planned before they are due, and each comes exactly once, whoever plans."""
+
+from schedule_playing import MINUTE_MS, Played, ids, schedule
+
+from bandmaster.scheduler.planning import Planner
+
+
+def test_each_occurrence_comes_once_and_waits_before_it_is_due(played: Played) -> None:
+    played.schedules.put(schedule())
+    played.planner.round()
+    assert played.scheduled_ids() == ids("tidy", 1)
+    played.let_run(5 * MINUTE_MS + 1_000)
+    assert played.waiting_ids() == ids("tidy", 1, 2, 3, 4, 5)
+    assert played.scheduled_ids() == ids("tidy", 6)
+
+
+def test_what_is_planned_is_promoted_while_nobody_plans(played: Played) -> None:
+    played.schedules.put(schedule())
+    played.planner.round()
+    played.let_run(MINUTE_MS, plans=False)
+    assert played.waiting_ids() == ids("tidy", 1)
+
+
+def test_planners_of_several_processes_make_each_occurrence_once(played: Played) -> None:
+    played.schedules.put(schedule())
+    planners: list[Planner] = [played.new_planner() for _ in range(3)]
+    for _ in range(10):
+        played.clock.turn(30_000)
+        for each in planners:
+            each.round()
+        played.maintenance.promote()
+    assert played.waiting_ids() == ids("tidy", 1, 2, 3, 4, 5)
