@@ -16,6 +16,7 @@
     ├── UnknownExecution
     ├── AmbiguousExecution
     ├── NotRunnable
+    ├── OnAnotherShard
     └── SettingChanged
 
 Dramatiq's hooks fail open: an ordinary exception in a hook is logged, and the actor runs all the same. Only a
@@ -230,6 +231,10 @@ class AmbiguousExecution(BandmasterError):
 
 class NotRunnable(BandmasterError):
     """Not enough data is left of an execution to run it again."""
+
+
+class OnAnotherShard(BandmasterError):
+    """What was asked for would span two servers, and nothing holds over both; nothing was changed."""
 
 
 class SettingChanged(BandmasterError):

@@ -13,6 +13,7 @@ from bandmaster.scheduler.model.errors import (
     NotLeader,
     NotRunnable,
     NotUnique,
+    OnAnotherShard,
     QueueFull,
     QueueRejected,
     QueueUnavailable,
@@ -38,6 +39,7 @@ ERRORS: list[BandmasterError] = [
     UnknownExecution(execution_id="a"),
     AmbiguousExecution(typed="a", found=["ab", "ac"]),
     NotRunnable("nothing is left"),
+    OnAnotherShard("LOW is on another server"),
     SettingChanged("max_queue_size", 5.0),
     NotUnique(execution_id="b", key="report:acme", other="a", state=State.PENDING),
 ]
