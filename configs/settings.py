@@ -121,7 +121,7 @@ class Settings(BaseSettings):
             name: The shard; `default` is the one of `redis.url`.
 
         Raises:
-            ValueError: If it has no ledger of its own, but the others have one in SQL.
+            SettingsError: If it has no ledger of its own, but `ledger.url` names one.
             KeyError: If there is no such shard.
         """
         alone = ShardsSettings.model_construct(only=name)
@@ -129,7 +129,9 @@ class Settings(BaseSettings):
             return self.model_copy(update={"shards": alone})
         shard = self.shards.servers[name]
         if self.ledger.url is not None and shard.ledger_url is None:
-            raise ValueError(f"shard {name!r} has no ledger: name another database than ledger.url in ledger_url")
+            raise SettingsError(
+                f"shard {name!r} has no ledger: give it a table with ledger_url, another database than ledger.url"
+            )
         # Pods of several shards must not be taken for each other's: what one does not know another may run.
         return self.model_copy(
             update={

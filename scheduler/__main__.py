@@ -19,13 +19,14 @@ from ..configs.extras import import_extra
 from ..configs.logger import Logger
 from ..configs.logging import configure_logging
 from ..configs.metrics import MetricsSettings
-from ..configs.settings import load_settings
+from ..configs.settings import Settings, load_settings
 from .engine.engine import Engine
 from .keys import Keys
 from .model.errors import QueueUnavailable
 from .process.health_file import HealthFile
 from .process.ticking import Ticking
-from .server.connection import connect
+from .server.connection import client_of, connect, redis_url
+from .shards.asking import ask_all
 from .transport.scripts import Scripts
 
 if TYPE_CHECKING:
@@ -42,14 +43,17 @@ def main() -> int:
         background: Any = import_extra("apscheduler.schedulers.background", "scheduler")
         settings = load_settings()
         configure_logging(settings.logging)
-        client = connect(settings, name="bandmaster-scheduler")
-        pulse = HealthFile(settings.paths.pulse_dir)
-        broker = RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[])
-        scripts = Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds)
-        ticking = Ticking(scripts, broker, settings.scheduler, pulse)
+        if not settings.shards.servers:
+            connect(settings, name="bandmaster-scheduler").close()
+        scripts = _scripts_of(settings)
+        ticking = _ticking_of(settings, scripts, HealthFile(settings.paths.pulse_dir))
+        # Each shard is led for itself, by threads of its own: one that hangs holds up no other, nor this start.
+        others = [settings.of_shard(name) for name in settings.shards.servers]
+        tickings = [ticking, *(_ticking_of(own, _scripts_of(own), HealthFile(None)) for own in others)]
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
         with _metrics(settings.metrics, scripts, ticking):
-            _tick(background.BackgroundScheduler(timezone="UTC"), ticking, settings.scheduler.interval_seconds)
+            schedulers = [background.BackgroundScheduler(timezone="UTC") for _ in tickings]
+            _tick(schedulers, tickings, settings.scheduler.interval_seconds)
     except (ExtraMissing, SettingsError, QueueUnavailable, OSError) as error:
         sys.stderr.write(f"bandmaster: scheduler: {error}\n")
         return 1
@@ -59,14 +63,37 @@ def main() -> int:
     return 0
 
 
-def _tick(scheduler: "BackgroundScheduler", ticking: Ticking, interval_seconds: float) -> None:
-    ticking.add_jobs(scheduler)
-    scheduler.start()
-    log.info("scheduler_started", interval_seconds=interval_seconds)
+def _scripts_of(settings: Settings) -> Scripts:
+    """Return the scripts of the server that the settings name; nothing is connected."""
+    client = client_of(
+        redis_url(settings), socket_timeout_seconds=settings.redis.command_timeout_seconds, name="bandmaster-scheduler"
+    )
+    return Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds)
+
+
+def _ticking_of(settings: Settings, scripts: Scripts, pulse: HealthFile) -> Ticking:
+    """Return what ticks on that server."""
+    client = client_of(
+        redis_url(settings), socket_timeout_seconds=settings.redis.command_timeout_seconds, name="bandmaster-scheduler"
+    )
+    broker = RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[])
+    return Ticking(scripts, broker, settings.scheduler, pulse)
+
+
+def _tick(schedulers: "list[BackgroundScheduler]", tickings: list[Ticking], interval_seconds: float) -> None:
+    for scheduler, ticking in zip(schedulers, tickings, strict=True):
+        ticking.add_jobs(scheduler)
+        scheduler.start()
+    log.info("scheduler_started", interval_seconds=interval_seconds, servers=len(tickings))
     signal.sigwait(ENDS)
     # A second signal ends the process at once, in case Redis hangs now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
-    scheduler.shutdown(wait=False)
+    for scheduler in schedulers:
+        scheduler.shutdown(wait=False)
+    ask_all({str(index): each for index, each in enumerate(tickings)}, _resign)
+
+
+def _resign(ticking: Ticking) -> None:
     try:
         ticking.resign()
     except QueueUnavailable as error:

@@ -57,6 +57,6 @@ def share(
         )
 
     home.shards = Shards(home, read_shards(shards), make, consumed)
-    for each in home.shards.others.values():
-        each.shards = home.shards
+    for name, each in home.shards.others.items():
+        each.shards, each.shard = home.shards, name
     return ShardWorkers(home.shards)

@@ -96,7 +96,8 @@ class Shards(Generic[B]):
             return asked
         lane = q_name(message.queue_name)
         if lane in self._kept_here:
-            return _here.get() or self.brokers[DEFAULT]
+            # Asked of one of the others, it is about that server; of the one that users have, about where they work.
+            return asked if asked is not self.brokers[DEFAULT] else _here.get() or asked
         if lane not in self.map.of_lane and not self.map.of_band:
             return self.brokers[DEFAULT]
         gated = asked.bands.gated.get(message.actor_name)

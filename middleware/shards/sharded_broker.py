@@ -14,6 +14,7 @@ from dramatiq.middleware import Middleware, MiddlewareError
 from dramatiq.worker import _WorkerMiddleware  # pyright: ignore[reportPrivateUsage]
 
 from ...configs.logger import Logger
+from ...configs.shards import DEFAULT
 from ...scheduler.model.errors import QueueRejected
 from ...scheduler.shards.asking import ask_all
 from ..worker.lane_broker import LaneBroker
@@ -38,6 +39,8 @@ class ShardedBroker(LaneBroker):
 
     shards: "Shards[ShardedBroker] | None" = None
     """All shards; None: there are none."""
+    shard: str = DEFAULT
+    """The name of this one."""
     own: tuple[Middleware, ...] = ()
     """The middleware that this shard has for itself."""
     _shared: tuple[Middleware, ...] = ()
@@ -56,7 +59,7 @@ class ShardedBroker(LaneBroker):
 
     def share_out(self) -> None:
         """Give an application's middleware to all other shards."""
-        if self.shards is not None and self.shards.brokers["default"] is self:
+        if self.shards is not None and self.shards.brokers[DEFAULT] is self:
             given = [each for each in self.middleware if each not in self.own and type(each) is not _WorkerMiddleware]
             for shard in self.shards.others.values():
                 shard.share(given, self.actor_options)
@@ -153,6 +156,6 @@ class ShardedBroker(LaneBroker):
     def _further(self) -> "list[ShardedBroker]":
         """The other shards, if this is the broker that users have."""
         shards = self.shards
-        if shards is None or shards.brokers["default"] is not self:
+        if shards is None or shards.brokers[DEFAULT] is not self:
             return []
         return list(shards.others.values())

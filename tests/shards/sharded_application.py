@@ -16,12 +16,9 @@ class Application:
     """Of the servers that it is given; `begin` starts its worker."""
 
     def __init__(self, urls: dict[str, str], **arguments: Any) -> None:
-        shards = {"low": {"url": urls["low"], "bands": ["LOW"]}}
+        given: dict[str, Any] = {"shards": {"low": {"url": urls["low"], "bands": ["LOW"]}}} | arguments
         self.broker = BandedRedisBroker(
-            url=urls["default"],
-            deadline_seconds=DEADLINE_SECONDS,
-            lease_ttl_ms=2_000,
-            **({"shards": shards} | arguments),
+            url=urls["default"], deadline_seconds=DEADLINE_SECONDS, lease_ttl_ms=2_000, **given
         )
         self.ran: dict[str, list[str]] = {"high": [], "low": []}
         self.holds = threading.Event()
