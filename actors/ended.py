@@ -29,7 +29,7 @@ from ..scheduler.model.states import State
 from .event_actor import CancelledActor, CompletedActor, FailedActor, Given, TimeoutActor
 from .outcome import result_json
 from .pod_life import life_of, tell_life
-from .runtime import LIFECYCLE_QUEUE, broker, pods, queue
+from .runtime import LIFECYCLE_QUEUE, broker, on_shard_of, pods, this_queue
 from .saga import pause_ms
 
 log = Logger(__name__)
@@ -54,7 +54,8 @@ def execution_failed(event: Given) -> None:
     """The execution ended badly: ExecutionFailedEvent. If its node was to blame it is tried again, up to a bound."""
     failed = ExecutionFailedEvent.from_any(event)
     if failed.infrastructure:
-        _try_again(failed)
+        with on_shard_of(failed.execution_id):
+            _try_again(failed)
     else:
         _end(failed, State.FAILED)
 
@@ -69,7 +70,12 @@ def execution_timeout(event: Given) -> None:
 def execution_cancelled(event: Given) -> None:
     """Somebody wants the execution to end: ExecutionCancelledEvent. Its slot is held until its pod is gone (D10)."""
     cancelled = ExecutionCancelledEvent.from_any(event)
-    found = queue.transitions.cancel(cancelled.execution_id, reason=cancelled.reason or "cancelled")
+    with on_shard_of(cancelled.execution_id):
+        _cancel(cancelled)
+
+
+def _cancel(cancelled: ExecutionCancelledEvent) -> None:
+    found = this_queue().transitions.cancel(cancelled.execution_id, reason=cancelled.reason or "cancelled")
     log.info("execution_cancelled", execution_id=cancelled.execution_id, code=found.code, state=found.state)
     # If it is RUNNING, its body learns of this at the next renewal of its lease, and the hand-over deletes the pod.
     if found.state is State.CANCELLING and found.pod is not None:
@@ -77,6 +83,11 @@ def execution_cancelled(event: Given) -> None:
 
 
 def _end(event: ExecutionEndedEvent, state: State) -> None:
+    with on_shard_of(event.execution_id):
+        _end_here(event, state)
+
+
+def _end_here(event: ExecutionEndedEvent, state: State) -> None:
     pod = _pod_of(event)
     if _is_overtaken(event, pod):
         return
@@ -84,7 +95,7 @@ def _end(event: ExecutionEndedEvent, state: State) -> None:
         _end_pod(event, state, pod)
         return
     life = life_of(event, pod)
-    settled = queue.transitions.release(
+    settled = this_queue().transitions.release(
         event.execution_id,
         event.attempt,
         state,
@@ -99,7 +110,7 @@ def _end(event: ExecutionEndedEvent, state: State) -> None:
 
 def _end_pod(event: ExecutionEndedEvent, state: State, pod: PodStatus) -> None:
     """Handle an end that was reported while the pod is alive: ask the pod to end, hold the slot until it is gone."""
-    found = queue.transitions.cancel(
+    found = this_queue().transitions.cancel(
         event.execution_id, outcome=state, reason=event.reason or state.lower(), attempt=event.attempt, by=NO_OPERATOR
     )
     _said(event, found.code, found.state)
@@ -126,7 +137,7 @@ def _try_again(event: ExecutionFailedEvent) -> None:
         result=result_json(event),
     )
     life = life_of(event, pod)
-    settled = queue.transitions.settle(retry)
+    settled = this_queue().transitions.settle(retry)
     _said(event, settled.code, settled.state)
     tell_life(life, settled)
     _acknowledge(pod)

@@ -12,7 +12,7 @@ import redis
 from ..configs.logger import Logger
 from ..scheduler.engine.maintenance import Maintenance
 from ..scheduler.model.errors import NotLeader, QueueUnavailable
-from .runtime import LIFECYCLE_QUEUE, broker, queue
+from .runtime import LIFECYCLE_QUEUE, broker, this_queue
 from .watch import WATCHER, watch_completions
 
 log = Logger(__name__)
@@ -28,14 +28,14 @@ def try_schedule(leader_id: str = "", epoch: int | None = None, not_after_ms: in
         not_after_ms: After this time, by Redis's clock, the tick is too old and is skipped. Dramatiq's own `max_age`
             compares the clocks of two hosts; where these differ, it would drop every tick (F18).
     """
-    maintenance = queue.maintenance if epoch is None else queue.maintenance.under(leader_id, epoch)
+    maintenance = this_queue().maintenance if epoch is None else this_queue().maintenance.under(leader_id, epoch)
     try:
-        if not_after_ms is not None and queue.views.server_time_ms() > not_after_ms:
+        if not_after_ms is not None and this_queue().views.server_time_ms() > not_after_ms:
             log.info("tick_too_old", not_after_ms=not_after_ms)
             return
         _repair(maintenance)
-        client: redis.Redis = queue.scripts.client
-        if not client.exists(queue.scripts.keys.lock(WATCHER)):
+        client: redis.Redis = this_queue().scripts.client
+        if not client.exists(this_queue().scripts.keys.lock(WATCHER)):
             watch_completions.send()
     except NotLeader as error:
         log.warning("tick_refused", error=str(error))

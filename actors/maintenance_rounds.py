@@ -6,9 +6,10 @@ worker sends in the next interval. If all schedulers die, their leadership expir
 """
 
 import threading
+from typing import Any
 
 import redis
-from dramatiq import Broker, Worker
+from dramatiq import Broker, Message, Worker
 from dramatiq.middleware import Middleware
 
 from ..configs.logger import Logger
@@ -61,5 +62,8 @@ class Rounds(Middleware):
         lock_ms = max(1, int(self._interval_seconds * 1000 * LOCK_SHARE))
         if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, px=lock_ms):
             return False
-        broker.get_actor("try_schedule").send(not_after_ms=self._queue.views.server_time_ms() + lock_ms)
+        not_after_ms = self._queue.views.server_time_ms() + lock_ms
+        actor: Any = broker.get_actor("try_schedule")
+        tick: Message[None] = actor.message(not_after_ms=not_after_ms)
+        broker.enqueue(tick)  # on this broker: an actor sends by the one that it was declared on
         return True

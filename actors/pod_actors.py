@@ -12,7 +12,7 @@ from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.model.errors import InvalidRequest
 from ..scheduler.model.states import State
 from .event_actor import Given
-from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
+from .runtime import LIFECYCLE_QUEUE, broker, pods, settings, this_broker, this_queue
 from .saga import Saga
 
 log = Logger(__name__)
@@ -36,12 +36,12 @@ def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
     """
     requested = ExecutionRequestedEvent.from_any(event)
     execution_id = requested.execution_id
-    meta = queue.views.meta(execution_id)
+    meta = this_queue().views.meta(execution_id)
     is_another = nonce not in ("", meta.get("nonce"))
     if meta.get("state") != State.RUNNING or meta.get("attempt") != str(attempt) or is_another:
         log.info("grant_is_stale", execution_id=execution_id, attempt=attempt, state=meta.get("state"))
         return
-    saga = Saga(queue.transitions, pods(), settings.k8s, lambda: broker.process.is_stopping)
+    saga = Saga(this_queue().transitions, pods(), settings.k8s, lambda: this_broker().process.is_stopping)
     if "cancel" in meta:
         # Cancelled before its body began: this attempt has no pod that would need to be deleted.
         saga.give_up(execution_id, attempt, nonce)

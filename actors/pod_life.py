@@ -13,7 +13,7 @@ from ..scheduler.engine.grants import Code, Outcome, Settled
 from ..scheduler.events import ExecutionEndedEvent
 from ..scheduler.model.states import State
 from ..scheduler.spans import ATTEMPT, EXECUTION, EXIT_CODE, POD, STATE, Past, spans
-from .runtime import pods, queue
+from .runtime import pods, this_queue
 
 _NAME: Final = "run pod"
 _STARTED: Final = "bandmaster.pod.started"
@@ -37,7 +37,7 @@ def life_of(event: ExecutionEndedEvent, pod: PodStatus | None) -> Past | None:
     if pod is None or pod.outcome is None or pod.trace is None or not on.wants(pod.trace):
         return None
     ended = pod.outcome
-    meta = queue.views.meta(event.execution_id)
+    meta = this_queue().views.meta(event.execution_id)
     # Of the hand-over Redis has the time; where it does not (it was restored), the pod's own creation is near it.
     known_ms = meta.get("handed_over_at") if meta.get("pod_uid") == pod.uid else None
     handed_over_at = pod.created_at if known_ms is None else int(known_ms) / 1000

@@ -12,12 +12,16 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable
 from typing import Final
 
 from ..configs.logger import Logger
 from ..k8s.errors import PodsElsewhere
 from ..k8s.pods import Pods
 from ..middleware.round_thread import RoundThread
+from ..middleware.shards.routing import Shards
+from ..middleware.shards.sharded_broker import ShardedBroker
+from ..scheduler.shards.asking import ask_all
 from ..scheduler.transport.scripts import Scripts
 
 log = Logger(__name__)
@@ -71,6 +75,10 @@ class PodsPlace:
             time.sleep(_LOOK_SECONDS)
         self._rounds.start()
 
+    def take_later(self) -> None:
+        """Claim the place once the server answers, and end this process if others have another one by then."""
+        self._rounds.start()
+
     def _renew(self) -> None:
         if self._is_ending or (other := self._claim()) is None:
             return
@@ -90,3 +98,16 @@ class PodsPlace:
         # If it expires before this call, the next round claims it anew.
         self._client.pexpire(self._key, CLAIMED_MS)
         return None
+
+
+def take_places(shards: Shards[ShardedBroker], place_of: Callable[[str], PodsPlace]) -> None:
+    """Claim the place of each shard, all at once. One that does not answer is claimed when it does.
+
+    Raises:
+        PodsElsewhere: If other workers of a shard keep to another place.
+    """
+    named = {name: name for name in shards.brokers}
+    answers = ask_all(named, lambda name: place_of(name).take())
+    for name, problem in answers.away.items():
+        log.warning("shard_away", shard=name, error=problem)
+        place_of(name).take_later()

@@ -7,6 +7,8 @@ an error if the server does not come up. If a worker dies, its unfinished messag
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
@@ -23,11 +25,15 @@ from ..configs.unread import warn_of_unknown
 from ..k8s.backend import connect as connect_pods
 from ..k8s.pods import Pods
 from ..middleware import BandedRedisBroker
+from ..middleware.shards.routing import Shards, here
+from ..middleware.shards.sharded_broker import ShardedBroker
 from ..middleware.worker.health_file import WorkerPulse
-from ..scheduler.model.errors import BandmasterError
+from ..middleware.worker.lane_broker import LaneBroker
+from ..scheduler.model.errors import BandmasterError, UnknownExecution
+from ..scheduler.queue import ExecutionQueueService
 from ..scheduler.server.connection import client_of, connect, redis_url
 from .maintenance_rounds import Rounds
-from .pods_place import PodsPlace
+from .pods_place import PodsPlace, take_places
 
 log = Logger(__name__)
 LIFECYCLE_QUEUE: Final = "lifecycle"
@@ -48,32 +54,82 @@ broker = BandedRedisBroker.from_settings(
 queue = broker.queue
 
 
-@cache
+if broker.shards is not None:
+    # Each server has a scheduler's ticks, a watch and reports of its own.
+    broker.shards.keep_here(LIFECYCLE_QUEUE)
+
+
+def this_broker() -> LaneBroker:
+    """Return the broker of the shard whose message the calling actor works on."""
+    return here() or broker
+
+
+def this_queue() -> ExecutionQueueService:
+    """Return the queue of that shard."""
+    return this_broker().queue
+
+
+@contextmanager
+def on_shard_of(execution_id: str) -> Generator[None]:
+    """A context on the shard that knows an execution; where none does, on the one whose message this is.
+
+    Raises:
+        QueueUnavailable: If one that may know it did not answer.
+    """
+    shards = broker.shards
+    if shards is None or this_queue().views.meta(execution_id):
+        yield
+        return
+    try:
+        found = shards.brokers[shards.find(execution_id)]
+    except UnknownExecution:
+        yield
+        return
+    with shards.at(found):
+        yield
+
+
 def pods() -> Pods:
-    """Return the configured backend of pods. It is made at first use, since a process that only sends needs none.
+    """Return the configured backend of pods, as of this shard. It is made at first use: who only sends needs none.
 
     Raises:
         BackendNotAvailable: If the settings ask for a backend that this version does not have.
     """
-    return connect_pods(settings.k8s.backend, root=settings.paths.absolute, local=settings.local, cluster=settings.k8s)
+    return pods_of(this_broker().shard)
 
 
 @cache
+def pods_of(shard: str) -> Pods:
+    """Return the backend of one shard's pods, which knows those of no other shard."""
+    own = settings.of_shard(shard)
+    return connect_pods(own.k8s.backend, root=own.paths.absolute, local=own.local, cluster=own.k8s)
+
+
 def place() -> PodsPlace:
-    """Return this process's claim on the place of the queue's pods.
+    """Return this process's claim on the place of the pods of this shard.
 
     Raises:
         BackendNotAvailable: As `pods` does.
         PodsUnavailable: If the folder of local pods cannot be made.
     """
-    return PodsPlace(queue.scripts, pods())
+    return place_of(this_broker().shard)
+
+
+@cache
+def place_of(shard: str) -> PodsPlace:
+    """Return this process's claim on the place of one shard's pods."""
+    own = broker if broker.shards is None else broker.shards.brokers[shard]
+    return PodsPlace(own.queue.scripts, pods_of(shard))
 
 
 class WorkerStart(Middleware):
     """Lets a worker process wait for the server at its start."""
 
+    def __init__(self, shards: "Shards[ShardedBroker] | None") -> None:
+        self._shards = shards
+
     def after_process_boot(self, broker: Broker) -> None:
-        """Wait for the server, for a bounded time, and log that.
+        """Wait for the server, for a bounded time, and log that. Of several servers none is waited for.
 
         Raises:
             SystemExit: If there is no server, no such backend, or other workers have their pods elsewhere. Dramatiq
@@ -82,20 +138,28 @@ class WorkerStart(Middleware):
         configure_logging(settings.logging)
         warn_of_unknown(sections())
         try:
-            connect(settings, name="bandmaster-worker").close()
-            place().take()
+            if self._shards is None:
+                connect(settings, name="bandmaster-worker").close()
+                place().take()
+            else:
+                take_places(self._shards, place_of)
             if settings.k8s.backend == "local" and os.geteuid() == 0 and not settings.local.run_as:
                 log.warning("programs_run_as_root", advice="name another user in local.run_as: docs/local.md")
         except (BandmasterError, redis.RedisError) as error:
             log.error("worker_not_started", error=str(error))
             sys.exit(1)
 
+
+class WatchStart(Middleware):
+    """Starts a watch without waiting for the first tick; if a watch runs already, the new one ends at once."""
+
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
-        """Start a watch without waiting for the first tick; if a watch runs already, the new one ends at once."""
-        broker.get_actor("watch_completions").send()
+        """Send the message."""
+        broker.enqueue(broker.get_actor("watch_completions").message())
 
 
-broker.add_middleware(WorkerStart())
+broker.add_middleware(WatchStart())
+broker.add_middleware(WorkerStart(broker.shards))
 broker.add_middleware(
     WorkerPulse(
         broker.process,
@@ -104,6 +168,9 @@ broker.add_middleware(
     )
 )
 broker.add_middleware(Rounds(queue, interval_seconds=settings.scheduler.interval_seconds))
+for shard in () if broker.shards is None else broker.shards.others.values():
+    shard.add_middleware(Rounds(shard.queue, interval_seconds=settings.scheduler.interval_seconds))
+    shard.add_middleware(WatchStart())
 if global_broker is None:
     # An application that has set its own broker keeps it, and can still send to these actors.
     dramatiq.set_broker(broker)

@@ -26,7 +26,7 @@ from ..scheduler.events import (
 from ..scheduler.model.errors import BandmasterError
 from .ended import execution_completed, execution_failed, execution_timeout
 from .reconcile import Watch
-from .runtime import LIFECYCLE_QUEUE, broker, pods, queue, settings
+from .runtime import LIFECYCLE_QUEUE, broker, pods, settings, this_broker, this_queue
 
 if TYPE_CHECKING:
     from redis.lock import Lock
@@ -56,15 +56,20 @@ def report(event: ExecutionEndedEvent) -> None:
     REPORTERS[type(event)].send(event)
 
 
-@cache
 def the_watch() -> Watch:
-    """Return this process's watch, which remembers what it has reported."""
-    return Watch(queue, pods(), report, tend_seconds=WINDOW_SECONDS, again_seconds=REPORT_AGAIN_SECONDS)
+    """Return this process's watch of this shard, which remembers what it has reported."""
+    return watch_of(this_broker().shard)
+
+
+@cache
+def watch_of(_shard: str) -> Watch:
+    """Return the watch of the shard whose message the calling actor works on, by that shard's name."""
+    return Watch(this_queue(), pods(), report, tend_seconds=WINDOW_SECONDS, again_seconds=REPORT_AGAIN_SECONDS)
 
 
 def window_seconds() -> float:
     """Return the length of the next window."""
-    if broker.process.permits.total == 1:
+    if this_broker().process.permits.total == 1:
         return WINDOW_SECONDS / 10  # the only thread of a worker must not be kept from everything else for long
     return min(LONGEST_WINDOW_SECONDS, WINDOW_SECONDS + the_watch().pods_seen * SECONDS_A_POD)
 
@@ -72,9 +77,9 @@ def window_seconds() -> float:
 @dramatiq.actor(broker=broker, actor_name=WATCHER, queue_name=LIFECYCLE_QUEUE, max_retries=0, notify_shutdown=True)
 def watch_completions() -> None:
     """Watch the pods for a window, if nobody else does, and send itself again."""
-    client: redis.Redis = queue.scripts.client
+    client: redis.Redis = this_queue().scripts.client
     seconds = window_seconds()
-    name = queue.scripts.keys.lock(WATCHER)
+    name = this_queue().scripts.keys.lock(WATCHER)
     lock: Lock = client.lock(name, timeout=seconds + LOCK_GRACE_SECONDS, thread_local=False)
     try:
         if not lock.acquire(blocking=False):

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
@@ -17,18 +16,7 @@ from .errors import SettingsError
 from .placement import Placement, Profile
 from .prefix import NAMESPACE, PREFIX, prefix_of
 from .redaction import redacted_url
-
-_URL_FORMS: Final = (
-    "it must be a URL like redis://host:6379/0, rediss://host:6379/0, unix:///path/to/redis.sock or "
-    "redis+sentinel://host:26379,host2:26379/service/0"
-)
-_SENTINEL_SCHEMES: Final = ("redis+sentinel", "rediss+sentinel")
-
-
-def _names_sentinels(parts: SplitResult) -> bool:
-    hosts = [urlsplit(f"//{host}") for host in parts.netloc.rpartition("@")[2].split(",")]
-    service, _, database = parts.path.strip("/").partition("/")
-    return all(host.hostname and host.port != 0 for host in hosts) and bool(service) and (database or "0").isdecimal()
+from .redis_url import checked_redis_url
 
 
 class RedisSettings(Area, frozen=True):
@@ -60,26 +48,7 @@ class RedisSettings(Area, frozen=True):
     @field_validator("url")
     @classmethod
     def _a_redis_url(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        try:
-            parts = urlsplit(value)
-            if parts.scheme in _SENTINEL_SCHEMES:
-                usable = _names_sentinels(parts)
-            else:
-                is_unix = parts.scheme == "unix"
-                usable = (
-                    bool(parts.path) and not parts.hostname if is_unix else bool(parts.hostname) and parts.port != 0
-                )
-        except ValueError:
-            # Python's message could show a part of an unencoded password, parsed as the port.
-            raise ValueError(
-                f"it is not a URL; special characters in a password are written as %XX; {_URL_FORMS}"
-            ) from None
-        known = ("redis://", "rediss://", "unix://", *(f"{scheme}://" for scheme in _SENTINEL_SCHEMES))
-        if not value.startswith(known) or not usable:
-            raise ValueError(_URL_FORMS)
-        return value
+        return None if value is None else checked_redis_url(value)
 
     @property
     def command_timeout_seconds(self) -> float:

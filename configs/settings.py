@@ -32,6 +32,7 @@ from .metrics import MetricsSettings
 from .oidc import OidcSettings
 from .placement import Profile
 from .queue import QueueSettings
+from .shards import DEFAULT, ShardsSettings, check_servers
 from .sources import Sections, configured_file, from_environment, from_file, variable_of
 
 _LIMITS_OF_QUEUES: Final = {
@@ -63,6 +64,7 @@ class Settings(BaseSettings):
     )
 
     redis: RedisSettings = RedisSettings()
+    shards: ShardsSettings = ShardsSettings()
     limits: LimitSettings = LimitSettings()
     queue: QueueSettings = QueueSettings()
     leases: LeaseSettings = LeaseSettings()
@@ -103,6 +105,44 @@ class Settings(BaseSettings):
             object.__setattr__(self, "limits", self.limits.model_copy(update=followed))
         return self
 
+    @model_validator(mode="after")
+    def _one_shard(self) -> Self:
+        """Let a process that works on one shard only have its server, ledger, folder and installation."""
+        check_servers(self.redis.url, self.shards.servers)
+        if self.shards.only and (self.shards.servers or self.shards.only == DEFAULT):
+            for name, value in vars(self.of_shard(self.shards.only)).items():
+                object.__setattr__(self, name, value)
+        return self
+
+    def of_shard(self, name: str) -> Self:
+        """Return the settings of one shard alone: as if its server were `redis.url`, and there were no others.
+
+        Args:
+            name: The shard; `default` is the one of `redis.url`.
+
+        Raises:
+            SettingsError: If it has no ledger of its own, but `ledger.url` names one.
+            KeyError: If there is no such shard.
+        """
+        alone = ShardsSettings.model_construct(only=name)
+        if name == DEFAULT:
+            return self.model_copy(update={"shards": alone})
+        shard = self.shards.servers[name]
+        if self.ledger.url is not None and shard.ledger_url is None:
+            raise SettingsError(
+                f"shard {name!r} has no ledger: give it a table with ledger_url, another database than ledger.url"
+            )
+        # Pods of several shards must not be taken for each other's: what one does not know another may run.
+        return self.model_copy(
+            update={
+                "shards": alone,
+                "redis": self.redis.model_copy(update={"url": shard.url}),
+                "ledger": self.ledger.model_copy(update={"url": shard.ledger_url}),
+                "paths": self.paths.model_copy(update={"var_dir": self.paths.var_dir / "shards" / name}),
+                "k8s": self.k8s.model_copy(update={"installation": f"{self.k8s.installation}-{name}"}),
+            }
+        )
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -122,8 +162,11 @@ class Settings(BaseSettings):
 
 @cache
 def sections() -> Sections:
-    """Section → the names of its settings."""
-    return {name: frozenset(_area(name).model_fields) for name in Settings.model_fields}
+    """Section → the names of its settings; None: of any name."""
+    return {
+        name: None if _area(name).model_config.get("extra") == "allow" else frozenset(_area(name).model_fields)
+        for name in Settings.model_fields
+    }
 
 
 @cache
@@ -157,7 +200,7 @@ def _explained(detail: ErrorDetails) -> str:
         return f"{where}: unknown; allowed: {', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    if path[1:] in (["url"], ["token"], ["client_secret"]) or isinstance(detail["input"], dict):
+    if path[0] == "shards" or path[1:] in (["url"], ["token"], ["client_secret"]) or isinstance(detail["input"], dict):
         # The value may be a secret, or hold one.
         return f"{where}: {message}"
     return f"{where}: {detail['input']!r} is not allowed: {message}"

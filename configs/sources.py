@@ -19,8 +19,8 @@ DEFAULT_FILE: Final = Path("bandmaster.toml")
 
 SEPARATOR: Final = "__"
 
-Sections = Mapping[str, frozenset[str]]
-"""Section → the names of its settings."""
+Sections = Mapping[str, frozenset[str] | None]
+"""Section → the names of its settings; None: any name."""
 
 
 def variable_of(section: str, name: str) -> str:
@@ -42,8 +42,9 @@ def from_environment(sections: Sections, environment: Mapping[str, str] | None =
         if section not in sections:
             allowed = ", ".join(f"{PREFIX}{known.upper()}{SEPARATOR}…" for known in sections)
             raise SettingsError(f"environment variable {variable}: there is no section {section!r}; allowed: {allowed}")
-        if name not in sections[section]:
-            allowed = ", ".join(variable_of(section, known) for known in sorted(sections[section]))
+        known_names = sections[section]
+        if known_names is not None and name not in known_names:
+            allowed = ", ".join(variable_of(section, known) for known in sorted(known_names))
             raise SettingsError(f"environment variable {variable}: there is no setting {name!r}; allowed: {allowed}")
         if text:
             values.setdefault(section, {})[name] = text

@@ -26,7 +26,7 @@ def warn_of_unknown(sections: Sections) -> None:
     meant = {
         variable_of(section, name).replace(SEPARATOR, "_"): variable_of(section, name)
         for section, names in sections.items()
-        for name in names
+        for name in names or ()
     }
     for variable in sorted(_without_section(os.environ)):
         log.warning("variable_unknown", variable=variable, meant=meant.get(re.sub("_+", "_", variable), "unknown"))

@@ -113,7 +113,7 @@ class PriorityBands(Middleware):
         (its actor was gated when it was sent) and enqueues it again. Any other message is left alone, whatever its
         options.
         """
-        return message.actor_name in self.gated or _held_again(message) is not None
+        return message.actor_name in self.gated or held_again(message) is not None
 
     def before_declare_actor(self, broker: Broker, actor: "Actor[..., Any]") -> None:
         """Check a gated actor's options; a wrong one stops the declaration."""
@@ -166,7 +166,7 @@ class PriorityBands(Middleware):
         if entry is not None and entry.lost and is_settling():
             raise LostGrant(execution_id=entry.grant.execution_id, attempt=entry.grant.attempt)
         gated = self.gated.get(message.actor_name)
-        held = _held_again(message)
+        held = held_again(message)
         if gated is None and held is None:
             return
         undrop(message)
@@ -290,7 +290,8 @@ class PriorityBands(Middleware):
             del self._bulk.parking, self._bulk.ids
 
 
-def _held_again(message: "Message[Any]") -> "tuple[Entry, Message[Any]] | None":
+def held_again(message: "Message[Any]") -> "tuple[Entry, Message[Any]] | None":
+    """Return the grant under which this thread runs a message that is enqueued again, and the message as it came."""
     entry = current_entry()
     held = None if entry is None else entry.message
     if entry is None or held is None or message.actor_name != held.actor_name:

@@ -18,7 +18,7 @@ from dramatiq.middleware import Middleware, MiddlewareError
 from ..configs.logger import Logger
 from ..configs.prefix import prefix_of
 from ..configs.unread import warn_of_unread
-from ..scheduler.model.errors import DuplicateExecution, NotUnique, QueueRejected
+from ..scheduler.model.errors import QueueRejected
 from ..scheduler.queue import ExecutionQueueService
 from ..scheduler.transport.direct_connection import check_client, readable
 from ..scheduler.transport.scripts import DEADLINE_SECONDS
@@ -28,14 +28,15 @@ from .errors import UNAVAILABLE
 from .gate import ConcurrencyGate
 from .grants.unsent import keep_unsent
 from .groups import Groups
-from .intake.dropping import drop
 from .intake.envelope import DROPPED, checked, copied
 from .intake.message_options import MAX_MESSAGE_BYTES
 from .off_loop import off_loop
 from .seeding import Seeding
+from .shards.making import Given, share
+from .shards.sending_together import send_together
+from .shards.sharded_broker import ShardedBroker
 from .worker.dramatiq_lists import DramatiqLists
 from .worker.lane_bounds import LaneBounds
-from .worker.lane_broker import LaneBroker
 from .worker.lane_consumer import LaneConsumer
 from .worker.list_consumer import DelayConsumer
 from .worker.wake_lists import WakeLists
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 log = Logger(__name__)
 
 
-class BandedRedisBroker(LaneBroker):
+class BandedRedisBroker(ShardedBroker):
     """Dramatiq's Redis broker with priority bands and concurrency gates."""
 
     pulls_lanes: ClassVar = True
@@ -68,6 +69,8 @@ class BandedRedisBroker(LaneBroker):
         max_executions_per_user: int | None = None,
         stale_timeout_seconds: int | None = None,
         ageing_seconds: int | None = None,
+        shards: Given | None = None,
+        consumed_shards: tuple[str, ...] = (),
         **parameters: Any,
     ) -> None:
         """Take the arguments of `RedisBroker` and more, and add both middleware.
@@ -90,11 +93,15 @@ class BandedRedisBroker(LaneBroker):
             max_executions_per_user: How many of one user may wait; one more is refused (UserLimitExceeded).
             stale_timeout_seconds: An execution that waits longer ends as EXPIRED.
             ageing_seconds: An execution that waits so long in a band below HIGH rises by one.
+            shards: Further servers, by name, and the lanes or bands that live there, as in the section of the settings:
+                ``{"high": "redis://…", "bulk": {"url": "redis://…", "lanes": ["reports"]}}``.
+            consumed_shards: From which of them workers of this process take; `default` is this broker's own server.
             **parameters: As for `RedisBroker`.
 
         Raises:
             InvalidRequest: If there is no such argument, it would have no effect, or a lane's name, a bound or its
                 value is not allowed.
+            SettingsError: If a shard is wrong.
         """
         check_names(parameters, BandedRedisBroker.__init__)
         if settings is None:
@@ -135,8 +142,21 @@ class BandedRedisBroker(LaneBroker):
         )
         self._brought = (self.bands, self.gate)
         seeding = [] if settings is None else [Seeding(self.queue, settings, self.bands.gated)]
-        for each in (*seeding, self.process, *self._brought):
+        self.own = (*seeding, self.process, *self._brought)
+        for each in self.own:
             self.add_middleware(each)
+        if shards:
+            given = {
+                "settings": settings,
+                "lanes": lanes,
+                "max_message_bytes": max_message_bytes,
+                **every,
+                **parameters,
+            }
+            # The last one: it starts last, and is the first to be told that the worker has ended.
+            workers = share(self, BandedRedisBroker, shards, consumed_shards, given, lease_ttl_ms=lease_ttl_ms)
+            self._brought, self.own = (*self._brought, workers), (*self.own, workers)
+            self.add_middleware(workers)
 
     @classmethod
     def from_settings(cls, **arguments: Any) -> Self:
@@ -177,11 +197,14 @@ class BandedRedisBroker(LaneBroker):
         super().add_middleware(middleware, before=before, after=after)
         ours = [each for each in self._brought if each in self.middleware]
         self.middleware = [each for each in self.middleware if each not in ours] + ours
+        self.share_out()
 
     def emit_before(self, signal: str, *args: Any, **kwargs: Any) -> None:
         """As in Dramatiq."""
         if signal == "process_message":
             self.process.enter(args[0])
+            if self.shards is not None:
+                self.shards.enter(self)
         try:
             super().emit_before(signal, *args, **kwargs)
         except MiddlewareError as error:
@@ -227,6 +250,11 @@ class BandedRedisBroker(LaneBroker):
             return message
 
     def _enqueue(self, message: "Message[Any]", delay: int | None) -> "Message[Any]":
+        shard = self if self.shards is None else self.shards.of(message, self)
+        return shard.enqueue_here(message, delay)
+
+    def enqueue_here(self, message: "Message[Any]", delay: int | None) -> "Message[Any]":
+        """Enqueue a message on this shard, whatever its lane and band."""
         if not self.bands.takes(message):
             listed: Message[Any] = cast("Any", super()).enqueue(message, delay=delay)
             if delay is None and message.queue_name in self.bands.gated.lanes:
@@ -251,37 +279,12 @@ class BandedRedisBroker(LaneBroker):
             InvalidRequest: If one is no message; nothing was sent.
             QueueUnavailable: If Redis did not answer; some may have been accepted, and are duplicates if sent again.
         """
-        results: list[Message[Any] | QueueRejected] = []
-        parked: dict[int, int] = {}
-        messages = checked(messages)  # before anything is sent
-        self.bounds.put_down({each.queue_name for each in messages if each.actor_name in self.bands.gated})
-        with self.bands.bulk() as parking:
-            for message in messages:
-                try:
-                    if self.bands.takes(message):
-                        sent, known = copied(message), len(parking)
-                        self.emit_before("enqueue", sent, delay)
-                        # A hook may have added other candidates; a retry of this thread's own message adds none.
-                        if len(parking) > known:
-                            parked[len(results)] = len(parking) - 1
-                        results.append(sent)
-                    else:
-                        results.append(self._enqueue(message, delay))
-                except QueueRejected as rejection:
-                    results.append(rejection)
-            outcomes = parking.finish()
-        for index, result in enumerate(results):
-            outcome = outcomes[parked[index]] if index in parked else None
-            if isinstance(outcome, DuplicateExecution):
-                sent, is_named = cast("Message[Any]", result), "execution_id" in messages[index].options
-                outcome = self.bands.send_again(self, sent, delay, outcome, is_named=is_named)
-            if isinstance(outcome, NotUnique) and outcome.is_dropped:
-                drop(self, cast("Message[Any]", result), outcome)
-            elif isinstance(outcome, QueueRejected):
-                results[index] = outcome
-            elif outcome is not None:
-                self.emit_after("enqueue", result, delay)
-        return results
+        listed = checked(messages)  # before anything is sent
+        return self.send_here(listed, delay) if self.shards is None else self.send_sharded(self.shards, listed, delay)
+
+    def send_here(self, messages: "list[Message[Any]]", delay: int | None) -> "list[Message[Any] | QueueRejected]":
+        """`send_many` on this shard, whatever the messages' lanes and bands."""
+        return send_together(self, messages, delay)
 
     async def asend_many(
         self, messages: Iterable["Message[Any]"], *, delay: int | None = None

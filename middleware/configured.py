@@ -7,8 +7,10 @@ log says so. This module is imported on demand: a program that needs no settings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..configs.errors import SettingsError
 from ..configs.logger import Logger
 from ..configs.settings import Settings, load_settings, sections
+from ..configs.sources import variable_of
 from ..configs.unread import warn_of_unknown
 from ..scheduler.server.connection import client_of, redis_url
 from .broker_arguments import SERVERS, check_used
@@ -22,6 +24,7 @@ ARGUMENT_OF: Final = {
     ("redis", "deadline_seconds"): {"deadline_seconds"},
     ("redis", "max_message_bytes"): {"max_message_bytes"},
     ("leases", "lease_ttl_ms"): {"lease_ttl_ms"},
+    ("shards", "consumed"): {"consumed_shards"},
 }
 
 
@@ -41,6 +44,11 @@ def arguments_of_settings(given: Mapping[str, Any], own: Callable[..., Any]) -> 
         check_used(given, own)
     settings = load_settings()
     warn_of_unknown(sections())
+    if settings.shards.only:
+        raise SettingsError(
+            f"shards.only is {settings.shards.only!r}, but a broker sends to every shard: unset it here "
+            f"({variable_of('shards', 'only')}); shards.consumed says from which shards workers take"
+        )
     for (section, name), arguments in ARGUMENT_OF.items():
         if name in getattr(settings, section).model_fields_set and not arguments.isdisjoint(given):
             argument = ", ".join(sorted(arguments & given.keys()))
@@ -55,6 +63,9 @@ def _said(settings: Settings, given: Mapping[str, Any]) -> dict[str, Any]:
         "deadline_seconds": settings.redis.deadline_seconds,
         "max_message_bytes": settings.redis.max_message_bytes,
     }
+    if settings.shards.servers and not any(name in given for name in SERVERS):
+        said["shards"] = {name: each.claims for name, each in settings.shards.servers.items()}
+        said["consumed_shards"] = settings.shards.consumed
     if "namespace" not in given or "prefix" in settings.redis.model_fields_set:
         said["prefix"] = settings.redis.prefix  # otherwise the prefix follows the namespace
     if not any(name in given for name in SERVERS):

@@ -20,14 +20,15 @@ from ..configs.extras import import_extra
 from ..configs.logger import Logger
 from ..configs.logging import configure_logging
 from ..configs.metrics import MetricsSettings
-from ..configs.settings import load_settings
+from ..configs.settings import Settings, load_settings
 from .engine.engine import Engine
 from .keys import Keys
 from .model.errors import QueueUnavailable
 from .process.health_file import HealthFile
 from .process.promoting import Promoting
 from .process.ticking import Ticking
-from .server.connection import connect
+from .server.connection import client_of, connect, redis_url
+from .shards.asking import ask_all
 from .transport.scripts import Scripts
 
 if TYPE_CHECKING:
@@ -44,14 +45,20 @@ def main() -> int:
         background: Any = import_extra("apscheduler.schedulers.background", "scheduler")
         settings = load_settings()
         configure_logging(settings.logging)
-        client = connect(settings, name="bandmaster-scheduler")
-        pulse = HealthFile(settings.paths.pulse_dir)
-        broker = RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[])
-        scripts = Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds)
-        ticking = Ticking(scripts, broker, settings.scheduler, pulse)
+        if not settings.shards.servers:
+            connect(settings, name="bandmaster-scheduler").close()
+        scripts = _scripts_of(settings)
+        ticking = _ticking_of(settings, scripts, HealthFile(settings.paths.pulse_dir))
+        # Each shard is led for itself, by threads of its own: one that hangs holds up no other, nor this start.
+        others = [settings.of_shard(name) for name in settings.shards.servers]
+        led = [(scripts, ticking)]
+        for own in others:
+            its_scripts = _scripts_of(own)
+            led.append((its_scripts, _ticking_of(own, its_scripts, HealthFile(None))))
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-        with _metrics(settings.metrics, scripts, ticking), _promoting(scripts, ticking):
-            _tick(background.BackgroundScheduler(timezone="UTC"), ticking, settings.scheduler.interval_seconds)
+        with _metrics(settings.metrics, scripts, ticking), _promoting(led):
+            schedulers = [background.BackgroundScheduler(timezone="UTC") for _ in led]
+            _tick(schedulers, [each for _, each in led], settings.scheduler.interval_seconds)
     except (ExtraMissing, SettingsError, QueueUnavailable, OSError) as error:
         sys.stderr.write(f"bandmaster: scheduler: {error}\n")
         return 1
@@ -61,14 +68,37 @@ def main() -> int:
     return 0
 
 
-def _tick(scheduler: "BackgroundScheduler", ticking: Ticking, interval_seconds: float) -> None:
-    ticking.add_jobs(scheduler)
-    scheduler.start()
-    log.info("scheduler_started", interval_seconds=interval_seconds)
+def _scripts_of(settings: Settings) -> Scripts:
+    """Return the scripts of the server that the settings name; nothing is connected."""
+    client = client_of(
+        redis_url(settings), socket_timeout_seconds=settings.redis.command_timeout_seconds, name="bandmaster-scheduler"
+    )
+    return Scripts(client, Keys(settings.redis.prefix), deadline_seconds=settings.redis.deadline_seconds)
+
+
+def _ticking_of(settings: Settings, scripts: Scripts, pulse: HealthFile) -> Ticking:
+    """Return what ticks on that server."""
+    client = client_of(
+        redis_url(settings), socket_timeout_seconds=settings.redis.command_timeout_seconds, name="bandmaster-scheduler"
+    )
+    broker = RedisBroker(client=client, namespace=settings.redis.dramatiq_namespace, middleware=[])
+    return Ticking(scripts, broker, settings.scheduler, pulse)
+
+
+def _tick(schedulers: "list[BackgroundScheduler]", tickings: list[Ticking], interval_seconds: float) -> None:
+    for scheduler, ticking in zip(schedulers, tickings, strict=True):
+        ticking.add_jobs(scheduler)
+        scheduler.start()
+    log.info("scheduler_started", interval_seconds=interval_seconds, servers=len(tickings))
     signal.sigwait(ENDS)
     # A second signal ends the process at once, in case Redis hangs now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
-    scheduler.shutdown(wait=False)
+    for scheduler in schedulers:
+        scheduler.shutdown(wait=False)
+    ask_all({str(index): each for index, each in enumerate(tickings)}, _resign)
+
+
+def _resign(ticking: Ticking) -> None:
     try:
         ticking.resign()
     except QueueUnavailable as error:
@@ -76,11 +106,12 @@ def _tick(scheduler: "BackgroundScheduler", ticking: Ticking, interval_seconds: 
 
 
 @contextmanager
-def _promoting(scripts: Scripts, ticking: Ticking) -> Generator[None]:
-    """Promote what is due as long as this process leads, in a thread beside the ticks."""
+def _promoting(led: list[tuple[Scripts, Ticking]]) -> Generator[None]:
+    """Promote what is due as long as this process leads, in a thread of each server's own beside the ticks."""
     stopped = threading.Event()
-    promoting = Promoting(scripts, ticking.repairs)
-    threading.Thread(target=promoting.run, args=(stopped,), name="bandmaster-promoting", daemon=True).start()
+    for scripts, ticking in led:
+        promoting = Promoting(scripts, ticking.repairs)
+        threading.Thread(target=promoting.run, args=(stopped,), name="bandmaster-promoting", daemon=True).start()
     try:
         yield
     finally:

@@ -28,6 +28,8 @@ class LaneBroker(RedisBroker):
     bounds: LaneBounds
     lists: DramatiqLists
     process: LaneProcess
+    shard: str
+    """The name of the server among several."""
     plain_client: Any
     """A client whose replies are bytes. It is untyped, since redis-py types each reply as a union with an awaitable."""
 

@@ -17,6 +17,7 @@
     ├── AmbiguousExecution
     ├── NotRunnable
     ├── SettingChanged
+    ├── OnAnotherShard
     ├── UnknownSchedule
     └── ScheduleExists
 
@@ -232,6 +233,10 @@ class AmbiguousExecution(BandmasterError):
 
 class NotRunnable(BandmasterError):
     """Not enough data is left of an execution to run it again."""
+
+
+class OnAnotherShard(BandmasterError):
+    """What was asked for would span two servers, and nothing holds over both; nothing was changed."""
 
 
 class SettingChanged(BandmasterError):

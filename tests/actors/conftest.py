@@ -43,9 +43,9 @@ def lifecycle(
     """The runtime of the actors, connected to the test's server and pods."""
     client = client_of(redis_url)
     monkeypatch.setattr(runtime.broker.client, "connection_pool", client.connection_pool)
-    for made in (runtime.pods, watch.the_watch):
+    for made in (runtime.pods_of, watch.watch_of):
         made.cache_clear()
     yield Lifecycle(redis_client, runtime.queue, pods, folder)
-    for made in (runtime.pods, watch.the_watch):
+    for made in (runtime.pods_of, watch.watch_of):
         made.cache_clear()
     client.close()

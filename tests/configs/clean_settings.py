@@ -10,7 +10,7 @@ from bandmaster.configs.settings import load_settings, sections
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for section, names in sections().items():
-        for name in names:
+        for name in names or ():
             monkeypatch.delenv(f"BANDMASTER_{section}__{name}".upper(), raising=False)
     monkeypatch.delenv("BANDMASTER_CONFIG", raising=False)
     monkeypatch.chdir(tmp_path)

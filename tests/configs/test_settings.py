@@ -182,7 +182,10 @@ def test_a_wrong_variable_is_refused_by_name(
             "[limits]\nmax_queue = 1\n",
             r"limits\.max_queue \(file 'bandmaster.toml'\): unknown; allowed: .*max_queue_size",
         ),
-        ("[limit]\nmax_queue_size = 1\n", r"setting limit \(file 'bandmaster.toml'\): unknown; allowed: redis, limits"),
+        (
+            "[limit]\nmax_queue_size = 1\n",
+            r"setting limit \(file 'bandmaster.toml'\): unknown; allowed: redis, shards, limits",
+        ),
         ("limits = 3\n", r"setting limits "),
         ("[limits]\nmax_queue_size = true\n", r"limits\.max_queue_size.*true and false are not allowed"),
         ("[limits\n", r"'bandmaster.toml' is not TOML"),
