@@ -21,11 +21,14 @@ from .api import (
     events,
     executions,
     health,
+    item_queues,
+    items,
     living,
     loads,
     oidc,
     output,
     rates,
+    robots,
     schedules,
     session,
     shares,
@@ -49,6 +52,9 @@ SUBMITTING_PATHS: Final = tuple(
     f"{V1}{before}/executions/{last}" for before in ("", "/admin") for last in ("", "upload")
 )
 """Where a body has a script."""
+UNVERSIONED: Final = "/api"
+ITEM_PATHS: Final = tuple(f"{before}/queue-items{last}" for before in (V1, UNVERSIONED) for last in ("", "/add"))
+"""Where a body has a payload."""
 _DESCRIPTION: Final = """What happened, and steering it.
 
 Every request but those of the probes has a token (`Authorization: Bearer bm_…`), or the cookie of a browser that
@@ -108,9 +114,14 @@ def build(services: Services) -> FastAPI:
         *((controls.router, "controls"), (rates.router, "controls"), (shares.router, "controls")),
         (schedules.router, "schedules"),
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),
-        (oidc.router, "tokens"),
+        *((oidc.router, "tokens"), (item_queues.router, "queues and items")),
+        # Those of robots first: `next` is no item's id.
+        *((robots.router, "queues and items"), (items.router, "queues and items")),
     ):
         application.include_router(part, prefix=V1, tags=[tag])
+    for part in (item_queues.router, robots.router, items.router):
+        # Robots of old call them there.
+        application.include_router(part, prefix=UNVERSIONED, include_in_schema=False)
     application.include_router(health.router, tags=["probes"])
     serve_page(application)
     return application
@@ -123,7 +134,7 @@ def guarded(application: FastAPI, settings: ApiSettings) -> ASGIApp:
     return Border(
         application,
         allowed_hosts=[*named, *LOOPBACK],
-        submitting_paths=SUBMITTING_PATHS,
+        submitting_paths=(*SUBMITTING_PATHS, *ITEM_PATHS),
         max_body_bytes=settings.max_body_bytes,
         body_seconds=settings.body_seconds,
     )

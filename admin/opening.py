@@ -13,6 +13,7 @@ from dramatiq.brokers.redis import RedisBroker
 from ..configs.errors import SettingsError
 from ..configs.logger import Logger
 from ..configs.settings import Settings
+from ..items.opened import open_items
 from ..k8s.backend import connect as connect_pods
 from ..k8s.pods import Pods
 from ..ledger.errors import AnotherQueue, LedgerError
@@ -72,6 +73,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         ledger_watch=LedgerWatch(ledger, queue.scripts),
         quotas=Quotas(queue.scripts, settings.api),
         sessions=BrowserSessions(queue.scripts, settings.api),
+        items=open_items(ledger, client=queue.scripts.client, channel=queue.scripts.keys.items_channel),
         oidc=open_oidc(settings.oidc, queue.scripts),
     )
 

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from ..configs.logger import Logger
+from ..items.errors import ItemsRefused
 from ..k8s.errors import PodError, PodRejected, PodsUnavailable
 from ..ledger.errors import LedgerError
 from ..scheduler.model.errors import (
@@ -69,6 +70,8 @@ _NOT_TOLD: Final = {
     "pods_unavailable": "the cluster does not answer; the API's log says more",
     "provider_unavailable": "the OpenID provider does not answer, or refuses; the API's log says more",
 }
+_OF_ITEMS: Final = {"not_found": 404, "changed_meanwhile": 412, "idempotency_key_reused": 422}
+"""The status of a refusal of queues and items; all others are conflicts."""
 _OF_STATUS: Final = {404: "not_found", 405: "method_not_allowed", 408: "too_slow", 413: "too_large"}
 
 
@@ -102,6 +105,8 @@ def problem(status: int, code: str, detail: str, *, headers: dict[str, str] | No
 
 
 async def _expected(_: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, ItemsRefused):
+        return problem(_OF_ITEMS.get(error.code, 409), error.code, str(error))
     if isinstance(error, Refused):
         return problem(error.status, error.code, str(error), headers=error.headers)
     status, code = next(((status, code) for kind, status, code in _ANSWERS if isinstance(error, kind)), (500, "failed"))

@@ -8,6 +8,7 @@ from typing import Final
 
 from dramatiq.brokers.redis import RedisBroker
 
+from ..items.opened import Items
 from ..k8s.pods import Pods
 from ..ledger.queries.asking import Asking
 from ..scheduler.queue import ExecutionQueueService
@@ -46,6 +47,7 @@ class Services:
     ledger_watch: LedgerWatch
     quotas: Quotas
     sessions: BrowserSessions
+    items: Items
     oidc: Oidc | None = None
     """Logins with an OpenID provider; None: there is none."""
     known_tokens: Lookups = field(default_factory=lambda: Lookups(16, most=10_000, refusal=too_many_lookups))

@@ -113,6 +113,11 @@ class Keys:
         """Hash: user → how many of the lane's executions wait."""
         return self._of(lane, "users")
 
+    @property
+    def items_channel(self) -> str:
+        """Channel, and no key: API processes tell each other the id of a queue to which an item came."""
+        return f"{self.prefix}:items"
+
     def _of(self, lane: str, name: str) -> str:
         return self.named(name) if lane == DEFAULT_LANE else f"{self.prefix}:lane:{lane}:{name}"
 

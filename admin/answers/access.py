@@ -21,6 +21,10 @@ class TokenAnswer(Answer):
     expires_at: str | None
     revoked_at: str | None
     last_used_at: str | None
+    robot_id: str | None = None
+    """Of the scope robot: as which robot it takes items."""
+    queues: list[str] | None = None
+    """Of the scope robot: the queues that it is for; none: all."""
 
 
 class NewToken(TokenAnswer):
@@ -45,6 +49,8 @@ class Whoami(Answer):
     max_band: str
     gates: list[str] | None
     expires_at: str | None
+    robot_id: str | None = None
+    queues: list[str] | None = None
 
 
 class SessionAnswer(Whoami):

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
+from ...items.names import QUEUE_NAME, ROBOT_ID, check_queue_name, check_robot_id
 from ...scheduler.engine.controls import SETTING_MAX, check_pausable
 from ...scheduler.engine.shares import MOST_WEIGHT, check_kind
 from ...scheduler.events.fields import ExecutionId, as_pattern, check_text, described
@@ -25,7 +26,7 @@ from ...scheduler.model.identifiers import (
 from ...scheduler.model.limits import check_gate, check_limited
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.rates import RATE, Rate
-from ..auth.making import GATE_MAX_CHARS, MOST_GATES, check_gate_pattern
+from ..auth.making import GATE_MAX_CHARS, MOST_GATES, MOST_QUEUES, check_gate_pattern
 from ..auth.secrets import TOKEN_ID, check_token_id
 
 _NAMES: Final = list(Priority.__members__)
@@ -98,6 +99,10 @@ GatePatterns = Annotated[
     Field(max_length=MOST_GATES),
 ]
 """Of the gates that a token may name."""
+QueueName = Annotated[str, AfterValidator(check_queue_name), described(pattern=as_pattern(QUEUE_NAME))]
+RobotId = Annotated[str, AfterValidator(check_robot_id), described(pattern=as_pattern(ROBOT_ID))]
+QueueNames = Annotated[list[QueueName], Field(min_length=1, max_length=MOST_QUEUES)]
+"""Of the queues that a robot's token is for."""
 Reason = Annotated[str, AfterValidator(check_reason), described(maxLength=REASON_MAX_CHARS)]
 Band = Annotated[
     Priority,

@@ -37,8 +37,10 @@ from .names import (
     KindName,
     Lane,
     NewExecutionId,
+    QueueNames,
     RateText,
     Reason,
+    RobotId,
     SettingValue,
     Text,
     Weight,
@@ -229,6 +231,10 @@ class TokenSent(Sent):
     max_band: BandName = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
     gates: GatePatterns | None = None
     expires_at: FutureMoment | None = None
+    robot_id: RobotId | None = None
+    """With the scope robot, and only with it: as which robot it takes items."""
+    queues: QueueNames | None = None
+    """Of a robot: the queues that it may add to and take from; none: all."""
 
 
 class Login(Sent):

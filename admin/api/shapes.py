@@ -67,6 +67,8 @@ def whoami_answer(token: Token) -> Whoami:
         scopes=sorted(token.scopes),
         max_band=token.max_band.name,
         gates=None if token.gates is None else list(token.gates),
+        robot_id=token.robot_id,
+        queues=None if token.queues is None else list(token.queues),
         expires_at=iso_of(token.expires_ms),
     )
 
@@ -79,6 +81,8 @@ def token_answer(token: Token) -> TokenAnswer:
         scopes=sorted(token.scopes),
         max_band=token.max_band.name,
         gates=None if token.gates is None else list(token.gates),
+        robot_id=token.robot_id,
+        queues=None if token.queues is None else list(token.queues),
         created_at=shown_at(token.created_ms),
         created_by=token.created_by,
         expires_at=None if token.expires_ms is None else shown_at(token.expires_ms),

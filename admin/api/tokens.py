@@ -35,6 +35,8 @@ def create_token(services: ServicesOf, caller: AdminCaller, sent: TokenSent) -> 
         gates=None if sent.gates is None else tuple(sent.gates),
         expires_ms=ms_of(sent.expires_at),
         created_by=caller.by,
+        robot_id=sent.robot_id,
+        queues=None if sent.queues is None else tuple(sent.queues),
     )
     kept = _table(services).add(token)
     return NewToken(**token_answer(kept).model_dump(), token=secret.text)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from ...items.names import check_queue_name, check_robot_id
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from .scopes import Scope
@@ -10,6 +11,7 @@ from .tokens import Token
 
 MOST_GATES: Final = 64
 GATE_MAX_CHARS: Final = 200
+MOST_QUEUES: Final = 64
 
 
 def check_gate_pattern(value: str) -> str:
@@ -20,6 +22,24 @@ def check_gate_pattern(value: str) -> str:
     return value
 
 
+def check_robot(scopes: frozenset[Scope], robot_id: str | None, queues: tuple[str, ...] | None) -> None:
+    """Refuse a robot's token without its robot, and a robot or queues of a token that is none.
+
+    Raises:
+        InvalidRequest: If they do not fit together.
+    """
+    if robot_id is not None:
+        check_robot_id(robot_id)
+    for name in queues or ():
+        check_queue_name(name)
+    if len(queues or ()) > MOST_QUEUES or queues == ():
+        raise InvalidRequest("queues", f"{len(queues or ())} are given", allowed=f"1 to {MOST_QUEUES}, or none for all")
+    if (Scope.ROBOT in scopes) != (robot_id is not None):
+        raise InvalidRequest("robot_id", "it goes with the scope robot", allowed="both, or neither")
+    if queues is not None and Scope.ROBOT not in scopes:
+        raise InvalidRequest("queues", "they go with the scope robot", allowed="only with it")
+
+
 def new_token(
     *,
     owner: str,
@@ -28,16 +48,19 @@ def new_token(
     gates: tuple[str, ...] | None,
     expires_ms: int | None,
     created_by: str,
+    robot_id: str | None = None,
+    queues: tuple[str, ...] | None = None,
 ) -> tuple[Token, Secret]:
     """Return a token and its secret.
 
     Raises:
-        InvalidRequest: If a pattern of gates cannot be one.
+        InvalidRequest: If a pattern of gates cannot be one, or robot and queues do not fit the scopes.
     """
     for gate in gates or ():
         check_gate_pattern(gate)
     if len(gates or ()) > MOST_GATES:
         raise InvalidRequest("gates", f"{len(gates or ())} patterns are given", allowed=f"at most {MOST_GATES}")
+    check_robot(scopes, robot_id, queues)
     secret = Secret.new()
     return (
         Token(
@@ -49,6 +72,8 @@ def new_token(
             gates=gates,
             created_by=created_by,
             expires_ms=expires_ms,
+            robot_id=robot_id,
+            queues=queues,
         ),
         secret,
     )

@@ -17,6 +17,8 @@ class Scope(StrEnum):
     """Also send executions, and cancel, move or retry one's own."""
     OPERATE = "operate"
     """See everybody's executions but not what they run; cancel, move and retry them; limits, rates, weights, pauses."""
+    ROBOT = "robot"
+    """Take items of queues, add some, and say what came of those that it holds; nothing of executions."""
     ADMIN = "admin"
     """Everything: settings, fair lanes, payloads, tokens, the audit."""
 
@@ -26,6 +28,7 @@ INCLUDED: Final[Mapping[Scope, frozenset[Scope]]] = MappingProxyType(
         Scope.READ: frozenset({Scope.READ}),
         Scope.SUBMIT: frozenset({Scope.READ, Scope.SUBMIT}),
         Scope.OPERATE: frozenset({Scope.READ, Scope.OPERATE}),
+        Scope.ROBOT: frozenset({Scope.ROBOT}),
         Scope.ADMIN: frozenset(Scope),
     }
 )

@@ -9,6 +9,8 @@
     scopes = ["submit"]
     max_band = "HIGH"                  # optional; NORMAL
     gates = ["tenant:*"]               # optional; any
+    robot_id = "desk-7"                # of the scope robot
+    queues = ["invoices"]              # of the scope robot; optional; all
     expires = 2027-01-31T00:00:00Z     # optional
 
 In the flow: read at the start, where a wrong file ends the process, and again when the file has changed; one that is
@@ -29,11 +31,12 @@ from ...configs.logger import Logger
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import check_user_id
 from ...scheduler.model.priority import Priority
+from .making import check_robot
 from .scopes import read_scopes
 from .tokens import Token
 
 _log = Logger(__name__)
-_FIELDS: Final = frozenset({"id", "sha256", "owner", "scopes", "max_band", "gates", "expires"})
+_FIELDS: Final = frozenset({"id", "sha256", "owner", "scopes", "max_band", "gates", "expires", "robot_id", "queues"})
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LOOK_SECONDS: Final = 1.0
 
@@ -113,11 +116,16 @@ def _token_of(entry: dict[str, Any]) -> Token:
         raise InvalidRequest("expires", "it is no time with a zone", allowed="like 2027-01-31T00:00:00Z")
     if not _DIGEST.fullmatch(entry["sha256"]):
         raise InvalidRequest("sha256", "it is none", allowed="64 hexadecimal digits")
+    scopes = read_scopes(entry["scopes"])
+    robot_id, queues = entry.get("robot_id"), None if "queues" not in entry else tuple(map(str, entry["queues"]))
+    check_robot(scopes, robot_id, queues)
     return Token(
         token_id=str(entry["id"]),
         digest=entry["sha256"],
         owner=check_user_id(entry["owner"]),
-        scopes=read_scopes(entry["scopes"]),
+        scopes=scopes,
+        robot_id=robot_id,
+        queues=queues,
         max_band=Priority.parse(entry.get("max_band", Priority.NORMAL.name)),
         gates=None if "gates" not in entry else tuple(map(str, entry["gates"])),
         created_by="the tokens file",

@@ -42,6 +42,8 @@ class TokenTable:
                     created_ms=created_ms,
                     created_by=token.created_by,
                     expires_ms=token.expires_ms,
+                    robot_id=token.robot_id,
+                    queues=None if token.queues is None else "\n".join(token.queues),
                 )
             )
         return replace(token, created_ms=created_ms)
@@ -102,4 +104,6 @@ def _token_of(row: Mapping[Any, Any]) -> Token:
         expires_ms=row["expires_ms"],
         revoked_ms=row["revoked_ms"],
         used_ms=row["used_ms"],
+        robot_id=row["robot_id"],
+        queues=None if row["queues"] is None else tuple(row["queues"].split("\n")),
     )

@@ -37,6 +37,10 @@ class Token:
     revoked_ms: int | None = None
     used_ms: int | None = None
     """When it was last used, to the minute."""
+    robot_id: str | None = None
+    """Of a robot's token: as which robot it takes items."""
+    queues: tuple[str, ...] | None = None
+    """The queues whose items it may add, take and settle as a robot; None: all."""
 
     def is_valid(self, now_ms: int) -> bool:
         """Whether it was not revoked, and has not expired."""

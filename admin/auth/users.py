@@ -77,6 +77,7 @@ class Users:
             digest="",
             owner=of.owner,
             scopes=scopes,
+            robot_id=of.owner if Scope.ROBOT in scopes else None,
             max_band=Priority.CRITICAL if Scope.ADMIN in scopes else Priority.parse(its.max_band),
             gates=its.gates,
         )

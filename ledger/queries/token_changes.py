@@ -39,6 +39,7 @@ def token_changes(connection: Connection, token_ids: Collection[str]) -> dict[st
         return {}
     of = tokens.c
     query = select(of.token_id, of.owner, of.scopes, of.max_band, of.gates, of.expires_ms, of.revoked_ms)
+    query = query.add_columns(of.robot_id, of.queues)
     rows = connection.execute(query.where(of.token_id.in_(token_ids))).all()
     return {row.token_id: _change(row) for row in rows}
 
@@ -47,6 +48,10 @@ def _change(row: Any) -> TokenChange:
     parts = [f"owner {row.owner}", f"scopes {row.scopes}", f"up to {Priority(row.max_band).name}"]
     if row.gates is not None:
         parts.append(f"gates {' '.join(row.gates.split())}")
+    if row.robot_id is not None:
+        parts.append(f"robot {row.robot_id}")
+    if row.queues is not None:
+        parts.append(f"queues {' '.join(row.queues.split())}")
     if row.expires_ms is not None:
         parts.append(f"until {iso_of(row.expires_ms)}")
     had_expired = None not in (row.expires_ms, row.revoked_ms) and row.expires_ms <= row.revoked_ms

@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 
 from .columns import BY_BYTES, metadata
+from .item_tables import item_changes, item_queues, queue_items
 from .wait_tables import wait_counts, wait_positions, wait_sums
 
 __all__ = [
@@ -33,9 +34,12 @@ __all__ = [
     "executions",
     "gaps",
     "holds",
+    "item_changes",
+    "item_queues",
     "journals",
     "metadata",
     "payloads",
+    "queue_items",
     "queue_stats",
     "results",
     "tokens",
@@ -233,6 +237,7 @@ gaps: Final = Table(
     comment="Entries that Redis dropped before they were read: how many, after how many.",
 )
 
+# robot_id, queues: of a robot's token, whose it is and from which queues it takes, a line each; none: from any.
 tokens: Final = Table(
     "tokens",
     metadata,
@@ -248,6 +253,8 @@ tokens: Final = Table(
     Column("revoked_ms", BigInteger),
     Column("revoked_by", Text),
     Column("used_ms", BigInteger),
+    Column("robot_id", Text),
+    Column("queues", Text),
     comment="Who may call the API. No secret is kept, only its SHA-256. gates: patterns, a line each; none: any.",
 )
 

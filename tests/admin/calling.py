@@ -30,6 +30,7 @@ from bandmaster.admin.quotas.quotas import Quotas
 from bandmaster.admin.rates import Rates
 from bandmaster.admin.services import Services
 from bandmaster.configs.api import ApiSettings
+from bandmaster.items.opened import open_items
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
@@ -69,8 +70,15 @@ class Api:
     services: Services
     table: TokenTable
 
-    def token(self, owner: str, *scopes: str, max_band: str = "NORMAL", gates: tuple[str, ...] | None = None) -> str:
-        """Make a token; its text."""
+    def token(
+        self,
+        owner: str,
+        *scopes: str,
+        max_band: str = "NORMAL",
+        gates: tuple[str, ...] | None = None,
+        queues: tuple[str, ...] | None = None,
+    ) -> str:
+        """Make a token; its text. A robot has its owner's name."""
         token, secret = new_token(
             owner=owner,
             scopes=read_scopes(scopes),
@@ -78,6 +86,8 @@ class Api:
             gates=gates,
             expires_ms=None,
             created_by="a test",
+            robot_id=owner if "robot" in scopes else None,
+            queues=queues,
         )
         self.table.add(token)
         return secret.text
@@ -116,6 +126,7 @@ def services_on(
         ledger_watch=LedgerWatch(asking, queue.scripts, clock=clock),
         quotas=Quotas(queue.scripts, api),
         sessions=BrowserSessions(queue.scripts, api),
+        items=open_items(asking, client=queue.scripts.client, channel=queue.scripts.keys.items_channel),
     )
 
 

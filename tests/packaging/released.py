@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-PARTS: Final = ("actors", "admin", "bandmaster", "configs", "k8s", "ledger", "middleware", "scheduler")
+PARTS: Final = ("actors", "admin", "bandmaster", "configs", "items", "k8s", "ledger", "middleware", "scheduler")
 FILES: Final = ("CHANGELOG.md", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml")
 
 

@@ -1,0 +1,139 @@
+"""Documents about queues and their items.
+
+Of `priority`, the larger is handed out first, unlike the bands of executions.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+from .document import Answer, Read
+
+
+class QueueAnswer(Answer):
+    """A queue of items."""
+
+    id: int
+    external_id: str
+    name: str
+    description: str | None
+    max_retries: int
+    """How often an item is tried again after a failure of the application."""
+    enforce_unique_reference: bool
+    is_active: bool
+    """An inactive one takes and gives nothing."""
+    payload_schema: Any
+    """A JSON Schema for the payloads of its items; none: any."""
+    lease_seconds: int
+    """For how long a robot holds an item, unless it says."""
+    retry_seconds: int
+    """Before the first retry; twice as long before each further one."""
+    revision: int
+    created_at: str
+    updated_at: str
+
+
+class QueueList(Read):
+    """All queues of items, by name."""
+
+    queues: list[QueueAnswer]
+
+
+class QueueDeleted(Answer):
+    """That a queue is gone."""
+
+    name: str
+    items: int
+    """How many items were deleted with it."""
+
+
+class ItemStats(Read):
+    """Figures of one queue; deleted items are not counted."""
+
+    id: int
+    name: str
+    counts: dict[str, int]
+    """By status."""
+    appExceptions: int
+    """How many failed for good because something did not work."""
+    bizExceptions: int
+    """How many failed because they are wrong themselves."""
+    average_processing_seconds: float | None
+    """From when their last holder got them to their end; of those that are DONE or FAILED."""
+    oldest_new_at: str | None
+    """When the one was added that has waited longest."""
+
+
+class ItemRow(Answer):
+    """An item, without payload and result."""
+
+    id: str
+    queue_id: int
+    reference: str | None
+    status: str
+    priority: int
+    """The larger is handed out first."""
+    deadline_at: str | None
+    error_message: str | None
+    failure: str | None
+    """`application` or `business`."""
+    progress: str | None
+    retries: int
+    abandoned: int
+    """How many leases of it ran out."""
+    locked_by_robot_id: str | None
+    locked_at: str | None
+    locked_until: str | None
+    fence: int
+    job_id: str | None
+    available_at: str | None
+    """Until when it is postponed."""
+    revision: int
+    created_at: str
+    created_by: str
+    updated_at: str
+    ended_at: str | None
+
+
+class ItemAnswer(ItemRow):
+    """An item."""
+
+    payload: Any = Field(default=None, repr=False)
+    result: Any = Field(default=None, repr=False)
+    withheld: bool
+    """Whether the caller may not see payload and result: they are left out."""
+
+
+class ItemPage(Read):
+    """Items, the latest first."""
+
+    items: list[ItemRow]
+    next: str | None
+    """Where the next page begins; none: this is the last."""
+
+
+class ClaimedItem(Answer):
+    """An item, for the robot that holds it now."""
+
+    id: str
+    queue_id: int
+    reference: str | None
+    priority: int
+    payload: Any = Field(default=None, repr=False)
+    deadline_at: str | None
+    retries: int
+    abandoned: int
+    fence: int
+    """To be sent with its outcome: who has an older one holds it no more."""
+    locked_by_robot_id: str
+    locked_at: str
+    locked_until: str | None
+    """By the database's clock; then it is handed out again."""
+    lease_seconds: float
+    """How long the lease is: to be renewed before."""
+
+
+class ClaimedItems(Answer):
+    """What was handed out; none: nothing waits."""
+
+    items: list[ClaimedItem]

@@ -1,0 +1,101 @@
+"""Queues of items: made, changed and deleted by admins, and counted.
+
+In the flow: each change names what was seen (`If-Match`) and is in the audit. Nothing here needs Redis.
+"""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Response
+
+from ...items.model import Queue
+from ...items.statistics import figures_of
+from ...items.store import now_of
+from ...scheduler.model.errors import InvalidRequest
+from ...scheduler.model.times import iso_of
+from ..answers.items import ItemStats, QueueAnswer, QueueDeleted, QueueList
+from ..services import Services
+from .item_requests import IfMatch, NewQueue, QueueChange, QueueGiven, queue_named, revision_of
+from .item_shapes import queue_answer
+from .moments import shown_at
+from .requiring import AdminCaller, OperateCaller, ServicesOf
+from .strict_bodies import StrictRoute
+
+router: Final = APIRouter(route_class=StrictRoute)
+_MAY_BE_NONE: Final = frozenset({"description", "payload_schema"})
+
+
+@router.get("/queues", summary="List the queues of items")
+def list_item_queues(services: ServicesOf, caller: OperateCaller) -> QueueList:
+    """By name."""
+    found = services.items.queues.all()
+    return QueueList(queues=[queue_answer(each) for each in found], source="ledger", as_of=_now(services))
+
+
+@router.post("/queues", status_code=201, summary="Make a queue of items")
+def create_item_queue(services: ServicesOf, caller: AdminCaller, new: NewQueue, response: Response) -> QueueAnswer:
+    """409 if another has the name."""
+    return _shown(services.items.queues.create(by=caller.by, **new.model_dump()), response)
+
+
+@router.get("/queues/{queue}", summary="Show a queue of items")
+def show_item_queue(services: ServicesOf, caller: OperateCaller, queue: QueueGiven, response: Response) -> QueueAnswer:
+    """Its ETag says which state was seen."""
+    return _shown(services.items.queues.find(queue_named(queue)), response)
+
+
+@router.put("/queues/{queue}", summary="Change a queue of items")
+def change_item_queue(
+    services: ServicesOf,
+    caller: AdminCaller,
+    queue: QueueGiven,
+    new: QueueChange,
+    response: Response,
+    if_match: IfMatch = None,
+) -> QueueAnswer:
+    """What is left out stays. 428 without If-Match; 412 if it was changed meanwhile."""
+    revision = revision_of(if_match)
+    changed = new.model_dump(include=new.model_fields_set)
+    for name, value in changed.items():
+        if value is None and name not in _MAY_BE_NONE:
+            raise InvalidRequest(name, "it is null", allowed="a value; left out, it stays as it is")
+    return _shown(services.items.queues.change(queue_named(queue), changed, by=caller.by, revision=revision), response)
+
+
+@router.delete("/queues/{queue}", summary="Delete a queue of items")
+def delete_item_queue(
+    services: ServicesOf,
+    caller: AdminCaller,
+    queue: QueueGiven,
+    force: Annotated[bool, Query(description="Delete its items with it, so that nothing is left of them.")] = False,
+) -> QueueDeleted:
+    """409 if it has items, without `force`."""
+    found = services.items.queues.find(queue_named(queue))
+    deleted = services.items.queues.delete(found.queue_id, by=caller.by, force=force)
+    return QueueDeleted(name=found.name, items=deleted)
+
+
+@router.get("/queues/{queue}/stats", summary="Count the items of a queue")
+def show_item_stats(services: ServicesOf, caller: OperateCaller, queue: QueueGiven) -> ItemStats:
+    """Without those that are deleted."""
+    found = services.items.queues.find(queue_named(queue))
+    figures = figures_of(services.items.store, found.queue_id)
+    return ItemStats(
+        id=found.queue_id,
+        name=found.name,
+        counts={status.value: count for status, count in figures.counts.items()},
+        appExceptions=figures.application_failures,
+        bizExceptions=figures.business_failures,
+        average_processing_seconds=figures.average_processing_seconds,
+        oldest_new_at=iso_of(figures.oldest_new_ms),
+        source="ledger",
+        as_of=_now(services),
+    )
+
+
+def _shown(queue: Queue, response: Response) -> QueueAnswer:
+    response.headers["ETag"] = f'"{queue.revision}"'
+    return queue_answer(queue)
+
+
+def _now(services: Services) -> str:
+    return shown_at(services.items.store.read(now_of))

@@ -1,0 +1,126 @@
+"""``Adding``: takes an item into a queue.
+
+In the flow: programs with work, robots and the command line add one at a time. The payload is checked against the
+queue's schema before the transaction begins; in it, the queue's row is shared, so that a queue that was closed
+meanwhile takes nothing. If the answer is lost, the same request with the same key gets the same item (D39); without a
+key, a queue that wants each reference once says which item has it.
+"""
+
+import hashlib
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+
+from ..ledger.schema.tables import queue_items
+from ..ledger.statements import insert_or
+from ..scheduler.model.identifiers import new_execution_id
+from .bounds import PAYLOAD_MAX_BYTES
+from .errors import DuplicateReference, KeyReused, QueueInactive
+from .json_texts import text_of
+from .model import NO_DEADLINE_MS, Item, Queue, item_of
+from .queues import queue_in
+from .schemas import check_payload
+from .states import Status
+from .store import Store, now_of
+
+PAYLOAD: Final = "payload"
+
+
+class Adding:
+    """Adds to one ledger. Safe to share between threads."""
+
+    def __init__(self, store: Store) -> None:
+        """Makes no connection."""
+        self._store = store
+
+    def add(
+        self,
+        queue: Queue,
+        *,
+        by: str,
+        payload: Any = None,
+        reference: str | None = None,
+        priority: int = 0,
+        deadline_ms: int | None = None,
+        available_ms: int | None = None,
+        key: str | None = None,
+    ) -> Item:
+        """Add an item.
+
+        Args:
+            queue: The queue, as it was found.
+            by: Who asks.
+            payload: Any JSON value.
+            reference: By which people find it again.
+            priority: Larger is handed out first.
+            deadline_ms: Of equal priority, an earlier one is handed out first; Unix milliseconds.
+            available_ms: Not before this time, Unix milliseconds; None: at once.
+            key: A digest of who asks and of the key of the request; None: it has none.
+
+        Raises:
+            QueueUnknown: If the queue was deleted.
+            QueueInactive: If it takes nothing.
+            DuplicateReference: If another item has the reference, and the queue wants each once.
+            KeyReused: If the key came with something else before.
+            InvalidRequest: If the payload is not as it should be.
+            LedgerError: If the database does not answer.
+        """
+        text = text_of(PAYLOAD, payload, max_bytes=PAYLOAD_MAX_BYTES)
+        check_payload(queue.payload_schema, payload)
+        item_id = new_execution_id()
+
+        def work(connection: Connection) -> Item:
+            found = queue_in(connection, queue.queue_id, shares=True)
+            if not found.is_active:
+                raise QueueInactive(found.name)
+            at_ms = now_of(connection)
+            is_due = available_ms is None or available_ms <= at_ms
+            values = {
+                "item_id": item_id,
+                "queue_id": found.queue_id,
+                "reference": reference,
+                "unique_reference": reference if found.enforce_unique_reference else None,
+                "status": Status.NEW if is_due else Status.POSTPONED,
+                "rank": -priority,
+                "deadline_ms": NO_DEADLINE_MS if deadline_ms is None else deadline_ms,
+                "payload": text,
+                "retries": 0,
+                "abandoned": 0,
+                "fence": 0,
+                "add_key": key,
+                "available_ms": None if is_due else available_ms,
+                "revision": 1,
+                "created_ms": at_ms,
+                "created_by": by,
+                "updated_ms": at_ms,
+            }
+            insert = insert_or(connection, queue_items).values(values).on_conflict_do_nothing()
+            row = connection.execute(insert.returning(queue_items)).one_or_none()
+            return _there_already(connection, values, found.name) if row is None else item_of(row)
+
+        return self._store.write(work)
+
+
+def key_of(*parts: str) -> str:
+    """Return the digest of a key: of whom it is, for what, and what was sent."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _there_already(connection: Connection, values: dict[str, Any], queue: str) -> Item:
+    """The item that this request added before.
+
+    Raises:
+        KeyReused: If another one did.
+        DuplicateReference: If it has the reference only.
+    """
+    of = queue_items.c
+    if values["add_key"] is not None:
+        row = connection.execute(select(queue_items).where(of.add_key == values["add_key"])).one_or_none()
+        if row is not None:
+            if any(getattr(row, name) != values[name] for name in ("queue_id", "reference", "payload")):
+                raise KeyReused
+            return item_of(row)
+    taken = select(of.item_id).where(
+        of.queue_id == values["queue_id"], of.unique_reference == values["unique_reference"]
+    )
+    raise DuplicateReference(values["reference"], queue, connection.execute(taken).scalar_one_or_none())

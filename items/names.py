@@ -1,0 +1,27 @@
+"""Checks of the names of queues and robots, where they enter."""
+
+import re
+from typing import Final
+
+from ..scheduler.model.errors import InvalidRequest, shown
+from .bounds import NAME_MAX_CHARS, ROBOT_ID_MAX_CHARS
+
+QUEUE_NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9._-]{{0,{NAME_MAX_CHARS - 1}}}")
+"""Begins with a letter, so that it is no queue's id."""
+ROBOT_ID: Final = re.compile(rf"[A-Za-z0-9._:@+-]{{1,{ROBOT_ID_MAX_CHARS}}}")
+
+
+def check_queue_name(value: str) -> str:
+    """Return the value if it may name a queue; else raise InvalidRequest."""
+    if QUEUE_NAME.fullmatch(value):
+        return value
+    allowed = f"1 to {NAME_MAX_CHARS} characters of A-Z a-z 0-9 . _ -, the first a letter or _"
+    raise InvalidRequest("queue", f"{shown(value)} is no name of a queue", allowed=allowed)
+
+
+def check_robot_id(value: str) -> str:
+    """Return the value if it may name a robot; else raise InvalidRequest."""
+    if ROBOT_ID.fullmatch(value):
+        return value
+    allowed = f"1 to {ROBOT_ID_MAX_CHARS} characters of A-Z a-z 0-9 . _ : @ + -"
+    raise InvalidRequest("robot_id", f"{shown(value)} is no name of a robot", allowed=allowed)

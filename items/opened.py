@@ -1,0 +1,50 @@
+"""``Items``: all that can be done with queues and items of one ledger, opened once for a process."""
+
+from dataclasses import dataclass
+
+import redis
+
+from ..ledger.queries.asking import Asking
+from .adding import Adding
+from .editing import Editing
+from .joining import Claiming
+from .listing import Listing
+from .outcome import Outcome
+from .queues import Queues
+from .store import Store
+from .waking import Waking
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Safe to share between threads."""
+
+    store: Store
+    queues: Queues
+    adding: Adding
+    claiming: Claiming
+    outcome: Outcome
+    editing: Editing
+    listing: Listing
+    waking: Waking
+
+
+def open_items(asking: Asking, *, client: redis.Redis | None = None, channel: str = "items") -> Items:
+    """Open them; no connection is made.
+
+    Args:
+        asking: The ledger.
+        client: Of the Redis by which API processes tell each other that an item has come; None: there is none.
+        channel: The name under which they do.
+    """
+    store = Store(asking)
+    return Items(
+        store=store,
+        queues=Queues(store),
+        adding=Adding(store),
+        claiming=Claiming(store),
+        outcome=Outcome(store),
+        editing=Editing(store),
+        listing=Listing(store),
+        waking=Waking(client, channel),
+    )

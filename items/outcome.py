@@ -1,0 +1,176 @@
+"""``Outcome``: what a robot says of the item that it holds, and nobody else may say (D41).
+
+In the flow: one transaction finds out, with the row locked, whether the caller holds the item: its robot, its fence,
+and a lease that has not ended by the database's clock. Then the item ends, goes back, or its lease is renewed. A
+failure of the application goes back until the queue's retries are used up; one of business never does. If the answer is
+lost, the same outcome sent again finds that it was taken; with a late one nothing is changed, and it is told what
+became of it.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, select, update
+
+from ..ledger.schema.tables import queue_items
+from ..scheduler.model.errors import InvalidRequest
+from ..scheduler.model.times import iso_of
+from .bounds import RESULT_MAX_BYTES
+from .errors import ItemUnknown, LeaseLost
+from .failures import kind_of, pause_ms
+from .json_texts import text_of
+from .model import Item, Queue, item_of
+from .queues import queue_in
+from .states import ENDED, By, Failure, Status, check_change
+from .store import Store, now_of
+
+_SAID: Final = (Status.DONE, Status.FAILED, Status.IN_PROGRESS, Status.NEW, Status.POSTPONED)
+"""What a robot may say of an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a robot says of an item."""
+
+    status: Status
+    """DONE; FAILED; IN_PROGRESS: it goes on, and its lease begins anew; NEW: it gives it back; POSTPONED."""
+    result: Any = None
+    error_message: str | None = None
+    failure: Failure | None = None
+    """Of which kind; None: `failures.kind_of` finds out."""
+    progress: str | None = None
+    """A text for people."""
+    lease_seconds: int | None = None
+    """For how long it is held from now on; None: as the queue says."""
+    available_ms: int | None = None
+    """Until when it is postponed."""
+
+    def digest(self, robot_id: str, fence: int) -> str:
+        """Return by what the same outcome is known when it comes again."""
+        of = [robot_id, fence, self.status, self.result, self.error_message, self.failure, self.available_ms]
+        return hashlib.sha256(json.dumps(of).encode()).hexdigest()
+
+
+class Outcome:
+    """Settles items of one ledger. Safe to share between threads."""
+
+    def __init__(self, store: Store) -> None:
+        """Makes no connection."""
+        self._store = store
+
+    def say(
+        self, item_id: str, said: Said, *, robot_id: str, fence: int | None, queues: tuple[str, ...] | None = None
+    ) -> Item:
+        """Take what a robot says.
+
+        Args:
+            item_id: Of which item.
+            said: What it says.
+            robot_id: Who it is.
+            fence: The number with which it got the item; None: it does not know, and only its id tells.
+            queues: The names of the queues that it may know; None: all.
+
+        Returns:
+            The item as it is now.
+
+        Raises:
+            ItemUnknown: If there is no such item that it may know.
+            LeaseLost: If it does not hold it.
+            InvalidRequest: If it says what does not fit together.
+            LedgerError: If the database does not answer; it may have been taken, and may be said again.
+        """
+        _check(said)
+        result = text_of("result", said.result, max_bytes=RESULT_MAX_BYTES)
+
+        def work(connection: Connection) -> Item:
+            of = queue_items.c
+            row = connection.execute(select(queue_items).where(of.item_id == item_id).with_for_update()).one_or_none()
+            if row is None:
+                raise ItemUnknown(item_id)
+            queue = queue_in(connection, row.queue_id)
+            if queues is not None and queue.name not in queues:
+                raise ItemUnknown(item_id)
+            before, at_ms = item_of(row), now_of(connection)
+            digest = said.digest(robot_id, before.fence if fence is None else fence)
+            if row.last_outcome == digest and said.status is not Status.IN_PROGRESS:
+                # The answer to it was lost.
+                return before
+            check_held(before, robot_id, fence, at_ms)
+            check_change(before.status, said.status, By.ROBOT)
+            changed = _changes(before, said, queue, at_ms)
+            changed |= {"last_outcome": digest, "updated_ms": at_ms}
+            if said.result is not None:
+                changed["result"] = result
+            if said.progress is not None:
+                changed["progress"] = said.progress
+            if said.status is not Status.IN_PROGRESS or said.progress is not None:
+                changed["revision"] = before.revision + 1
+            settled = update(queue_items).where(of.item_id == item_id).values(changed)
+            return item_of(connection.execute(settled.returning(queue_items)).one())
+
+        return self._store.write(work)
+
+
+def check_held(item: Item, robot_id: str, fence: int | None, at_ms: int) -> None:
+    """Refuse somebody who does not hold an item.
+
+    Raises:
+        LeaseLost: With what has become of it.
+    """
+    if item.status is not Status.IN_PROGRESS:
+        raise LeaseLost(item.item_id, _became(item))
+    if item.locked_by_robot_id != robot_id:
+        raise LeaseLost(item.item_id, f"robot {item.locked_by_robot_id} has held it since {iso_of(item.locked_at_ms)}")
+    if fence is not None and fence != item.fence:
+        since = iso_of(item.locked_at_ms)
+        raise LeaseLost(
+            item.item_id, f"it was handed out again at {since}, with the fence {item.fence}, and yours is {fence}"
+        )
+    if item.locked_until_ms is not None and item.locked_until_ms <= at_ms:
+        raise LeaseLost(item.item_id, f"your lease ended at {iso_of(item.locked_until_ms)}")
+
+
+def _became(item: Item) -> str:
+    since = iso_of(item.ended_ms if item.status in ENDED and item.ended_ms is not None else item.updated_ms)
+    times = f"; {item.abandoned} leases of it ran out" if item.abandoned else ""
+    return f"it has been {item.status} since {since}{times}"
+
+
+def _check(said: Said) -> None:
+    if said.status not in _SAID:
+        raise InvalidRequest("status", f"{said.status} is not said by a robot", allowed=", ".join(_SAID))
+    if said.failure is not None and said.status is not Status.FAILED:
+        raise InvalidRequest("failure", f"the status is {said.status}", allowed=f"only with {Status.FAILED}")
+    if (said.available_ms is None) == (said.status is Status.POSTPONED):
+        raise InvalidRequest(
+            "postpone_until", f"the status is {said.status}", allowed=f"with {Status.POSTPONED}, a time"
+        )
+
+
+def _changes(item: Item, said: Said, queue: Queue, at_ms: int) -> dict[str, Any]:
+    """The columns that an outcome changes beside those that each does."""
+    if said.status is Status.IN_PROGRESS:
+        # What an execution works on has no lease.
+        lease_ms = (said.lease_seconds or queue.lease_seconds) * 1000
+        return {} if item.job_id is not None else {"locked_until_ms": at_ms + lease_ms}
+    if said.status is Status.DONE:
+        return {"status": Status.DONE, "ended_ms": at_ms, "error_message": None, "failure": None}
+    if said.status is Status.NEW:
+        return {"status": Status.NEW}
+    if said.status is Status.POSTPONED:
+        return _put_off(said.available_ms or at_ms, at_ms)
+    failure = kind_of(said.failure, said.result, said.error_message)
+    told = {"failure": failure, "error_message": said.error_message}
+    if failure is Failure.APPLICATION and item.retries < queue.max_retries:
+        again_ms = at_ms + pause_ms(queue.retry_seconds, item.retries)
+        return told | {"retries": item.retries + 1} | _put_off(again_ms, at_ms)
+    # Whoever is to be told of an item that failed for good is told here, in the same transaction.
+    return told | {"status": Status.FAILED, "ended_ms": at_ms}
+
+
+def _put_off(until_ms: int, at_ms: int) -> dict[str, Any]:
+    if until_ms <= at_ms:
+        return {"status": Status.NEW, "available_ms": None}
+    return {"status": Status.POSTPONED, "available_ms": until_ms}
