@@ -1,7 +1,7 @@
 """``python -m chaos --seconds 600 --seed 1``: rough weather on this machine, then everything that must hold.
 
 `make chaos` runs it, in a network namespace of its own where packets can be lost. Exit code: 0 if nothing was violated,
-1 if something was; 2 if it was called wrongly. Of a run that found something the logs and notes stay, of others nothing.
+1 if something was; 2 if it was called wrongly. Of a run that found something logs and notes stay, of others nothing.
 """
 
 import argparse

@@ -21,7 +21,7 @@ from chaos.plan import LEASE_MS
 
 SLOW_SECONDS: Final = 0.2
 LOST_REPLIES: Final = 0.05
-OLDEST_COPY_SECONDS: Final = 15.0
+OLDEST_COPY_SECONDS: Final = 8.0
 """An older one would have the run forget most of what it did."""
 FULL_BYTES: Final = 1
 """More is in use: whatever needs memory is refused."""
@@ -145,9 +145,20 @@ class Faults:
         return True
 
     def _restore_server(self) -> bool:
-        if self._is_server_harmed or time.time() - self._server.copied_at > OLDEST_COPY_SECONDS:
+        if self._is_server_harmed:
             return False
-        self._following.restore()
+        if time.time() - self._server.copied_at < OLDEST_COPY_SECONDS:
+            self._following.restore()
+            return True
+        self._is_server_harmed = True
+        self._server.restart()
+
+        def restore() -> bool:
+            self._following.restore()
+            self._is_server_harmed = False
+            return True
+
+        self.later.after(self._chance.uniform(1.0, 4.0), restore)
         return True
 
     def _fill_memory(self) -> bool:

@@ -12,7 +12,7 @@ FAIR: Final = "fair"
 """Clients take turns there."""
 NARROW: Final = "narrow"
 """Few may wait there: some are refused."""
-NARROW_ROOM: Final = 8
+NARROW_ROOM: Final = 4
 KIND: Final = "client"
 """Of the gates that take turns; none of them has a limit or a rate."""
 CLIENTS: Final = ("client:a", "client:b", "client:c")
@@ -22,7 +22,9 @@ LIMITED: Final = {"tenant:a": 2, "tenant:*": 3, "disk": 1, "user:ann": 2, "actio
 RATED: Final = {"api:x": "8/s burst 2", "api:*": "20/s burst 5"}
 BANDS: Final = ("CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND")
 SHORT_AGE_MS: Final = 4_000
-_LONGEST_SECONDS: Final = 0.4
+_SHORT_SECONDS: Final = 0.15
+_LONG_SECONDS: Final = 2.5
+"""One in ten: so that something runs in whatever is killed."""
 
 
 def actor_of(lane: str) -> str:
@@ -55,7 +57,8 @@ class Planned:
 def draw(chance: random.Random, *, plain: bool) -> Planned:
     """The next message of a producer. A plain one knows of no room, and a lane that is full refuses what it sent."""
     planned = Planned(chance.choice([lane for lane in LANES if not (plain and lane == NARROW)]), 0.0)
-    planned.seconds = round(chance.uniform(0.0, _LONGEST_SECONDS) ** 2 / _LONGEST_SECONDS, 3)
+    longest = _LONG_SECONDS if chance.random() < 0.1 else _SHORT_SECONDS
+    planned.seconds = round(chance.uniform(0.0, longest), 3)
     options = planned.options
     options["band"] = chance.choice(BANDS)
     gates: list[str] = [chance.choice(CLIENTS)] if planned.lane == FAIR else []

@@ -35,7 +35,7 @@ def plant(kinds: Iterable[Kind], recorded: Recorded) -> None:
 def plant_in_redis(kinds: Iterable[Kind], queue: ExecutionQueueService) -> None:
     """A holder of a gate that no execution is."""
     if Kind.LEFT_OVER in kinds:
-        queue.scripts.client.sadd(queue.scripts.keys.named(f"gate:{NAME}:held"), NAME)
+        queue.scripts.client.sadd(f"{queue.scripts.keys.prefix}:gate:{NAME}:held", NAME)
 
 
 def _index(recorded: Recorded, verb: Verb, *, state: State | None = None) -> int:
@@ -159,23 +159,34 @@ def _never_sent(recorded: Recorded) -> None:
     _one_by_itself(recorded, f"{NAME}-never-sent")
 
 
+def _completed(recorded: Recorded) -> list[int]:
+    """The ends of what was sent and completed; the first of each."""
+    ends: dict[str, int] = {}
+    for number, entry in enumerate(recorded.entries):
+        if entry.fields.get("state") == State.COMPLETED and message_of(entry.execution_id) in recorded.sent:
+            ends.setdefault(entry.execution_id, number)
+    return list(ends.values())
+
+
 def _no_grant(recorded: Recorded) -> None:
     recorded.runs.append(Run(recorded.runs[0].execution_id, 99))
 
 
 def _ran_twice(recorded: Recorded) -> None:
+    ended = recorded.entries[_completed(recorded)[-2]]
+    run = Run(ended.execution_id, int(ended.fields["attempt"]), "ended")
     # As often as a server that was restored may have given one grant, and once more.
-    recorded.runs += [replace(recorded.runs[0]) for _ in range(2 + len(recorded.forgotten))]
+    recorded.runs += [run] * (2 + len(recorded.forgotten))
 
 
 def _did_not_run(recorded: Recorded) -> None:
-    name = recorded.entries[_index(recorded, Verb.RELEASE, state=State.COMPLETED)].execution_id
+    name = recorded.entries[_completed(recorded)[-2]].execution_id
     for run in recorded.runs:
         run.over = "" if run.execution_id == name else run.over
 
 
 def _wrong_end(recorded: Recorded) -> None:
-    _change(recorded, _index(recorded, Verb.RELEASE, state=State.COMPLETED), state=State.TIMEOUT)
+    _change(recorded, _completed(recorded)[-1], state=State.TIMEOUT)
 
 
 _WAYS: Final = {

@@ -25,7 +25,7 @@ from bandmaster.scheduler.model.errors import QueueRejected
 from chaos.notes import Notes
 from chaos.plan import LANES, actor_of, draw
 
-PAUSE_SECONDS: Final = (0.05, 0.35)
+PAUSE_SECONDS: Final = (0.01, 0.25)
 READY: Final = "producing"
 PATIENCE_SECONDS: Final = 5.0
 """Of a plain producer's client, which would wait for ever otherwise."""
