@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?= -n $(shell $(PYTHON) -c 'import os; print(max(2, (os.cpu_count() or 2) * 3 // 2))') --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
 CLUSTER_ARGS ?= -n 4 --dist loadfile
-# Of chaos-cluster: how long, and which chances; CHAOS_ARGS="--plant program" has to be found.
+# Of chaos and chaos-cluster: how long, and which chances; CHAOS_ARGS="--plant lost", of the latter "--plant program", has to be found.
 SECONDS ?= 600
 SEED ?= 1
 CHAOS_ARGS ?=
@@ -22,7 +22,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos-cluster fuzz screenshots check lint types layers docs dist format bench bench-quick lock clean
+.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos chaos-cluster fuzz screenshots check lint types layers docs dist format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -68,8 +68,11 @@ cluster-down: ## End that cluster
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
 	$(BIN)/pytest -m cluster $(CLUSTER_ARGS)
 
+chaos: install ## Ten minutes of rough weather for processes, server and network here, then everything that must hold (SECONDS=600 SEED=1)
+	PYTHONPATH=tests $(BIN)/python -m chaos --seconds $(SECONDS) --seed $(SEED) $(CHAOS_ARGS)
+
 chaos-cluster: install ## Ten minutes of rough weather on a cluster, then everything that must hold (SECONDS=600 SEED=1)
-	PYTHONPATH=tests:tests/cluster $(BIN)/python -m chaos --seconds $(SECONDS) --seed $(SEED) $(CHAOS_ARGS)
+	PYTHONPATH=tests:tests/cluster $(BIN)/python -m chaos_cluster --seconds $(SECONDS) --seed $(SEED) $(CHAOS_ARGS)
 
 fuzz: install ## Call the API with many more random requests, others each time (EXAMPLES=200 BANDMASTER_FUZZ_SEED=7)
 	BANDMASTER_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest tests/admin/test_fuzzing.py

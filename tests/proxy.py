@@ -102,7 +102,11 @@ class Proxy:
                     self.refused += 1
                     _close(client)
                     continue
-                server = self._connect()
+                try:
+                    server = self._connect()
+                except OSError:  # it is down: the client meets what it would meet without a proxy
+                    _close(client)
+                    continue
                 with self._lock:
                     self._connections |= {client, server}
                 losing = threading.Event()

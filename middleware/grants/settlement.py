@@ -9,8 +9,8 @@ import traceback
 from typing import Any, Final
 
 from dramatiq import Broker, Message, MessageProxy
-from dramatiq.common import compute_backoff
-from dramatiq.middleware import Retries
+from dramatiq.common import compute_backoff, current_millis
+from dramatiq.middleware import AgeLimit, Retries
 
 from ...configs.logger import Logger
 from ...scheduler.engine.settlements import Release, Retry, RetryKind, Settlement
@@ -20,6 +20,8 @@ from ..intake.envelope import as_sent, copied, plain_message
 from .table import Entry
 
 log = Logger(__name__)
+MAX_AGE: Final = "max_age"
+"""The reason of executions that were older than their own ``max_age``."""
 EXCEPTION_CHARS: Final = 400
 TRACEBACK_CHARS: Final = 4_000
 """The last part of a traceback is kept, which says what was raised where."""
@@ -46,6 +48,9 @@ def settlement_of(broker: Broker, gated: GatedActor | None, message: MessageProx
         # Nothing was published, so the execution has to run again: at once, if the grant turns out to be valid.
         return _retry(entry, "retry", reason="lease_lost")
     if message.failed:
+        if raised is None and not entry.begun and _is_too_old(broker, message):
+            # Its age ran out behind its grant, or before its acceptance: it ends as one that was found too old there.
+            return _release(entry, State.EXPIRED, MAX_AGE, dead=gated is not None and gated.keep_unrun)
         return _release(entry, State.FAILED, _reason(raised, "rejected"), dead=True)
     if entry.retry is not None:
         replacement, delay_ms = entry.retry
@@ -58,6 +63,16 @@ def settlement_of(broker: Broker, gated: GatedActor | None, message: MessageProx
     except Exception as error:  # noqa: BLE001  # whatever it is, it would recur: the slot is given back, once
         log.error("not_retried", execution_id=entry.grant.execution_id, error=type(error).__name__)
         return _release(entry, State.FAILED, _reason(raised, "raised"), dead=True)
+
+
+def _is_too_old(broker: Broker, message: MessageProxy) -> bool:
+    """Whether `AgeLimit` skips a message, by the clock of its producer: what was too old once stays so."""
+    limit: Any = next((each for each in broker.middleware if isinstance(each, AgeLimit)), None)
+    if limit is None:
+        return False
+    actor_options: dict[str, Any] = broker.get_actor(message.actor_name).options
+    max_age_ms = message.options.get("max_age") or actor_options.get("max_age", limit.max_age)
+    return bool(max_age_ms) and current_millis() - message.message_timestamp >= max_age_ms
 
 
 def _settlement_of_raised(broker: Broker, gated: GatedActor | None, message: MessageProxy, entry: Entry) -> Settlement:

@@ -26,6 +26,7 @@ from ...scheduler.model.errors import DuplicateExecution, InvalidRequest
 from ...scheduler.model.states import State
 from ..errors import ExecutionExpired, ExecutionFailed
 from ..grants.cancellation import ExecutionCancelled
+from ..grants.settlement import MAX_AGE
 from ..intake.envelope import as_sent, decoded
 from ..intake.gated_actors import GatedActors
 from ..round_thread import JOIN_SECONDS, done
@@ -34,8 +35,6 @@ from .skipped import emit_skipped, failed_proxy
 log = Logger(__name__)
 NAME: Final = "bandmaster-telling"
 COLLECTED: Final = 10
-MAX_AGE: Final = "max_age"
-"""The reason of executions that were older than their own ``max_age``."""
 TAKEN_LEASES: Final = 2
 """How long a collected end is reserved for this process, in leases; then another process may collect it."""
 LEFT_SECONDS: Final = 3_600.0

@@ -1,8 +1,4 @@
-"""What a chaos run does to its installation: seeded, each kind counted.
-
-Every kind comes as often as its cards in a deck, which is shuffled anew when it has been dealt: a short run has them
-all as well. A fault that finds nothing to harm counts as none.
-"""
+"""What a chaos run does to its installation: seeded, each kind counted. What finds nothing to harm counts as none."""
 
 import random
 import time
@@ -16,6 +12,7 @@ from chaos_rules import Rules
 from chaos_work import Work
 from cluster_admin import Admin, Json
 from components import Components
+from dealing import Cards, Deck
 from faults_process.members import Member
 from faults_server.restoring import RestoringServer
 from installation import LONG_LEASES, Installation
@@ -55,10 +52,9 @@ class Faults:
         self._work = work
         self._observers = observers
         self._chance = chance
-        self._deck: list[str] = []
         self._workers: list[Member] = []
         self._remembered_at = 0.0
-        self._kinds: dict[str, tuple[int, Callable[[], bool]]] = {
+        kinds: Cards = {
             "worker killed": (3, self._kill_worker),
             "pod deleted": (3, self._delete_pod),
             "pod evicted": (3, self._evict_pod),
@@ -67,6 +63,7 @@ class Faults:
             "Redis restored": (2, self._restore),
             "API server restarted": (1, self._restart_api),
         }
+        self._deck = Deck(kinds, chance)
 
     def start_workers(self, count: int) -> None:
         """So many, which are killed and replaced from now on."""
@@ -74,12 +71,9 @@ class Faults:
 
     def one(self) -> str:
         """The next card; returns what was done, or nothing."""
-        if not self._deck:
-            self._deck = [kind for kind, (cards, _) in self._kinds.items() for _ in range(cards)]
-            self._chance.shuffle(self._deck)
-        kind = self._deck.pop()
+        kind, harm = self._deck.deal()
         try:
-            if not self._kinds[kind][1]():
+            if not harm():
                 return ""
         except (ApiException, HTTPError, QueueUnavailable):
             return ""  # what was to be harmed is away, or gone

@@ -136,7 +136,7 @@ class Members:
         """A scheduler process that has begun; None for `ready` does not wait until it has."""
         return self._start("scheduler", ["bandmaster.scheduler"], ready, url, settings, None)
 
-    def other(self, module: str, *, ready: str, settings: Replaced, environment: Mapping[str, str]) -> Member:
+    def other(self, module: str, *, ready: str | None, settings: Replaced, environment: Mapping[str, str]) -> Member:
         """A process of a module of the tests."""
         return self._start(module, [module], ready, None, settings, environment)
 

@@ -162,6 +162,30 @@ def test_a_message_that_is_too_old_does_not_run(short: BandedRedisBroker, queue:
     assert (end.fields["state"], end.fields["reason"]) == (State.EXPIRED, "max_age")
 
 
+@pytest.mark.parametrize("keep_unrun", [False, True], ids=["it is gone", "it is kept"])
+def test_a_message_whose_age_runs_out_between_its_grant_and_its_body_expires(
+    keep_unrun: bool, short: BandedRedisBroker, queue: ExecutionQueueService, redis_url: str
+) -> None:
+    short.add_middleware(Results(backend=RedisBackend(client=client_of(redis_url))))
+    runs: list[int] = []
+
+    @dramatiq.actor(band="HIGH", store_results=True, keep_unrun=keep_unrun)
+    def work() -> None:
+        runs.append(1)
+
+    # Its producer made it before it waited in a list: by its own time it is too old as soon as it is accepted.
+    made = work.message_with_options(max_age=60_000)
+    sent = short.enqueue(made.copy(message_timestamp=made.message_timestamp - 60_000))
+    with running(short):
+        short.join("default", timeout=20_000)
+    assert runs == []
+    end = queue.journal.of(sent.message_id)[-1]
+    assert (end.verb, end.fields["state"], end.fields["reason"]) == ("release", State.EXPIRED, "max_age")
+    assert queue.views.dead() == ([sent.message_id] if keep_unrun else [])
+    with pytest.raises(ResultFailure, match="SkipMessage: Message age limit exceeded"):
+        sent.get_result(block=True, timeout=5_000)
+
+
 def test_a_body_that_is_notified_of_the_shutdown_is_tried_again_elsewhere(
     short: BandedRedisBroker, queue: ExecutionQueueService
 ) -> None:

@@ -1,4 +1,4 @@
-"""``python -m chaos --seconds 600 --seed 1``: rough weather on a real cluster, then everything that must hold.
+"""``python -m chaos_cluster --seconds 600 --seed 1``: rough weather on a real cluster, then everything that must hold.
 
 Workers are killed, the API server is restarted, pods are deleted, evicted and forced, executions are cancelled, and
 Redis comes back with older data. KUBECONFIG names the cluster, BANDMASTER_TEST_CLUSTER_STATE the folder with the ids of
@@ -24,7 +24,7 @@ STATE: Final = "BANDMASTER_TEST_CLUSTER_STATE"
 
 def main() -> int:
     """Run it, and say what came of it."""
-    parser = argparse.ArgumentParser(prog="chaos", description="Rough weather on a real cluster.")
+    parser = argparse.ArgumentParser(prog="chaos_cluster", description="Rough weather on a real cluster.")
     parser.add_argument("--seconds", type=float, default=600.0, help="how long faults are made")
     parser.add_argument("--seed", type=int, default=1, help="of work and faults")
     parser.add_argument(

@@ -1,0 +1,35 @@
+"""Reads the journal while it grows, so that what a restored server has forgotten is known."""
+
+import redis
+
+from bandmaster.scheduler.engine.journal import JournalEntry
+from bandmaster.scheduler.queue import ExecutionQueueService
+from chaos.own_data import CopiedServer
+from chaos.recorded import Forgotten, Recorded
+
+
+class Following:
+    """Of one server."""
+
+    def __init__(self, queue: ExecutionQueueService, server: CopiedServer, recorded: Recorded) -> None:
+        self._queue = queue
+        self._server = server
+        self._recorded = recorded
+
+    def read_on(self) -> list[JournalEntry]:
+        """Read what has come since; returns all."""
+        entries = self._recorded.entries
+        entries += self._queue.journal.entries(after=entries[-1].entry_id if entries else None)
+        return entries
+
+    def restore(self) -> None:
+        """Have the server forget, and take back what it forgot."""
+        with redis.Redis.from_url(self._server.url) as client:
+            client.execute_command("CLIENT", "PAUSE", "60000", "WRITE")  # what is read now is all that will be lost
+        entries = self.read_on()
+        copied_at = self._server.copied_at
+        killed_at = self._server.restore()
+        last = next((entry.entry_id for entry in self._queue.journal.entries(newest_first=True, limit=1)), "")
+        kept = next((n for n, entry in enumerate(entries, 1) if entry.entry_id == last), 0)
+        self._recorded.forgotten.append(Forgotten(copied_at, killed_at, tuple(entries[kept:])))
+        del entries[kept:]
