@@ -174,7 +174,7 @@ def test_a_message_whose_age_runs_out_between_its_grant_and_its_body_expires(
         runs.append(1)
 
     # Its producer made it before it waited in a list: by its own time it is too old as soon as it is accepted.
-    made = work.message_with_options(max_age=60_000)
+    made: dramatiq.Message[None] = work.message_with_options(max_age=60_000)
     sent = short.enqueue(made.copy(message_timestamp=made.message_timestamp - 60_000))
     with running(short):
         short.join("default", timeout=20_000)
