@@ -1,5 +1,7 @@
 """D24 to D31: a scheduler between a table and Redis pushes twice, late or never; what waits in Redis alone does not."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,10 @@ import redis
 from model.clock import turned_includes
 from turned_queue import TurnedQueue
 
+from bandmaster.ledger.book import Book
+from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.engine.grants import Code, Grant, Renewal
 from bandmaster.scheduler.engine.maintenance import Maintenance
 from bandmaster.scheduler.engine.settlements import Release
@@ -16,6 +22,7 @@ from bandmaster.scheduler.model.errors import NotLeader
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.process.leadership import Leadership
+from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transport.scripts import Scripts
 from defects.contrast import Died, DyingClient, contrast, event
 from defects.task_table import LEADER, STUCK_SECONDS, TaskManager
@@ -220,6 +227,52 @@ def test_d28_who_led_once_does_not_take_the_lead_from_another(
         assert second.elect()
         first.resign()
         return bool(redis_client.exists(key))
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+class LookingClient(redis.Redis):
+    """A client that looks, whenever Redis is asked something, whether another process could write its rows now."""
+
+    path: Path
+    asked = 0
+    locked = 0
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        self.asked += 1
+        with closing(sqlite3.connect(self.path, timeout=0, isolation_level=None)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                self.locked += 1
+        answer: Any = super().execute_command(*args, **options)  # pyright: ignore[reportUnknownVariableType]
+        return answer  # pyright: ignore[reportUnknownVariableType]
+
+
+def test_d29_no_row_is_locked_while_redis_is_asked(
+    simple: TaskManager, ours: TurnedQueue, redis_client: redis.Redis, tmp_path: Path
+) -> None:
+    def holds(queue: Any) -> bool:
+        client = LookingClient(connection_pool=redis_client.connection_pool)
+        if queue is ours:
+            client.path = tmp_path / "ledger.db"
+            database = Database(f"sqlite:///{client.path}")
+            upgrade(database)
+            looking = ExecutionQueueService(client)
+            consumer = Consumer(looking, Book(database, queue="exec_queue", holder="this test"))
+            assert consumer.begin()
+            looking.enqueue(event("t", scheduled_at=due(ours)))
+            looking.maintenance.promote()
+            while consumer.step():
+                pass
+            database.close()
+        else:
+            client.path = tmp_path / "tasks.db"
+            queue.client = client
+            queue.submit(1)
+            queue.tick()
+        assert client.asked > 0
+        return client.locked == 0
 
     contrast(holds, simple=simple, ours=ours)
 
