@@ -6,7 +6,7 @@ worker sends in the next interval. If all schedulers die, their leadership expir
 """
 
 import threading
-from typing import cast
+from typing import Any, cast
 
 import redis
 from dramatiq import Broker, Message, Worker

@@ -113,6 +113,13 @@ executions: Final = Table(
         sqlite_where=text("state = 'PENDING'"),
         postgresql_where=text("state = 'PENDING'"),
     ),
+    Index(
+        "ix_executions_due",
+        "due_ms",
+        "execution_id",
+        sqlite_where=text("state = 'SCHEDULED'"),
+        postgresql_where=text("state = 'SCHEDULED'"),
+    ),
     Index("ix_executions_ended", "ended_ms"),
     Index(
         "ix_executions_lost",

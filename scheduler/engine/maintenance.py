@@ -7,9 +7,11 @@ without harm. A leader's calls carry its epoch and are refused once another lead
 
 from typing import Any, Final
 
+from ...configs.logger import Logger
 from ..model.errors import NotLeader
 from ..transport.scripts import Scripts
 
+log = Logger(__name__)
 PAGE: Final = 200
 """How many executions one script call looks at, so that no call blocks the server for long."""
 
@@ -64,8 +66,11 @@ class Maintenance:
     def _promoted(self) -> tuple[int, int | None]:
         total = 0
         while True:
-            count, wait_ms = self._call(self._promote, PAGE)
-            total += int(count)
+            count, wait_ms, *failures = self._call(self._promote, PAGE)
+            failed: list[bytes] = failures[0] if failures else []
+            for name, error in zip(failed[::2], failed[1::2], strict=True):
+                log.error("data_damaged", name=name.decode(), error=error.decode())
+            total += int(count) - len(failed) // 2
             if count < PAGE:
                 return total, None if wait_ms < 0 else int(wait_ms)
 

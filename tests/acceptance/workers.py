@@ -52,10 +52,11 @@ class Workers:
         self._started: list[Process] = []
         self._threads: dict[int, int] = {}
 
-    def start(self, *, url: str | None = None, threads: int = 2) -> Process:
+    def start(self, *options: str, url: str | None = None, threads: int = 2) -> Process:
         """One worker process.
 
         Args:
+            *options: Further ones of Dramatiq's command line.
             url: By which its broker reaches the server, if not straight. What the bodies say goes straight all the
                 same: a body that fails would wait for its retry.
             threads: Of the worker.
@@ -72,6 +73,7 @@ class Workers:
                     "1",
                     "--threads",
                     str(threads),
+                    *options,
                 ],
                 cwd=TESTS,
                 env={

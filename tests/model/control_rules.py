@@ -248,7 +248,7 @@ class ControlRules(ModelBase):
         if repair == "reap":
             assert answers == [self.oracle.reap(PAGE)]
         elif repair == "promote":
-            ((promoted, wait_ms),) = answers
+            ((promoted, wait_ms, *_),) = answers
             assert promoted == self.oracle.promote(PAGE)
             assert (wait_ms < 0) == (not self.engine.dump()["scheduled"].zset)
         elif repair == "sweep":

@@ -1,0 +1,346 @@
+"""D24 to D31: a scheduler between a table and Redis pushes twice, late or never; what waits in Redis alone does not."""
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from model.clock import turned_includes
+from turned_queue import TurnedQueue
+
+from bandmaster.ledger.book import Book
+from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.schema.upgrading import upgrade
+from bandmaster.scheduler.engine.grants import Code, Grant, Renewal
+from bandmaster.scheduler.engine.maintenance import Maintenance
+from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.model.errors import NotLeader
+from bandmaster.scheduler.model.priority import Priority
+from bandmaster.scheduler.model.states import State
+from bandmaster.scheduler.process.leadership import Leadership
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.transport.scripts import Scripts
+from defects.contrast import Died, DyingClient, contrast, event
+from defects.task_table import LEADER, STUCK_SECONDS, TaskManager
+
+COUNT = 250
+"""More than a batch of 100, and more than one page of ours."""
+
+
+@pytest.fixture
+def simple(redis_client: redis.Redis, tmp_path: Path) -> TaskManager:
+    return TaskManager(redis_client, tmp_path / "tasks.db")
+
+
+@pytest.fixture
+def ours(redis_client: redis.Redis) -> TurnedQueue:
+    return TurnedQueue(redis_client)
+
+
+def due(queue: TurnedQueue, seconds: float = 1) -> datetime:
+    return datetime.fromtimestamp(queue.clock.now_ms / 1000 + seconds, UTC)
+
+
+def next_one(queue: Any) -> str | None:
+    started = queue.try_schedule()
+    return None if started is None else started[0]
+
+
+def begin(queue: TurnedQueue) -> Grant:
+    """A worker takes the next one, under a lease that it has to renew."""
+    (grant,) = queue.transitions.admit(("executions",), 1, lease_ms=30_000, consumer=True).grants
+    return grant
+
+
+def other_process(manager: TaskManager) -> TaskManager:
+    (_, _, path), *_ = manager.rows.execute("PRAGMA database_list").fetchall()
+    other = TaskManager(manager.client, Path(path))
+    other.clock = manager.clock
+    return other
+
+
+def test_d24_what_is_recovered_is_queued_once(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            ours.enqueue(event("t"))
+            begin(ours)
+            ours.let_time_pass(STUCK_SECONDS + 60)  # its holder is gone; the rounds reap and promote
+            return (next_one(ours), next_one(ours)) == ("t", None)
+        queue.submit(1)
+        queue.tick()
+        queue.begin(queue.pop())
+        now = queue.clock()
+        queue.clock = lambda: now + STUCK_SECONDS + 60
+        queue.recover()
+        queue.tick()  # for it, what is PENDING and due is its own
+        return bool(queue.queued() == 1)
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d25_a_worker_is_never_faster_than_the_state(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            ours.enqueue(event("t", scheduled_at=due(ours)))
+            ours.clock.turn(2_000)
+            assert next_one(ours) == "t"
+            return ours.views.meta("t")["state"] == State.RUNNING
+        queue.submit(1)
+        seen: list[str] = []
+        worker = other_process(queue)
+        queue.tick(before_commit=lambda: seen.append(worker.status(worker.pop() or 0)))
+        return seen == ["QUEUED"]
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d25_a_scheduler_that_dies_in_the_middle_queues_nothing_twice(
+    simple: TaskManager, ours: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    def dies() -> None:
+        raise Died
+
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            for number in range(100):
+                ours.enqueue(event(f"t{number}", scheduled_at=due(ours)))
+            ours.clock.turn(2_000)
+            dying = DyingClient(connection_pool=redis_client.connection_pool)
+            scripts = Scripts(dying, replaced_includes=turned_includes())
+            ours.maintenance.wake()  # the library is loaded
+            dying.lives = 1
+            with pytest.raises(Died):
+                Maintenance(scripts).promote()  # it never hears that it has
+            ours.maintenance.promote()
+            promoted = [each.execution_id for each in ours.journal.entries() if each.verb == "promote"]
+            return len(promoted) == len(set(promoted)) == ours.views.status().queue_depth == 100
+        for number in range(100):
+            queue.submit(number)
+        with pytest.raises(Died):
+            queue.tick(before_commit=dies)
+        other_process(queue).tick()
+        return bool(queue.queued() == 100)
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d26_what_was_taken_by_a_worker_that_died_at_once_comes_back(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            ours.enqueue(event("t"))
+            begin(ours)
+            ours.let_time_pass(60)
+            return next_one(ours) == "t"
+        queue.submit(1)
+        queue.tick()
+        assert queue.pop() == 1  # it dies before it marks its row
+        now = queue.clock()
+        queue.clock = lambda: now + 86_400
+        queue.recover()
+        queue.tick()
+        return queue.pop() == 1
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d27_a_long_task_whose_worker_lives_is_not_started_again(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            ours.enqueue(event("t"))
+            grant = begin(ours)
+            for _ in range(0, STUCK_SECONDS + 60, 10):
+                ours.clock.turn(10_000)
+                assert ours.transitions.renew([grant]) == [Renewal.RENEWED]
+                ours.maintenance.reap()
+            return next_one(ours) is None
+        queue.submit(1)
+        queue.tick()
+        queue.begin(queue.pop())
+        now = queue.clock()
+        queue.clock = lambda: now + STUCK_SECONDS + 60
+        queue.recover()
+        return queue.pop() is None
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d27_what_has_ended_stays_ended(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            ours.enqueue(event("t"))
+            grant = begin(ours)
+            ours.let_time_pass(STUCK_SECONDS)
+            assert next_one(ours) == "t"
+            assert ours.release("t", 2) == Code.OK
+            stale = Release("t", grant.attempt, State.FAILED, grant.nonce)
+            return ours.transitions.settle(stale).code != Code.OK and ours.views.meta("t")["state"] == State.COMPLETED
+        queue.submit(1)
+        queue.tick()
+        queue.begin(queue.pop())
+        now = queue.clock()
+        queue.clock = lambda: now + STUCK_SECONDS + 60
+        queue.recover(between=lambda: queue.finish(1))
+        return queue.status(1) == "DONE"
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d28_who_led_once_changes_nothing_any_more(
+    simple: TaskManager, ours: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            slept, leads = Leadership(ours.scripts), Leadership(ours.scripts)
+            assert slept.elect()
+            redis_client.delete(ours.scripts.keys.named("leader"))  # its TTL is over
+            assert leads.elect()
+            ours.enqueue(event("t", scheduled_at=due(ours)))
+            ours.clock.turn(2_000)
+            with pytest.raises(NotLeader):
+                ours.maintenance.under(slept.leader_id, slept.epoch or 0).promote()
+            return ours.views.meta("t")["state"] == State.SCHEDULED
+        assert queue.elect()
+        queue.client.delete(LEADER)  # the same
+        assert other_process(queue).elect()
+        queue.submit(1)
+        if queue.is_leader:  # what it looked at, at the top of its loop, before it slept
+            queue.tick()
+        return queue.status(1) == "PENDING"
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d28_who_led_once_does_not_take_the_lead_from_another(
+    simple: TaskManager, ours: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    def holds(queue: Any) -> bool:
+        key = ours.scripts.keys.named("leader") if queue is ours else LEADER
+        first, second = (
+            (Leadership(ours.scripts), Leadership(ours.scripts)) if queue is ours else (queue, other_process(queue))
+        )
+        assert first.elect()
+        redis_client.delete(key)
+        assert second.elect()
+        first.resign()
+        return bool(redis_client.exists(key))
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+class LookingClient(redis.Redis):
+    """A client that looks, whenever Redis is asked something, whether another process could write its rows now."""
+
+    path: Path
+    asked = 0
+    locked = 0
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        self.asked += 1
+        with closing(sqlite3.connect(self.path, timeout=0, isolation_level=None)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                self.locked += 1
+        answer: Any = super().execute_command(*args, **options)  # pyright: ignore[reportUnknownVariableType]
+        return answer  # pyright: ignore[reportUnknownVariableType]
+
+
+def test_d29_no_row_is_locked_while_redis_is_asked(
+    simple: TaskManager, ours: TurnedQueue, redis_client: redis.Redis, tmp_path: Path
+) -> None:
+    def holds(queue: Any) -> bool:
+        client = LookingClient(connection_pool=redis_client.connection_pool)
+        if queue is ours:
+            client.path = tmp_path / "ledger.db"
+            database = Database(f"sqlite:///{client.path}")
+            upgrade(database)
+            looking = ExecutionQueueService(client)
+            consumer = Consumer(looking, Book(database, queue="exec_queue", holder="this test"))
+            assert consumer.begin()
+            looking.enqueue(event("t", scheduled_at=due(ours)))
+            looking.maintenance.promote()
+            while consumer.step():
+                pass
+            database.close()
+        else:
+            client.path = tmp_path / "tasks.db"
+            queue.client = client
+            queue.submit(1)
+            queue.tick()
+        assert client.asked > 0
+        return client.locked == 0
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d30_one_round_queues_all_that_is_due(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            for number in range(COUNT):
+                ours.enqueue(event(f"t{number}", scheduled_at=due(ours)))
+            ours.clock.turn(2_000)
+            ours.maintenance.promote()
+            return ours.views.status().queue_depth == COUNT
+        for number in range(COUNT):
+            queue.submit(number)
+        queue.tick()
+        return bool(queue.queued() == COUNT)
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d30_what_fails_holds_up_nothing_else(
+    simple: TaskManager, ours: TurnedQueue, redis_client: redis.Redis
+) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            for number in range(COUNT):
+                ours.enqueue(event(f"t{number}", scheduled_at=due(ours)))
+            for number in range(COUNT - 1):
+                redis_client.set(ours.scripts.keys.meta(f"t{number}"), "damaged")
+            ours.clock.turn(2_000)
+            ours.maintenance.promote()
+            return ours.views.pending() == [f"t{COUNT - 1}"]
+        queue.fails = lambda task_id: task_id < COUNT - 1
+        for number in range(COUNT):
+            queue.submit(number)
+        for _ in range(5):
+            queue.tick()
+        return queue.pop() == COUNT - 1
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d31_due_is_by_one_clock(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            ours.clock.turn(600_000)  # the server's clock, ten minutes before that of this process
+            ours.enqueue(event("t", scheduled_at=due(ours)))
+            ours.clock.turn(2_000)
+            return next_one(ours) == "t"
+        queue.submit(1)
+        scheduler = other_process(queue)
+        now = queue.clock()
+        scheduler.clock = lambda: now - 600 + 2
+        scheduler.tick()
+        return queue.pop() == 1
+
+    contrast(holds, simple=simple, ours=ours)
+
+
+def test_d31_what_asks_for_nothing_goes_before_what_asks_for_little(simple: TaskManager, ours: TurnedQueue) -> None:
+    def holds(queue: Any) -> bool:
+        if queue is ours:
+            ours.enqueue(event("little", priority=Priority.LOW))
+            ours.enqueue(event("plain"))
+            return (next_one(ours), next_one(ours)) == ("plain", "little")
+        queue.submit(1, priority="low")
+        queue.submit(2)
+        queue.tick()
+        return (queue.pop(), queue.pop()) == (2, 1)
+
+    contrast(holds, simple=simple, ours=ours)
