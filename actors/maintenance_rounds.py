@@ -6,7 +6,7 @@ worker sends in the next interval. If all schedulers die, their leadership expir
 """
 
 import threading
-from typing import Any
+from typing import Any, cast
 
 import redis
 from dramatiq import Broker, Message, Worker
@@ -63,7 +63,7 @@ class Rounds(Middleware):
         if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, px=lock_ms):
             return False
         not_after_ms = self._queue.views.server_time_ms() + lock_ms
-        actor: Any = broker.get_actor("try_schedule")
+        actor = cast("Any", broker).get_actor("try_schedule")
         tick: Message[None] = actor.message(not_after_ms=not_after_ms)
         broker.enqueue(tick)  # on this broker: an actor sends by the one that it was declared on
         return True
