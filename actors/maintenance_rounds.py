@@ -63,7 +63,7 @@ class Rounds(Middleware):
         if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, px=lock_ms):
             return False
         not_after_ms = self._queue.views.server_time_ms() + lock_ms
-        actor = cast("Any", broker.get_actor("try_schedule"))
+        actor = cast("Any", broker).get_actor("try_schedule")
         tick: Message[None] = actor.message(not_after_ms=not_after_ms)
         broker.enqueue(tick)  # on this broker: an actor sends by the one that it was declared on
         return True

@@ -16,7 +16,7 @@ from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.model.errors import shown
 
 TOKEN_MAX_BYTES: Final = 1_024
-VALUED: Final = ("--url", "--token", "--token-file")
+VALUED: Final = ("--url", "--token", "--token-file", "--shard")
 """The options before a command that have a value."""
 
 
@@ -27,6 +27,7 @@ class Typed:
     url: str | None = None
     token: str | None = field(default=None, repr=False)
     token_file: Path | None = None
+    shard: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,9 +86,12 @@ def root(
         str | None, typer.Option(metavar="TOKEN", help="For the API; others may see what you type.")
     ] = None,
     token_file: Annotated[Path | None, typer.Option(metavar="FILE", help="The file that holds the token.")] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of several servers, work on this one only.")
+    ] = None,
 ) -> None:
     """What all commands share: ``--version``, and where they find the queue."""
-    TYPED.set(Typed(url, token, token_file))
+    TYPED.set(Typed(url, token, token_file, shard))
 
 
 def build() -> typer.Typer:

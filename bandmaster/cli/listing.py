@@ -3,7 +3,7 @@
 In the flow: reads only; the desk finds the executions, this module shows them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 import typer
@@ -53,6 +53,7 @@ def list_executions(
     with at_desk() as desk:
         records: list[Record] = []
         cut: list[str] = []
+        shards: dict[str, str] = {}
         for group in groups:
             most = min(limit, ENDED_UNASKED) if group == "ended" and not state else limit
             try:
@@ -64,21 +65,27 @@ def list_executions(
                 note(str(error))
                 continue
             records += found.records
+            shards |= found.shards
             if found.more:
                 cut.append(group)
         now_ms = desk.executions.now_ms()
     if as_json:
-        say_json({"executions": [record.as_json() for record in records], "more": cut})
+        say_json({"executions": [_document(each, shards) for each in records], "more": cut})
         return
     if not records:
         say("nothing")
         return
-    say_records(records, now_ms)
+    say_records(records, now_ms, shards)
     if cut:
         note(f"there is more: {', '.join(cut)}; see --state and --limit")
 
 
-def say_records(records: Sequence[Record], now_ms: int) -> None:
+def _document(record: Record, shards: Mapping[str, str]) -> dict[str, object]:
+    shard = shards.get(record.execution_id)
+    return record.as_json() | ({} if shard is None else {"shard": shard})
+
+
+def say_records(records: Sequence[Record], now_ms: int, shards: Mapping[str, str] | None = None) -> None:
     """Print a table of executions."""
     columns = [
         *(Column("EXECUTION", folds=True), Column("STATE"), Column("TIME", right=True), Column("PRIORITY", drops=True)),
@@ -99,4 +106,8 @@ def say_records(records: Sequence[Record], now_ms: int) -> None:
         columns.insert(0, Column("#", right=True, drops=True))
         for row, record in zip(rows, records, strict=True):
             row.insert(0, "" if record.position is None else str(record.position))
+    if shards:
+        columns.append(Column("SHARD"))
+        for row, record in zip(rows, records, strict=True):
+            row.append(shards.get(record.execution_id, ""))
     say_table(columns, rows)

@@ -13,16 +13,17 @@ import redis
 from dramatiq.brokers.redis import RedisBroker
 from redis.exceptions import NoPermissionError
 
-from bandmaster.cli.address import url_of
+from bandmaster.cli.address import TYPED, url_of
 from bandmaster.cli.diagnosis import diagnosis
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.settings import Settings, load_settings, sections
+from bandmaster.configs.shards import DEFAULT
 from bandmaster.configs.unread import warn_of_unknown
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.keys import DEFAULT_LANE
-from bandmaster.scheduler.model.errors import QueueUnavailable
+from bandmaster.scheduler.model.errors import QueueUnavailable, shown
 from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.connection import connect, redis_url
@@ -95,7 +96,15 @@ def settings_anywhere() -> Settings:
     settings = load_settings()
     configure_logging(settings.logging)
     warn_of_unknown(sections())
-    return settings
+    named = TYPED.get().shard
+    if named is None:
+        return settings
+    known = (DEFAULT, *settings.shards.servers)
+    if named not in known:
+        raise WrongUsage(f"--shard: there is no shard {shown(named)}; allowed: {', '.join(known)}")
+    if url_of(settings) is not None:
+        raise WrongUsage("--shard is for commands beside Redis: an API is that of one shard, so name its address")
+    return settings.of_shard(named)
 
 
 def settings_of_command() -> Settings:
@@ -103,7 +112,7 @@ def settings_of_command() -> Settings:
 
     Raises:
         SettingsError: If a setting is wrong.
-        WrongUsage: If the command was sent to an API.
+        WrongUsage: If the command was sent to an API, or there are several servers and none is named.
     """
     settings = settings_anywhere()
     if url_of(settings) is not None:
@@ -111,6 +120,9 @@ def settings_of_command() -> Settings:
             "this works beside Redis or the database only, and not through the API: leave out --url, and unset "
             "BANDMASTER_API__URL"
         )
+    if settings.shards.servers:
+        names = " or ".join((DEFAULT, *settings.shards.servers))
+        raise WrongUsage(f"this belongs to one server: name its shard before the command, --shard {names}")
     return settings
 
 

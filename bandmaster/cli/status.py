@@ -13,7 +13,8 @@ from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import Ledger, Standing
 from bandmaster.cli.occupancy import lane_json, limit_json, named, opening_of, rate_json, rate_of
 from bandmaster.cli.opening import warning_of_missing
-from bandmaster.cli.screen import say, say_facts, say_json
+from bandmaster.cli.screen import note, say, say_facts, say_json, say_table
+from bandmaster.cli.sharded_figures import COLUMNS, ShardStanding, row_of, standings_of
 from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.engine.controls import BOUNDS
 from bandmaster.scheduler.gate_loads import GateLoad
@@ -40,11 +41,37 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
       bandmaster status --json | jq .pending_by_priority
     """
     with at_desk() as desk:
+        if desk.shards:
+            _say_shards(standings_of(desk.shards), as_json=as_json)
+            return
         standing = desk.figures.standing()
     if as_json:
         say_json(document_of(standing))
     else:
         _say(standing)
+
+
+def _say_shards(found: list[ShardStanding], *, as_json: bool) -> None:
+    if as_json:
+        say_json(sharded_document(found))
+        return
+    say_table(COLUMNS, [row_of(each) for each in found])
+    note("`bandmaster --shard NAME status` shows one of them in full")
+
+
+def sharded_document(found: list[ShardStanding]) -> dict[str, object]:
+    """The JSON document of several shards: the sums of those that answered, and each of them."""
+    sums = [sum_of(each.standing) for each in found if each.standing is not None]
+    return {
+        "queue_depth": sum(each.queue_depth for each in sums),
+        "active_count": sum(each.active_count for each in sums),
+        "scheduled_count": sum(each.scheduled_count for each in sums),
+        "dead_count": sum(each.dead_count for each in sums),
+        "shards": {
+            each.name: {"away": each.away} if each.standing is None else {"away": None} | document_of(each.standing)
+            for each in found
+        },
+    }
 
 
 def document_of(standing: Standing) -> dict[str, object]:

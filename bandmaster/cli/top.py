@@ -21,6 +21,7 @@ from bandmaster.cli.exits import EXPECTED, WrongUsage, sentence_of
 from bandmaster.cli.occupancy import gate_json, limit_of, named, opening_of, rate_of
 from bandmaster.cli.screen import Column, escaped, note, output, say_json, table_of
 from bandmaster.cli.status import document_of, sum_of
+from bandmaster.cli.top_of_shards import top_of_shards
 from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.workers import WorkerSigned
 
@@ -62,6 +63,9 @@ def top(
     if not (as_json or output().is_terminal):
         raise WrongUsage("top needs a terminal; `bandmaster status` tells once, `bandmaster top --json` a line a look")
     with at_desk() as desk:
+        if desk.shards:
+            top_of_shards(desk.shards, every, count, as_json=as_json)
+            return
         looks = _looks(desk, every, count)
         if as_json:
             before: Look | None = None

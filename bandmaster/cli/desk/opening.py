@@ -17,6 +17,7 @@ from bandmaster.cli.desk.queue_figures import QueueFigures
 from bandmaster.cli.desk.queue_letters import QueueLetters
 from bandmaster.cli.desk.queue_output import QueueOutput
 from bandmaster.cli.desk.queue_schedules import QueueSchedules
+from bandmaster.cli.desk.sharded_desk import at_shards
 from bandmaster.cli.opening import opened_with, settings_anywhere
 from bandmaster.configs.extras import import_extra
 
@@ -33,6 +34,10 @@ def at_desk() -> Generator[Desk]:
     """
     settings = settings_anywhere()
     address = address_of(settings)
+    if address is None and settings.shards.servers:
+        with at_shards(settings) as desk:
+            yield desk
+        return
     if address is None:
         with opened_with(settings) as bandmaster, closing(DeskLedger(settings)) as ledger:
             yield Desk(

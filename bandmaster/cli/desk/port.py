@@ -3,8 +3,8 @@
 In the flow: commands know these protocols and no more; one set stands beside Redis, another goes through the API.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from bandmaster.admin.answers.schedules import ScheduleAnswer
@@ -271,3 +271,5 @@ class Desk:
     letters: Letters
     output: Output
     schedules: Schedules
+    shards: Mapping[str, Figures] = field(default_factory=dict[str, Figures])
+    """Of several servers: the figures of each, by its shard's name; empty: there is one."""

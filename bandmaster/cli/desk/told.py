@@ -34,6 +34,8 @@ class Listed:
 
     records: list[Record]
     more: bool
+    shards: dict[str, str] = field(default_factory=dict[str, str])
+    """Of several servers: the shard of each, by id."""
 
 
 @dataclass(frozen=True, slots=True)
