@@ -12,6 +12,7 @@ from ...ledger.asked import read_asked
 from ...ledger.queries.looking import written_until_ms
 from ...ledger.queries.operators import Audited, EntryPlace, Kind, Sought, audited
 from ...scheduler.engine.journal import Verb
+from ...scheduler.engine.schedules import readable_schedule
 from ...scheduler.model.rates import readable
 from ..answers.controls import Audit, AuditEntry
 from .cursors import cursor_of, read_cursor
@@ -44,8 +45,9 @@ def list_changes(
     cursor: Annotated[str | None, Query(description="`next` of an earlier answer.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_A_PAGE)] = PAGE,
 ) -> Audit:
-    """Limits, rates, weights, pauses and settings, fair lanes among them; executions that somebody submitted,
-    cancelled, moved, retried or dropped; tokens that were made or revoked; who signed in and out. The latest first."""
+    """Limits, rates, weights, pauses, schedules and settings, fair lanes among them; executions that somebody
+    submitted, cancelled, moved, retried or dropped; tokens that were made or revoked; who signed in and out. The latest
+    first."""
     before = None if cursor is None else EntryPlace(*read_cursor(cursor, int, int, int, str))
     sought = Sought(
         kinds=tuple(kind or Kind),
@@ -85,4 +87,6 @@ def _entry(change: Audited) -> AuditEntry:
 
 
 def _text(verb: str, value: str | None) -> str | None:
-    return readable(value) if verb == Verb.RATE and value else value
+    if not value or verb not in (Verb.RATE, Verb.SCHEDULE):
+        return value
+    return readable(value) if verb == Verb.RATE else readable_schedule(value)

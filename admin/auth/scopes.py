@@ -16,11 +16,12 @@ class Scope(StrEnum):
     SUBMIT = "submit"
     """Also send executions, and cancel, move or retry one's own."""
     OPERATE = "operate"
-    """See everybody's executions but not what they run; cancel, move and retry them; limits, rates, weights, pauses."""
+    """See everybody's executions but not what they run; cancel, move and retry them; limits, rates, weights,
+    pauses; pause schedules and run them now."""
     ROBOT = "robot"
     """Take items of queues, add some, and say what came of those that it holds; nothing of executions."""
     ADMIN = "admin"
-    """Everything: settings, fair lanes, payloads, tokens, the audit."""
+    """Everything: settings, fair lanes, schedules, payloads, tokens, the audit."""
 
 
 INCLUDED: Final[Mapping[Scope, frozenset[Scope]]] = MappingProxyType(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ...scheduler.engine.journal import JournalEntry, Verb
 from ...scheduler.engine.journal_following import Position
+from ...scheduler.engine.schedules import readable_schedule
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.rates import readable
@@ -58,6 +59,8 @@ def told(entry: JournalEntry, position: Position) -> Told:
         document["attempt"] = int(fields.pop("attempt"))
     if entry.verb == Verb.RATE:
         fields |= {name: readable(fields[name]) for name in ("from", "to") if fields.get(name)}
+    if entry.verb == Verb.SCHEDULE:
+        fields |= {name: readable_schedule(fields[name]) for name in ("from", "to") if fields.get(name)}
     document |= {name: value for name, value in fields.items() if value}
     without = {name: value for name, value in document.items() if name != "by"}
     frame = _frame(position, document)

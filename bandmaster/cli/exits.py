@@ -89,7 +89,10 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
 
 _OF_PROBLEM: Final[dict[str, Exit]] = {
     "not_found": Exit.NOT_FOUND,
-    **dict.fromkeys(("duplicate", "queue_full", "user_limit", "rate_limited", "idempotency_key_reused"), Exit.REJECTED),
+    **dict.fromkeys(
+        ("duplicate", "schedule_exists", "queue_full", "user_limit", "rate_limited", "idempotency_key_reused"),
+        Exit.REJECTED,
+    ),
     **dict.fromkeys(
         ("redis_unavailable", "ledger_unavailable", "pods_unavailable", "too_slow", "busy"), Exit.UNAVAILABLE
     ),

@@ -1,4 +1,4 @@
-"""Sets limits, pauses and settings again as operators changed them last; what processes declare, they declare again.
+"""Sets limits, pauses, schedules and settings again as operators changed them last; processes declare theirs again.
 
 In the flow: `rebuilding.py` calls it while everything is paused. A change that Redis has and that is later than the
 ledger's stays, and so does what Redis may have changed later, and has forgotten when.
@@ -78,6 +78,8 @@ def _make(change: LastChange, engine: Engine) -> bool:
             controls.set_limit(change.name, _limit(change.value), by=BY)
         case Verb.RATE:
             controls.rates.set(change.name, None if change.value is None else Rate.from_stored(change.value), by=BY)
+        case Verb.SCHEDULE:
+            engine.schedules.set_again(change.name, change.value or None, by=BY)
         case Verb.PAUSE:
             controls.pause(change.name, by=BY)
         case Verb.RESUME:

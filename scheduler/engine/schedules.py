@@ -6,6 +6,7 @@ schedule is declared again by its application. Repeating a call does no harm.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -127,6 +128,24 @@ class Schedules(Reader):
             raise UnknownSchedule(name)
         return _held(name, before, None)
 
+    def set_again(self, name: str, kept: str | None, *, by: str) -> None:
+        """Let a schedule be as the journal has it; None: let there be none.
+
+        Raises:
+            InvalidRequest: If another release wrote it.
+        """
+        if kept is None:
+            with suppress(UnknownSchedule):
+                self.remove(name, by=by)
+            return
+        held = _held(name, kept.encode(), None)
+        if not held.is_declared:
+            self.put(held.schedule, paused=held.is_paused, by=by)
+        elif held.is_paused:
+            # Whether it is declared still, a worker says.
+            self.declare(held.schedule)
+            self.pause(name, by=by)
+
     def _name(self, by: str | None) -> str:
         return check_by(self._by if by is None else by)
 
@@ -237,9 +256,24 @@ class Schedules(Reader):
         return self._scripts.call(self._plan, "", name, "", "", "", 0, "", "0/", *arguments)
 
 
+def readable_schedule(kept: str) -> str:
+    """Return what the journal has of a schedule as people read it, without what it runs."""
+    if not kept:
+        return kept
+    held = _held("", kept.encode(), None)
+    try:
+        schedule = held.schedule
+    except InvalidRequest:
+        return "not readable"
+    what = f"actor {schedule.actor}" if schedule.actor is not None else "a command"
+    state = ", ".join(word for word, is_so in (("paused", held.is_paused), ("declared", held.is_declared)) if is_so)
+    return f"{schedule.cron} ({schedule.tz}), {what}{f', {state}' if state else ''}"
+
+
 def _held(name: str, value: bytes, state: bytes | None) -> Held:
     """Read the two fields of one; a state that is damaged reads as none."""
-    kept, paused, _, definition = value.decode(errors="replace").split(" ", 3)
+    # Padded, so that what is damaged reads as a definition that cannot be read.
+    kept, paused, _, definition = (*value.decode(errors="replace").split(" ", 3), "", "", "", "")[:4]
     is_declared, is_paused = kept == "declared", paused == "paused"
     words = [] if state is None else state.decode(errors="replace").split(" ")
     if len(words) != _PLANNED_WORDS or not (words[1].isdecimal() and words[2].isdecimal()):

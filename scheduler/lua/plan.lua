@@ -59,6 +59,6 @@ once_if_memory('plan', function(epoch, name, revision, cursor, look, missed, pro
     if not is_run then
         if look == '' then call('ZREM', K.schedule_times, name) else call('ZADD', K.schedule_times, look, name) end
     end
-    schedules.keep(s)
+    schedules.keep(s, true)
     return replies
 end)

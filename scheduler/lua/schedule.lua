@@ -40,6 +40,6 @@ transition('schedule', function(name, act, overlap, definition, by)
     call('HSET', K.schedules, name, after)
     call('ZADD', K.schedule_names, 0, name)
     if pauses == 'active' then call('ZADD', K.schedule_times, now, name) end
-    schedules.keep(s)
+    schedules.keep(s, true)
     return {'OK', before or ''}
 end)

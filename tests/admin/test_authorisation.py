@@ -37,6 +37,7 @@ BODIES: Final[dict[str, Any]] = {
     "set_limit": {"limit": 1},
     "set_share": {"kind": "user"},
     "set_weight": {"weight": 2},
+    "set_schedule": {"cron": "0 0 1 1 *", "command": ["true"]},
     "set_rate": {"rate": "1/s"},
     "change_setting": {"value": 5},
     "create_token": {"owner": "new", "scopes": ["read"]},

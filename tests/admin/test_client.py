@@ -84,6 +84,14 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "set_weight": calls.set_weight("user:ann", 10),
         "weight": calls.weight("user:ann"),
         "weights": calls.weights(),
+        "set_schedule": calls.set_schedule("nightly", {"cron": "0 3 * * *", "command": ["true"]}),
+        "schedule": calls.schedule("nightly"),
+        "schedules": calls.schedules(),
+        "next_times": calls.next_times("nightly", 3),
+        "pause_schedule": calls.pause_schedule("nightly"),
+        "resume_schedule": calls.resume_schedule("nightly"),
+        "run_schedule": calls.run_schedule("nightly", "key-3"),
+        "remove_schedule": calls.remove_schedule("nightly"),
         "gates": calls.gates(),
         "lanes": calls.lanes(),
         "demand": calls.demand("executions"),
@@ -118,6 +126,13 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     assert got["set_weight"].weight == got["weight"].weight == got["weights"].weights[0].weight == 10
     assert ask(calls.set_share("letters", None)).kind is None
     assert ask(calls.set_weight("user:ann", None)).weight == 1
+    assert got["set_schedule"].command == got["schedule"].command == ["true"]
+    assert [each.name for each in got["schedules"].schedules] == ["nightly"]
+    assert len(got["next_times"].times) == 3
+    assert got["pause_schedule"].changed
+    assert got["resume_schedule"].changed
+    assert got["run_schedule"].execution_id.startswith("schedule:nightly:run-")
+    assert got["remove_schedule"].declared is False
     assert "tenant:a/b" in got["paused"].paused
     assert got["change_setting"].value == got["setting"].value == 77
     assert got["reset_setting"].value != 77

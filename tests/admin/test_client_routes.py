@@ -42,6 +42,8 @@ GIVEN: Final[dict[str, Any]] = {
     "total": True,
     "value": 1,
     "expected": 1,
+    "fields": {"cron": "0 0 * * *"},
+    "count": 1,
 } | dict.fromkeys(
     ("accepted_from", "accepted_to", "changed_from", "changed_to", "ended_from", "ended_to", "expires_at"), NOW
 )

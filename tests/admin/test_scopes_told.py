@@ -16,6 +16,7 @@ CHANGES = {
     "set_weight": "weights",
     "pause": "pauses",
     "set_share": "fair lanes",
+    "set_schedule": "schedules",
     "change_setting": "settings",
     "create_token": "tokens",
 }

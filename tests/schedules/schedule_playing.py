@@ -1,5 +1,7 @@
 """A queue whose clock a test turns, its schedules, and what became of their occurrences."""
 
+from typing import Any
+
 import redis
 from model.clock import START_MS
 from turned_queue import TurnedQueue
@@ -11,7 +13,7 @@ MINUTE_MS = 60_000
 ROUND_MS = 1_000
 
 
-def schedule(name: str = "tidy", cron: str = "* * * * *", **fields: object) -> Schedule:
+def schedule(name: str = "tidy", cron: str = "* * * * *", **fields: Any) -> Schedule:
     """One that sends an actor each minute."""
     return Schedule.of({"name": name, "cron": cron, "actor": "tidy_up", "lane": "mails", **fields})
 

@@ -3,16 +3,21 @@
 In the flow: one side of `port.Controls`. Each call may be repeated without harm.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from bandmaster.cli.naming import unused_name
 from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.controls import BOUNDS, Dropped
 from bandmaster.scheduler.engine.journal import Change, Verb
 from bandmaster.scheduler.engine.rate_controls import RateInForce
+from bandmaster.scheduler.engine.schedules import readable_schedule
 from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.rates import Rate, readable
+
+_READABLE: Final[dict[str, Callable[[str], str]]] = {Verb.RATE: readable, Verb.SCHEDULE: readable_schedule}
 
 
 class QueueControls:
@@ -86,7 +91,7 @@ class QueueControls:
         return self._controls.drop_action(action)
 
     def changes(self, most: int) -> list[Change]:
-        """Who changed what, the latest first; rates as users write them."""
+        """Who changed what, the latest first; rates and schedules as people read them."""
         return [_readable(each) for each in self._queue.journal.changes(most)]
 
     def unused_name(self, name: str) -> str | None:
@@ -95,6 +100,5 @@ class QueueControls:
 
 
 def _readable(change: Change) -> Change:
-    if change.verb != Verb.RATE:
-        return change
-    return replace(change, before=readable(change.before), after=readable(change.after))
+    read = _READABLE.get(change.verb)
+    return change if read is None else replace(change, before=read(change.before), after=read(change.after))

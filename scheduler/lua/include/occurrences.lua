@@ -77,7 +77,7 @@ do
                     leave_waiting(id, m)
                     finish(id, m, 'cancel', 'CANCELLED', 'overlap', false, true)
                 end
-                schedules.keep(s)
+                schedules.keep(s, is_late)
                 return m.state ~= 'SCHEDULED'
             end
         end

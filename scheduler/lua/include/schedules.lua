@@ -29,9 +29,9 @@ do
         }
     end
 
-    -- Every write gives a revision that never was before, by which whoever plans notices a change.
-    function schedules.keep(s)
-        s.revision = call('HINCRBY', K.schedules, '\n', 1)
+    -- A change gives a revision that never was before, by which whoever plans notices it; a promotion is none.
+    function schedules.keep(s, is_change)
+        if is_change then s.revision = call('HINCRBY', K.schedules, '\n', 1) end
         local words = {s.revision, exact(s.cursor), s.skipped, s.problem, text_of(s.planned), text_of(s.runs)}
         call('HSET', K.schedules, s.name .. '\n', table.concat(words, ' '))
     end

@@ -11,7 +11,7 @@ const SCOPES = {
   read: "see one's own executions, and counts of everything",
   submit: "also send, cancel, move and retry one's own",
   operate: "see everybody's but not what they run; steer all; limits, rates, weights and pauses",
-  admin: "everything: settings, fair lanes, what others run, tokens, the audit",
+  admin: "everything: settings, fair lanes, schedules, what others run, tokens, the audit",
 };
 const DAYS = { "30 days": 30, "90 days": 90, "a year": 365, never: null };
 
