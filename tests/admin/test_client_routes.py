@@ -43,7 +43,18 @@ GIVEN: Final[dict[str, Any]] = {
     "value": 1,
     "expected": 1,
 } | dict.fromkeys(
-    ("accepted_from", "accepted_to", "changed_from", "changed_to", "ended_from", "ended_to", "expires_at"), NOW
+    (
+        "accepted_from",
+        "accepted_to",
+        "added_from",
+        "added_to",
+        "changed_from",
+        "changed_to",
+        "ended_from",
+        "ended_to",
+        "expires_at",
+    ),
+    NOW,
 )
 
 
