@@ -12,6 +12,7 @@
         ├── LedgerEmpty         nothing was ever written into it
         ├── QueueNotEmpty       Redis has work, and was to be rebuilt
         ├── UserHasWork         a user was to be forgotten whose executions have not ended
+        ├── UserHasItems        likewise, of items
         ├── JournalUnread       no process reads the journal
         ├── SchemaMismatch      its tables are of another release
         └── NotConsumer         another process consumes the journal
@@ -104,6 +105,17 @@ class UserHasWork(LedgerError):
         super().__init__(
             f"{living:,} executions of {shown(user_id)} have not ended: `bandmaster cancel --user USER` cancels them; "
             "then run this again"
+        )
+
+
+class UserHasItems(LedgerError):
+    """A user was to be forgotten, and items that it added, or holds as a robot, have not ended."""
+
+    def __init__(self, user_id: str, living: int) -> None:
+        """Args: `user_id`, the user; `living`, how many have not ended."""
+        super().__init__(
+            f"{living:,} items that {shown(user_id)} added or holds have not ended: let robots end them, or delete "
+            "them (`bandmaster item delete`); then run this again"
         )
 
 

@@ -24,12 +24,14 @@ from ..scheduler.model.identifiers import check_user_id
 from ..scheduler.model.states import TERMINAL
 from .asked import are_asked_by, is_asked_by
 from .database import Database, now_ms
-from .errors import JournalUnread, UserHasWork
+from .errors import JournalUnread, UserHasItems, UserHasWork
+from .items_kept import forget_items, living_items_of
 from .schema.tables import (
     changes,
     consumer,
     executions,
     holds,
+    item_changes,
     payloads,
     results,
     tokens,
@@ -46,6 +48,7 @@ _PREFIX: Final = "forgotten-"
 _HAS_ENDED: Final = executions.c.state.in_(TERMINAL) | executions.c.lost_ms.is_not(None)
 _CHANGED_BY: Final[tuple[Column[Any], ...]] = (
     *(transitions.c.changed_by, changes.c.changed_by),
+    item_changes.c.changed_by,
     *(tokens.c.created_by, tokens.c.revoked_by),
 )
 
@@ -63,6 +66,8 @@ class Forgotten:
     """Entries of the journal that were deleted."""
     tokens: int
     """Revoked."""
+    items: int
+    """Of queues, that the user had added: their payloads and results are gone."""
     left: int
     """Executions that came meanwhile, and were left alone."""
 
@@ -107,6 +112,7 @@ def forget(
     Raises:
         InvalidRequest: If it cannot be a user.
         UserHasWork: If executions of it have not ended. Nothing was changed.
+        UserHasItems: Likewise, if items that it added, or holds as a robot, have not ended.
         JournalUnread: If the ledger's process does not read the journal. If it happens at first, nothing was changed.
         AnotherQueue: If the ledger is that of another queue.
         LedgerUnavailable: If the database does not answer, and QueueUnavailable, if Redis does not.
@@ -117,8 +123,11 @@ def forget(
     with database.reading() as connection:
         check_queue(connection, queue.scripts.keys.prefix)
         living = known_of(connection, user_id).living
+        living_items = living_items_of(connection, user_id)
     if living:
         raise UserHasWork(user_id, living)
+    if living_items:
+        raise UserHasItems(user_id, living_items)
 
     pseudonym, gate = f"{_PREFIX}{secrets.token_hex(6)}", f"user:{user_id}"
     by = pseudonym if is_asked_by(by, user_id) else by
@@ -142,6 +151,7 @@ def forget(
     while page := _change_page(database, user_id, pseudonym):
         changed += page
     _change_rest(database, user_id, pseudonym)
+    forgotten_items = forget_items(database, user_id, pseudonym)
 
     def is_of_user(entry: JournalEntry) -> bool:
         fields = entry.fields
@@ -153,7 +163,7 @@ def forget(
     with database.reading() as connection:
         left = known_of(connection, user_id).executions
     _empty_log(database)
-    return Forgotten(pseudonym, changed, erased, struck, revoked, left)
+    return Forgotten(pseudonym, changed, erased, struck, revoked, forgotten_items, left)
 
 
 def catch_up(queue: Engine, database: Database, *, wait_seconds: float = WAIT_SECONDS) -> str:

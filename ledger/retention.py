@@ -23,6 +23,7 @@ from ..scheduler.model.states import TERMINAL, State
 from .batch import OF_SESSIONS
 from .book import Book
 from .figures import moment
+from .items_kept import delete_ended_items, delete_item_changes, empty_ended_items
 from .schema.tables import (
     action,
     changes,
@@ -80,6 +81,8 @@ class Retention:
         self._next_at = clock()
         self._payloads_up_to: tuple[int, str] = (-1, "")
         """The last execution, by its end, whose payload this process deleted."""
+        self._items_up_to: tuple[int, str] = (-1, "")
+        """The same of items."""
         self._looked_up_to = {payloads.name: "", results.name: ""}
         """The last row that was looked at among those that stayed behind."""
         self._excess = 0
@@ -116,6 +119,12 @@ class Retention:
                 deleted += self._delete_payloads(connection, now_ms - self._kept.payloads_ms)
             if self._kept.payloads_ms is not None and not deleted:
                 deleted += self._delete_left_behind(connection, now_ms - self._kept.payloads_ms)
+            if self._kept.payloads_ms is not None and not deleted:
+                before_ms = now_ms - self._kept.payloads_ms
+                emptied, self._items_up_to = empty_ended_items(connection, before_ms, self._items_up_to)
+                deleted += emptied
+            if self._kept.ms is not None and not deleted:
+                deleted += delete_ended_items(connection, now_ms - self._kept.ms)
             if self._kept.ms is not None and not deleted:
                 deleted += _delete_refusals(connection, now_ms - self._kept.ms)
             if self._kept.ms is not None and not deleted:
@@ -124,6 +133,7 @@ class Retention:
                 deleted += _delete_sums(connection, now_ms - self._kept.ms)
             if self._kept.audit_ms is not None and not deleted:
                 deleted += _delete_audit(connection, now_ms - self._kept.audit_ms)
+                deleted += delete_item_changes(connection, now_ms - self._kept.audit_ms)
         return deleted
 
     def _delete_excess(self, connection: Connection, most: int) -> int:

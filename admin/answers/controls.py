@@ -97,7 +97,7 @@ class AuditEntry(Answer):
     verb: str
     subject: str
     """The gate, lane or setting; the execution, session or token."""
-    kind: Literal["control", "execution", "session", "token"]
+    kind: Literal["control", "execution", "item", "session", "token"]
     before: str | None
     after: str | None
     """The new value; of an execution, its state, or its priority if that was changed; of a token, what it allows."""

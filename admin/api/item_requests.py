@@ -32,6 +32,7 @@ from .requests import Sent
 _ITEM_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _QUEUE: Final = re.compile(rf"[0-9]{{1,9}}|{QUEUE_NAME.pattern}")
 _ETAG: Final = re.compile(r'"([0-9]{1,18})"')
+QUEUE_ID_MAX: Final = 2**31 - 1
 _ANY: Final = "*"
 
 
@@ -73,7 +74,7 @@ ItemId = Annotated[str, AfterValidator(_item_id), described(pattern=as_pattern(_
 QueueText = Annotated[str, AfterValidator(_queue), described(pattern=f"^(?:{_QUEUE.pattern})$")]
 QueueGiven = Annotated[QueueText, Path(description="A name, or an id.")]
 IfMatch = Annotated[str | None, Header(description="The ETag with which it was read, or `*` whatever it is.")]
-QueueId = Annotated[Whole, Field(ge=1, le=2**31 - 1)]
+QueueId = Annotated[Whole, Field(ge=1, le=QUEUE_ID_MAX)]
 Priority = Annotated[Whole, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
 Reference = Annotated[Text, Field(min_length=1, max_length=REFERENCE_MAX_CHARS)]
 Description = Annotated[Text, Field(max_length=DESCRIPTION_MAX_CHARS)]

@@ -22,7 +22,7 @@ from ..answers.items import ClaimedItem, ClaimedItems, ItemRow
 from ..auth.tokens import Caller
 from ..errors import forbidden
 from ..services import Services
-from .item_requests import ItemId, ItemSaid, NewNamedItem, OfItem, QueueId, Wanted
+from .item_requests import QUEUE_ID_MAX, ItemId, ItemSaid, NewNamedItem, OfItem, Wanted
 from .item_shapes import claimed_item, item_row
 from .moments import ms_of
 from .names import QueueName, RobotId
@@ -63,7 +63,7 @@ async def claim_item(
     caller: RobotCaller,
     request: Request,
     queue_name: Annotated[QueueName | None, Query(description="From this queue.")] = None,
-    queue_id: Annotated[QueueId | None, Query(description="Or from this.")] = None,
+    queue_id: Annotated[int | None, Query(ge=1, le=QUEUE_ID_MAX, description="Or from this.")] = None,
     robot_id: Annotated[RobotId | None, Query(description="Who takes it; a robot's token says it.")] = None,
 ) -> ClaimedItem | None:
     """Of old; with a token only, and no session of a browser: it changes something. `POST` has keys and waits."""

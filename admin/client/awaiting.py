@@ -14,12 +14,14 @@ from ...configs.redaction import redacted_url
 from ..answers.controls import Audit
 from ..answers.executions import Accepted, ExecutionPage
 from ..answers.following import Told
+from .async_working import AsyncWorking
 from .call import Call
 from .calls import submit, upload
 from .errors import ApiUnavailable
 from .following import Following, TryAgain
 from .streams import Event, Reset, Stream, events, output
 from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, request_of
+from .working import claim_of
 
 T = TypeVar("T", bound=BaseModel)
 P = TypeVar("P", ExecutionPage, Audit)
@@ -74,6 +76,20 @@ class AsyncClient:
         """
         return await self.send(upload(script, submission, idempotency_key or uuid4().hex, file_name))
 
+    def next(
+        self,
+        queue: str,
+        *,
+        robot_id: str | None = None,
+        wait_seconds: int = 0,
+        lease_seconds: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> AsyncWorking:
+        """Take the next item of a queue, for an `async with` block; the same as that of `Client` otherwise."""
+        return AsyncWorking(
+            self.send, claim_of(queue, robot_id, wait_seconds, lease_seconds, idempotency_key), robot_id
+        )
+
     async def send(self, call: Call[T]) -> T:
         """Send a call (`bandmaster.client.calls`), again if no answer came and that does no harm.
 
@@ -86,7 +102,7 @@ class AsyncClient:
             tried += 1
             outcome: httpx.Response | httpx.HTTPError
             try:
-                outcome = await self._http.request(**request_of(call))
+                outcome = await self._http.request(**request_of(call, self._timeout_seconds))
             except httpx.HTTPError as error:
                 outcome = error
             pause = pause_seconds(call, tried, outcome, self._timeout_seconds)

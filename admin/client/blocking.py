@@ -20,6 +20,7 @@ from .errors import ApiUnavailable
 from .following import Following, TryAgain
 from .streams import Event, Reset, Stream, events, output
 from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, request_of
+from .working import Working, claim_of
 
 T = TypeVar("T", bound=BaseModel)
 P = TypeVar("P", ExecutionPage, Audit)
@@ -74,6 +75,30 @@ class Client:
         """
         return self.send(upload(script, submission, idempotency_key or uuid4().hex, file_name))
 
+    def next(
+        self,
+        queue: str,
+        *,
+        robot_id: str | None = None,
+        wait_seconds: int = 0,
+        lease_seconds: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Working:
+        """Take the next item of a queue, for a `with` block: ``with client.next("invoices") as item``.
+
+        Within the block the item is held, and its lease is renewed in the background; `item` is None if nothing waits.
+        At the end of the block it is done; with a `BusinessException` it has failed for good, and the exception ends
+        there; with any other it has failed, may be tried again, and the exception goes on.
+
+        Args:
+            queue: Its name.
+            robot_id: Who takes it; None: the robot of the token.
+            wait_seconds: How long to wait for an item if there is none.
+            lease_seconds: For how long it is held, if this program dies; None: as the queue says.
+            idempotency_key: A key of the caller's own, by which the same item is got again; None: a new one.
+        """
+        return Working(self.send, claim_of(queue, robot_id, wait_seconds, lease_seconds, idempotency_key), robot_id)
+
     def send(self, call: Call[T]) -> T:
         """Send a call (`bandmaster.client.calls`), again if no answer came and that does no harm.
 
@@ -86,7 +111,7 @@ class Client:
             tried += 1
             outcome: httpx.Response | httpx.HTTPError
             try:
-                outcome = self._http.request(**request_of(call))
+                outcome = self._http.request(**request_of(call, self._timeout_seconds))
             except httpx.HTTPError as error:
                 outcome = error
             pause = pause_seconds(call, tried, outcome, self._timeout_seconds)

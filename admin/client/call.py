@@ -29,6 +29,10 @@ class Call(Generic[T]):
     files: Mapping[str, tuple[str, bytes]] | None = field(default=None, repr=False)
     """What is sent as files: name and content of each field."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    waits_seconds: float = 0
+    """For how long the API may wait before it answers."""
+    is_once: bool = False
+    """Whether it may not be sent again, although it only reads by its method."""
     documents: tuple[int, ...] = ()
     """Which statuses beside those of success have the document."""
 
@@ -37,7 +41,7 @@ class Call(Generic[T]):
         """Whether it may be sent again when no answer came: it changes nothing, or is carried out once."""
         # What was deleted is not there the second time, and what was seen is not what is there then.
         is_put = self.method == "PUT" and self.headers.get("If-Match", "*") == "*"
-        return self.method == "GET" or is_put or "Idempotency-Key" in self.headers
+        return (self.method == "GET" and not self.is_once) or is_put or "Idempotency-Key" in self.headers
 
 
 def given(**values: Any) -> dict[str, Any]:

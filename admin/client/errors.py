@@ -68,6 +68,8 @@ _KIND_OF: Final[dict[str, type[ApiProblem]]] = {
     **dict.fromkeys(("unauthorized", "forbidden"), NotAllowed),
     "not_found": NotFound,
     **dict.fromkeys(("duplicate", "not_pending", "ended", "not_dead", "not_runnable", "in_use"), WrongState),
+    **dict.fromkeys(("lease_lost", "wrong_status", "claim_over", "queue_inactive"), WrongState),
+    **dict.fromkeys(("queue_has_items", "name_taken"), WrongState),
     "changed_meanwhile": ChangedMeanwhile,
     **dict.fromkeys(("invalid", "idempotency_key_reused", "too_large", "if_match_needed"), Invalid),
     **dict.fromkeys(("queue_full", "user_limit", "rate_limited", "too_many_followers"), TooMany),
@@ -78,6 +80,10 @@ _KIND_OF: Final[dict[str, type[ApiProblem]]] = {
 def problem_of(status: int, code: str, detail: str, field: str | None = None) -> ApiProblem:
     """Return a refusal as the kind of error that its code stands for; one that this release does not know, as none."""
     return _KIND_OF.get(code, ApiProblem)(status, code, detail, field)
+
+
+class BusinessException(Exception):
+    """An item is wrong itself, and never will be right: raised in the block that works on it, it fails for good."""
 
 
 class ApiUnavailable(ApiError):

@@ -57,8 +57,8 @@ def _checked_token(token: str) -> str:
     return text
 
 
-def request_of(call: Call[T]) -> Mapping[str, Any]:
-    """Return the arguments of httpx's `request`."""
+def request_of(call: Call[T], timeout_seconds: float = TIMEOUT_SECONDS) -> Mapping[str, Any]:
+    """Return the arguments of httpx's `request`. `timeout_seconds`: for how long an answer may take once it is made."""
     content: dict[str, Any] = {"json": to_jsonable_python(call.body)}
     if call.files is not None:
         content = {"data": dict(call.body or {}), "files": dict(call.files)}
@@ -67,6 +67,7 @@ def request_of(call: Call[T]) -> Mapping[str, Any]:
         "url": call.path,
         "params": dict(call.query) or None,
         "headers": dict(call.headers),
+        "timeout": timeout_seconds + call.waits_seconds,
     }
 
 

@@ -60,5 +60,5 @@ def forget_user(
         raise CommandFailed(
             f"{done.left:,} executions came meanwhile, and are not forgotten: run it again when they have ended"
         )
-    if not any((known.executions, known.tokens, done.erased, done.struck, done.executions)):
+    if not any((known.executions, known.tokens, done.erased, done.struck, done.executions, done.items)):
         raise CommandFailed(f"nothing was known of {user!r}", Exit.NOT_FOUND)

@@ -17,13 +17,15 @@ from ...scheduler.engine.journal import Verb
 from ...scheduler.model.priority import Priority
 from ..asked import are_asked_by
 from ..batch import OF_SESSIONS
-from ..schema.tables import changes, tokens, transitions
+from ..schema.tables import changes, item_changes, tokens, transitions
 from .token_changes import CREATED, REVOKED, TokenChange, token_changes
 
 _MADE: Final = 0
 _ENDED: Final = 1
 _NO_JOURNAL: Final = 0
 """In the place of a token's entries, whose number is 0 for its making and 1 for its end."""
+_AFTER_TOKENS: Final = 2
+"""Added to the numbers of changes of items, so that they are none of a token's."""
 _DEAD: Final = "DEAD"
 """What a dead letter is before it is dropped."""
 
@@ -34,6 +36,8 @@ class Kind(StrEnum):
     CONTROL = "control"
     """A limit, a pause, a setting, an action's counters; or a user was forgotten."""
     EXECUTION = "execution"
+    ITEM = "item"
+    """A queue of items was made, changed or deleted, or an operator changed an item."""
     SESSION = "session"
     """Somebody signed in or out."""
     TOKEN = "token"
@@ -130,6 +134,8 @@ def _sides(kinds: Sequence[Kind]) -> list[_Side]:
         side = _journalled(of, of.execution_id, literal(Kind.EXECUTION.value), columns)
         side = side.where(of.changed_by.is_not(None))
         sides.append(_Side(side, _entry(of), of.at_ms, of.verb, of.execution_id, of.changed_by))
+    if Kind.ITEM in kinds:
+        sides.append(_of_items())
     if Kind.TOKEN in kinds:
         of = tokens.c
         sides += [
@@ -170,6 +176,17 @@ def _of_tokens(number: int, verb: str, at_ms: Column[Any], by: Column[Any]) -> _
     query = select(*columns).where(at_ms.is_not(None))
     entry = (at_ms, journal, entry_number)
     return _Side(query, entry, at_ms, literal(verb), tokens.c.token_id, by, is_of_tokens=True)
+
+
+def _of_items() -> _Side:
+    of = item_changes.c
+    journal, entry_number = literal(_NO_JOURNAL), of.change_id + _AFTER_TOKENS
+    columns: list[Any] = [
+        *(journal.label("journal_id"), of.at_ms.label("entry_ms"), entry_number.label("entry_number")),
+        *(of.at_ms.label("at_ms"), of.verb, of.subject, literal(Kind.ITEM.value).label("kind")),
+        *(of.value_before, of.value_after, cast(null(), Text).label("details"), of.changed_by),
+    ]
+    return _Side(select(*columns), (of.at_ms, journal, entry_number), of.at_ms, of.verb, of.subject, of.changed_by)
 
 
 def _latest(side: _Side, sought: Sought, limit: int, before: EntryPlace | None) -> Select[Any]:

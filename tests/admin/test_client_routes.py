@@ -45,7 +45,18 @@ GIVEN: Final[dict[str, Any]] = {
     "fields": {"cron": "0 0 * * *"},
     "count": 1,
 } | dict.fromkeys(
-    ("accepted_from", "accepted_to", "changed_from", "changed_to", "ended_from", "ended_to", "expires_at"), NOW
+    (
+        "accepted_from",
+        "accepted_to",
+        "added_from",
+        "added_to",
+        "changed_from",
+        "changed_to",
+        "ended_from",
+        "ended_to",
+        "expires_at",
+    ),
+    NOW,
 )
 
 

@@ -19,9 +19,12 @@ def create_token(
     max_band: str | None = None,
     gates: Sequence[str] | None = None,
     expires_at: datetime | None = None,
+    robot_id: str | None = None,
+    queues: Sequence[str] | None = None,
 ) -> Call[NewToken]:
-    """Make a token; its text is in this answer only."""
+    """Make a token; its text is in this answer only. `robot_id` and `queues`: with the scope robot."""
     body = {"owner": owner, "scopes": list(scopes)} | given(max_band=max_band, gates=gates, expires_at=expires_at)
+    body |= given(robot_id=robot_id, queues=queues)
     return Call("POST", f"{V1}/tokens", NewToken, body=body)
 
 

@@ -1,0 +1,170 @@
+"""The client works on items: it renews, completes and fails by exception, and a lost answer loses no item."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from calling import Api
+from cutting import Cutting
+from sqlalchemy import update
+
+from bandmaster.client import ApiProblem, AsyncClient, BusinessException, Client, WrongState, calls
+from bandmaster.ledger.schema.tables import queue_items
+from waiting import wait_until
+
+
+@pytest.fixture
+def root(api: Api) -> Iterator[Client]:
+    with Client(api.url, api.token("root", "admin")) as client:
+        client.send(calls.create_item_queue("invoices", max_retries=1, retry_seconds=0))
+        yield client
+
+
+def shown(root: Client, item_id: str) -> Any:
+    return root.send(calls.item(item_id))
+
+
+def test_a_block_completes_and_fails_by_how_it_ends(api: Api, root: Client) -> None:
+    for number in range(3):
+        root.send(calls.add_item("invoices", {"number": number}))
+    with Client(api.url, api.token("desk-7", "robot")) as client:
+        with client.next("invoices") as item:
+            assert item is not None
+            assert (item.payload, item.fence) == ({"number": 0}, 1)
+            item.result = {"booked": True}
+        done = shown(root, item.id)
+        assert (done.status, done.result, done.locked_by_robot_id) == ("DONE", {"booked": True}, "desk-7")
+        with client.next("invoices") as wrong:
+            raise BusinessException("no such customer")
+        assert wrong is not None
+        failed = shown(root, wrong.id)
+        assert (failed.status, failed.failure, failed.retries) == ("FAILED", "business", 0)
+        assert failed.error_message == "BusinessException: no such customer"
+        for status, retries in (("NEW", 1), ("FAILED", 1)):
+            with pytest.raises(ZeroDivisionError), client.next("invoices") as broken:
+                assert broken is not None
+                _ = 1 / 0
+            again = shown(root, broken.id)
+            assert (again.status, again.failure, again.retries) == (status, "application", retries)
+        with client.next("invoices") as nothing:
+            assert nothing is None
+
+
+def test_a_program_that_is_interrupted_gives_its_item_back(api: Api, root: Client) -> None:
+    root.send(calls.add_item("invoices"))
+    with (
+        Client(api.url, api.token("desk-7", "robot")) as client,
+        pytest.raises(KeyboardInterrupt),
+        client.next("invoices") as item,
+    ):
+        raise KeyboardInterrupt
+    assert item is not None
+    assert (shown(root, item.id).status, shown(root, item.id).retries) == ("NEW", 0)
+
+
+def test_a_lease_is_renewed_while_the_block_goes_on(api: Api, root: Client) -> None:
+    root.send(calls.add_item("invoices"))
+    with (
+        Client(api.url, api.token("desk-7", "robot")) as client,
+        client.next("invoices", lease_seconds=1) as item,
+    ):
+        assert item is not None
+        first = shown(root, item.id).locked_until
+        wait_until(lambda: shown(root, item.id).locked_until > first, what="a renewal")
+
+
+def test_who_lost_its_lease_is_told_and_changes_nothing(api: Api, root: Client) -> None:
+    root.send(calls.add_item("invoices"))
+    with (
+        Client(api.url, api.token("desk-7", "robot")) as client,
+        pytest.raises(WrongState, match="your lease ended at|it has been NEW since"),
+        client.next("invoices", lease_seconds=1) as item,
+    ):
+        assert item is not None
+        with api.database.writing() as connection:
+            connection.execute(update(queue_items).values(locked_until_ms=1))
+        held = item
+        wait_until(lambda: held.is_lost, what="the loss")
+    assert shown(root, item.id).status == "NEW"
+
+
+def test_a_lost_answer_hands_out_the_same_item(api: Api, root: Client) -> None:
+    for number in range(2):
+        root.send(calls.add_item("invoices", number))
+    cutting = Cutting(api.url)
+    with Client(cutting.url, api.token("desk-7", "robot")) as client:
+        cutting.to_swallow = 1
+        with client.next("invoices") as item:
+            assert cutting.to_swallow == 0
+            assert item is not None
+            assert (item.payload, item.fence) == (0, 1)
+            counts = root.send(calls.item_stats("invoices")).counts
+            assert (counts["NEW"], counts["IN_PROGRESS"]) == (1, 1)
+            cutting.to_swallow = 1
+        assert shown(root, item.id).status == "DONE"
+    cutting.close()
+
+
+def test_a_robot_that_waits_is_woken_when_an_item_comes(api: Api, root: Client) -> None:
+    found: list[Any] = []
+
+    def wait() -> None:
+        with Client(api.url, api.token("desk-7", "robot"), timeout_seconds=2) as client:
+            # It waits for longer than one answer may take.
+            with client.next("invoices", wait_seconds=20) as item:
+                found.append(None if item is None else item.payload)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    wait_until(lambda: api.services.items.claiming.transactions > 0, what="the first look")
+    root.send(calls.add_item("invoices", "work"))
+    waiting.join(60)
+    assert found == ["work"]
+
+
+def test_the_same_from_asyncio(api: Api, root: Client) -> None:
+    for number in range(2):
+        root.send(calls.add_item("invoices", number))
+
+    async def work() -> list[Any]:
+        ids: list[Any] = []
+        async with AsyncClient(api.url, api.token("desk-7", "robot")) as client:
+            async with client.next("invoices", lease_seconds=1) as item:
+                assert item is not None
+                ids.append(item.id)
+                item.result = [1]
+                await asyncio.sleep(item.pause_seconds * 4)
+            async with client.next("invoices") as item:
+                assert item is not None
+                ids.append(item.id)
+                raise BusinessException("no")
+            async with client.next("invoices") as item:
+                assert item is None
+        return ids
+
+    done, failed = asyncio.run(work())
+    assert (shown(root, done).status, shown(root, done).result) == ("DONE", [1])
+    assert (shown(root, failed).status, shown(root, failed).failure) == ("FAILED", "business")
+
+
+def test_a_robot_is_refused_what_is_not_its_own(api: Api, root: Client) -> None:
+    root.send(calls.create_item_queue("other"))
+    root.send(calls.add_item("other"))
+    with Client(api.url, api.token("desk-7", "robot", queues=("invoices",))) as client:
+        for call in (
+            calls.claim_items("other", "k"),
+            calls.add_item_by_name("other"),
+            calls.claim_item(queue_id=root.send(calls.item_queue("other")).id),
+        ):
+            with pytest.raises(ApiProblem) as refused:
+                client.send(call)
+            assert refused.value.status == 404
+        with pytest.raises(ApiProblem) as refused:
+            client.send(calls.claim_items("invoices", "k", robot_id="desk-8"))
+        assert refused.value.status == 403
+        for call in (calls.items(), calls.item_queues(), calls.workers()):
+            with pytest.raises(ApiProblem) as refused:
+                client.send(call)
+            assert refused.value.status == 403
