@@ -23,7 +23,7 @@ DUE: Final = """
 """As docs/ledger.md has it."""
 NOW_MS: Final = 1_000_000
 ENDED, LATER, OVERDUE = 30_000, 10_000, 1_000
-WHOLE: Final = {"lane": "executions", "action": "pod", "band": 2, "attempt": 1}
+WHOLE: Final[dict[str, Any]] = {"lane": "executions", "action": "pod", "band": 2, "attempt": 1}
 
 
 def rows() -> list[dict[str, Any]]:
