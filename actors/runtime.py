@@ -169,8 +169,8 @@ broker.add_middleware(
 )
 broker.add_middleware(Rounds(queue, interval_seconds=settings.scheduler.interval_seconds))
 for shard in () if broker.shards is None else broker.shards.others.values():
-    shard.add_middleware(Rounds(shard.queue, interval_seconds=settings.scheduler.interval_seconds))
-    shard.add_middleware(WatchStart())
+    shard.add_own(Rounds(shard.queue, interval_seconds=settings.scheduler.interval_seconds))
+    shard.add_own(WatchStart())
 if global_broker is None:
     # An application that has set its own broker keeps it, and can still send to these actors.
     dramatiq.set_broker(broker)

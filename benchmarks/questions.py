@@ -35,6 +35,7 @@ from . import (
     worker_memory,
 )
 from .cluster import pod_creation, pod_events, pod_scale, pod_turnaround
+from .failover import failover
 from .question import Question
 
 QUESTIONS: Final[tuple[Question, ...]] = tuple(
@@ -78,6 +79,9 @@ CLUSTER_QUESTIONS: Final[tuple[Question, ...]] = tuple(
 )
 """The questions that create pods; they run only if they are named."""
 
+OTHER_QUESTIONS: Final[tuple[Question, ...]] = (failover.QUESTION,)
+"""Those that start servers of their own; likewise."""
+
 
 def named(names: list[str]) -> tuple[Question, ...]:
     """The questions with these names; without names, all that need no cluster.
@@ -85,7 +89,7 @@ def named(names: list[str]) -> tuple[Question, ...]:
     Raises:
         ValueError: If a name is unknown.
     """
-    known = {question.name: question for question in (*QUESTIONS, *CLUSTER_QUESTIONS)}
+    known = {question.name: question for question in (*QUESTIONS, *CLUSTER_QUESTIONS, *OTHER_QUESTIONS)}
     for name in names:
         if name not in known:
             raise ValueError(f"there is no question {name!r}; there are: {', '.join(known)}")

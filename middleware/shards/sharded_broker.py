@@ -57,6 +57,10 @@ class ShardedBroker(LaneBroker):
         self.middleware = [*self._shared, *own]
         self.actor_options |= options
 
+    def add_own(self, middleware: Middleware) -> None:
+        """Add middleware of this shard alone, whose kind an application has given to the others, too."""
+        self.middleware.append(middleware)
+
     def share_out(self) -> None:
         """Give an application's middleware to all other shards."""
         if self.shards is not None and self.shards.brokers[DEFAULT] is self:

@@ -5,7 +5,7 @@ or may not have taken effect.
 """
 
 import redis
-from redis.exceptions import OutOfMemoryError
+from redis.exceptions import ClusterCrossSlotError, MovedError, OutOfMemoryError
 
 from ..model.errors import QueueUnavailable, UnknownFormat
 
@@ -23,4 +23,14 @@ def unavailable(error: redis.RedisError) -> QueueUnavailable:
         return QueueUnavailable("Redis has no memory left (maxmemory) and refused the write")
     if str(error).startswith(FORMAT_CODE):
         return UnknownFormat(str(error).removeprefix(FORMAT_CODE))
+    if isinstance(error, MovedError):
+        return QueueUnavailable(
+            f"this node of a Cluster does not have the queue's slot {error.slot_id}: name the one that has it, "
+            f"{error.host}:{error.port}"
+        )
+    if isinstance(error, ClusterCrossSlotError) or "same slot" in str(error) or "non local key" in str(error):
+        return QueueUnavailable(
+            f"a queue is in one slot of a Cluster: give redis.prefix and redis.dramatiq_namespace one hash tag, like "
+            f"{{bandmaster}}:exec_queue ({error})"
+        )
     return QueueUnavailable(f"Redis refused: {error}")

@@ -31,12 +31,12 @@ class Installation:
 
     def start(self, *arguments: str) -> None:
         """Start one of Bandmaster's programs."""
-        log = (self._folder / f"{len(self._processes)}.log").open("wb")
-        self._processes.append(
-            subprocess.Popen(
-                [sys.executable, "-m", *arguments], cwd=self._folder, env=self._environment, stdout=log, stderr=log
+        with (self._folder / f"{len(self._processes)}.log").open("wb") as log:
+            self._processes.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", *arguments], cwd=self._folder, env=self._environment, stdout=log, stderr=log
+                )
             )
-        )
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run a command until its end."""

@@ -1,0 +1,1 @@
+"""What a failover under load loses of the executions that were acknowledged."""
