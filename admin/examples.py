@@ -57,6 +57,13 @@ _VALUES: Final[dict[str, Any]] = {
     "pod": f"bm-{_ID}-1",
     "script": "echo hello\n",
     "submission": "{}",
+    "robot_id": "desk-7",
+    "locked_by_robot_id": "desk-7",
+    "queue_name": "invoices",
+    "payload": {"invoice": 17},
+    "result": {"booked": True},
+    "reference": "invoice-17",
+    "counts": {"NEW": 3, "IN_PROGRESS": 1, "POSTPONED": 0, "DONE": 12, "FAILED": 1, "ABANDONED": 0},
 }
 _OF_TYPE: Final[dict[str, Any]] = {"string": "…", "integer": 3, "number": 1.5, "boolean": False, "null": None}
 _TYPES_OF: Final[dict[type, tuple[str, ...]]] = {

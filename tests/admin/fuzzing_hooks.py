@@ -47,6 +47,14 @@ UNSAID: Final = {
     "scheduled_at": "the years 2000 to 2099",
     **dict.fromkeys(("from", "to"), "the years 1970 to 9999"),
     "expires_at": "a time that is not over yet, up to the year 9999",
+    "queue_id, queue_name": "exactly one of the two, where null stands for none",
+    "payload_schema": "a JSON Schema without look-around, references to elsewhere, and bounded",
+    **dict.fromkeys(("payload", "result"), "without NUL, bounded in bytes and depth"),
+    "postpone_until": "with the status POSTPONED, and only with it",
+    "failure": "with the status FAILED only",
+    "robot_id": "with the scope robot, and only with it; or who speaks is a robot",
+    "queues": "with the scope robot only",
+    "status": "not with postpone_until",
     "setting": "with a lane: one that each lane has",
 }
 """The first part of the name of a refused field, with the rule that its schema leaves unsaid."""

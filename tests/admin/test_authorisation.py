@@ -11,18 +11,21 @@ import pytest
 import redis
 from calling import V1, Api, served, signed_in
 from needed_scopes import NEEDED
+from sqlalchemy import update
 
 from bandmaster.admin.api import cookies
+from bandmaster.admin.api.item_requests import NewQueue
 from bandmaster.admin.auth.scopes import INCLUDED, Scope
 from bandmaster.admin.describing import described
-from bandmaster.ledger.schema.tables import metadata
+from bandmaster.items.claiming import Claim
+from bandmaster.ledger.schema.tables import metadata, queue_items
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 
 DOCUMENT: Final = described()
 SIGNING_IN: Final = {("post", f"{V1}/session"), *(("get", f"{V1}/session/oidc{each}") for each in ("", "/callback"))}
 OPEN: Final = {("get", "/healthz"), ("get", "/readyz")} | SIGNING_IN
-METHODS: Final = ("get", "put", "post", "delete")
+METHODS: Final = ("get", "put", "post", "patch", "delete")
 ROUTES: Final = [(method, path) for path, item in DOCUMENT["paths"].items() for method in METHODS if method in item]
 OF_ONE: Final = [(method, path) for method, path in ROUTES if "{execution_id}" in path]
 STREAMS: Final = [
@@ -43,8 +46,25 @@ BODIES: Final[dict[str, Any]] = {
     "create_token": {"owner": "new", "scopes": ["read"]},
     "plan_bulk": {"action": "cancel"},
     "change_bulk": {"ticket": "none"},
+    "add_item": {"queue_name": "invoices"},
+    "add_item_by_name": {"queue_name": "invoices"},
+    "claim_items": {"queue_name": "invoices", "robot_id": "ann"},
+    "settle_item": {"status": "DONE", "robot_id": "ann"},
+    "edit_item": {"priority": 3},
+    "create_item_queue": {"name": "other"},
+    "change_item_queue": {"max_retries": 3},
 }
-NAMES: Final = {"gate": "tenant:1", "name": "max_queue_size", "ref": "resize", "token_id": "none", "lane": "executions"}
+ENDS: Final = ("not_found", "in_use", "ended", "queue_has_items")
+NAMES: Final = {
+    "gate": "tenant:1",
+    "name": "max_queue_size",
+    "ref": "resize",
+    "token_id": "none",
+    "lane": "executions",
+} | {
+    "queue": "invoices",
+    "item_id": "item-1",
+}
 
 
 def operation_of(method: str, path: str) -> dict[str, Any]:
@@ -71,7 +91,8 @@ def sent_to(method: str, path: str) -> dict[str, Any]:
 def filled(path: str, execution_id: str = "own") -> str:
     if path.startswith(f"{V1}/pauses/"):
         return path.replace("{name}", "tenant:1")
-    return path.format(execution_id=execution_id, **NAMES)
+    url = path.format(execution_id=execution_id, **NAMES)
+    return f"{url}?queue_name=invoices&robot_id=ann" if path.endswith("/queue-items/next") else url
 
 
 def asked(client: httpx.Client, method: str, url: str, **given: Any) -> httpx.Response:
@@ -110,6 +131,13 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
             {"execution_id": name, "command": ["true"], "action": "resize", "metadata": {"user_id": user}}
         )
     one_api.catch_up()
+    items = one_api.services.items
+    settings = NewQueue(name="invoices").model_dump()
+    queue = items.queues.create(by="ann", **settings)
+    items.adding.add(queue, by="ann")
+    (item,) = items.claiming.claim(Claim(queue.queue_id, "ann"))
+    with one_api.database.writing() as connection:
+        connection.execute(update(queue_items).values(item_id="item-1", claim_key=item.item_id))
     return one_api
 
 
@@ -177,12 +205,15 @@ def test_a_scope_opens_what_it_includes_and_nothing_else(
         # It sees everybody's, and reads nobody's but its own.
         may = may and "/admin/" not in path
     execution_id = "own-dead" if path.endswith(("/retry", "/dead")) and changes_one else "own"
+    if path.endswith("/queue-items/next"):
+        # Of old, and it changes something: whoever is signed in by a cookie may not.
+        may = may and (method == "post" or way == "token")
     token = filled_api.token("ann", scope)
     with filled_api.client(token) if way == "token" else signed_in(filled_api, token) as client:
         url = filled(path, execution_id)
         answer = asked(client, method, url, **sent_to(method, path), headers={"If-Match": "*"})
     if may:
-        assert answer.status_code < 300 or answer.json()["code"] in ("not_found", "in_use", "ended"), answer.text
+        assert answer.status_code < 300 or answer.json()["code"] in ENDS, answer.text
     else:
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), answer.text
 

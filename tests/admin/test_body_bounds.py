@@ -7,10 +7,11 @@ import httpx
 import pytest
 from calling import V1, Api, api_with
 
-from bandmaster.admin.application import SUBMITTING_PATHS, build, guarded
+from bandmaster.admin.application import ITEM_PATHS, SUBMITTING_PATHS, build, guarded
 from bandmaster.admin.border import CONTROL_BODY_BYTES
 from bandmaster.admin.describing import described
 from bandmaster.configs.api import ApiSettings
+from bandmaster.items.bounds import PAYLOAD_MAX_BYTES
 
 DOCUMENT: Final = described()
 WITH_BODY: Final = [
@@ -26,7 +27,7 @@ def test_a_body_that_submits_nothing_is_short(api: Api) -> None:
     too_long = b'{"reason": "' + b"x" * CONTROL_BODY_BYTES + b'"}'
     with api.client(api.token("root", "admin"), **JSON) as client:
         for method, path in WITH_BODY:
-            if path in SUBMITTING_PATHS:
+            if path in (*SUBMITTING_PATHS, *ITEM_PATHS):
                 continue
             url = path.replace("{", "").replace("}", "")
             for content in (too_long, (piece for piece in (too_long[:1000], too_long[1000:]))):
@@ -46,6 +47,15 @@ def test_what_is_submitted_may_be_long(api: Api) -> None:
             else:
                 answer = client.post(path, json={"script": script})
             assert answer.status_code == 201, answer.text
+
+
+def test_a_payload_may_be_long(api: Api) -> None:
+    with api.client(api.token("root", "admin")) as client:
+        assert client.post(f"{V1}/queues", json={"name": "invoices"}).status_code == 201
+        for path in ITEM_PATHS:
+            for length, status in ((PAYLOAD_MAX_BYTES - 2, 201), (PAYLOAD_MAX_BYTES - 1, 422)):
+                answer = client.post(path, json={"queue_name": "invoices", "payload": "x" * length})
+                assert answer.status_code == status, (path, answer.text)
 
 
 def test_no_body_is_longer_than_the_settings_say(api: Api) -> None:

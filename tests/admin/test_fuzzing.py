@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from calling import V1, Api, api_on
+from sqlalchemy import update
 
 from bandmaster.admin.auth.keeper import Keeper
 from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import INCLUDED, Scope
 from bandmaster.admin.describing import described
+from bandmaster.items.claiming import Claim
+from bandmaster.ledger.schema.tables import queue_items
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
@@ -80,6 +83,25 @@ def fill(api: Api) -> None:
         queue.try_schedule()
     for number in range(24):
         send(f"waiting-{number}")
+    items = api.services.items
+    for name in ("invoices", *(f"spare-{number}" for number in range(12))):
+        made = items.queues.create(
+            name,
+            by="a test",
+            description=None,
+            max_retries=2,
+            enforce_unique_reference=False,
+            is_active=True,
+            lease_seconds=300,
+            retry_seconds=0,
+        )
+        for number in range(60 if name == "invoices" else 0):
+            items.adding.add(made, by="a test", payload=number)
+            for item in items.claiming.claim(Claim(name, "ann")) if number < 20 else ():
+                # By the names of fuzzing.toml.
+                with api.database.writing() as connection:
+                    renamed = update(queue_items).where(queue_items.c.item_id == item.item_id)
+                    connection.execute(renamed.values(item_id=f"item-{number}"))
     api.catch_up()
 
 

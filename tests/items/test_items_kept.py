@@ -16,7 +16,6 @@ from bandmaster.ledger.items_kept import forget_items, living_items_of
 from bandmaster.ledger.queries.operators import Kind, Sought, audited
 from bandmaster.ledger.retention import Kept, Retention
 from bandmaster.ledger.schema.tables import item_changes, queue_items
-from bandmaster.scheduler.model.times import iso_of
 
 DAY_MS = 86_400_000
 NOW_MS = 2_000_000_000_000
@@ -68,7 +67,7 @@ def test_changes_of_items_are_in_the_audit_until_they_are_old(items: Items, data
         assert found == [*first, *rest]
         return [(each.verb, each.subject, each.before, each.after, each.by) for each in found]
 
-    assert told(who="bob") == []
+    assert [each[0] for each in told(who="bob")] == ["delete_item"]
     entries = told()
     assert [each[0] for each in entries] == ["delete_item", "change_queue", "edit_item", "create_queue"]
     assert entries[0][1:] == (item.item_id, "NEW", "DELETED", "bob@host")
@@ -76,16 +75,15 @@ def test_changes_of_items_are_in_the_audit_until_they_are_old(items: Items, data
     assert entries[2][2:4] == ("priority 0; payload", "priority 7; another payload")
     assert "secret" not in str(entries)
     assert len(told(subject=item.item_id)) == 2
+    is_edit = item_changes.c.verb == "edit_item"
     with database.writing() as connection:
-        connection.execute(
-            update(item_changes).where(item_changes.c.verb == "edit_item").values(at_ms=NOW_MS - 2 * DAY_MS)
-        )
-        connection.execute(update(item_changes).where(item_changes.c.verb != "edit_item").values(at_ms=NOW_MS))
+        connection.execute(update(item_changes).where(is_edit).values(at_ms=NOW_MS - 2 * DAY_MS))
+        connection.execute(update(item_changes).where(~is_edit).values(at_ms=NOW_MS))
     book = Book(database, queue="exec_queue", holder="this test")
     assert book.take()
     assert delete_all(book, Kept(audit_ms=DAY_MS)) == 1
     with database.reading() as connection:
-        assert "edit_item" not in connection.execute(select(item_changes.c.verb)).scalars().all(), iso_of(NOW_MS)
+        assert "edit_item" not in connection.execute(select(item_changes.c.verb)).scalars().all()
 
 
 @pytest.mark.parametrize("by", ["ann", "ann@host", "ann (token 12, 10.0.0.1)"])
