@@ -9,7 +9,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from chaos.plan import BANDS, LANES, LIMITED, RATED, WEIGHTS
 from chaos.recorded import Recorded
 
-AT_ONCE: Final = {"beta": 3, "delta": 4}
+AT_ONCE: Final = {"beta": 3, "fair": 1}
 """How many of a lane at once, at the beginning."""
 OVER_EVERYTHING: Final = 8
 MOST_CRASHES: Final = 1_000
@@ -87,7 +87,7 @@ class Operators:
 
     def _change_bound(self) -> None:
         lane = self._chance.choice(list(AT_ONCE))
-        self._queue.controls.change_setting("max_concurrent_executions", self._chance.randint(1, 5), lane=lane)
+        self._queue.controls.change_setting("max_concurrent_executions", self._chance.randint(1, 3), lane=lane)
 
     def _change_rate(self) -> None:
         gate = self._chance.choice(list(RATED))

@@ -133,9 +133,9 @@ class Replay:
                 break
             other = self.executions[earlier]
             comparable = followed.lane not in self._fair or self._key(other) == self._key(followed)
-            if comparable and self._bounds.is_open_for_sure(other.lane, other.gates):
-                self._found.add(Kind.ORDER, f"{name} was granted before {earlier}")
-                break
+            if comparable:
+                is_open = self._bounds.is_open_for_sure(other.lane, other.gates)
+                self._found.unless(not is_open, Kind.ORDER, f"{name} was granted before {earlier}")
         self._bounds.grant(name, followed.lane, followed.gates, at_ms)
 
     def _join(self, name: str, followed: Followed) -> None:

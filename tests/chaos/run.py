@@ -51,6 +51,8 @@ class Report:
     runs: int = 0
     settled_after_seconds: float = 0.0
     verbs: dict[str, int] = field(default_factory=dict[str, int])
+    looked: dict[str, int] = field(default_factory=dict[str, int])
+    """How often each kind of violation was looked for where it could have been."""
     violations: dict[str, int] = field(default_factory=dict[str, int])
     details: list[str] = field(default_factory=list[str])
 
@@ -71,6 +73,7 @@ class Report:
             f"attempts    {self.retries} beyond the first, {self.runs} runs of bodies",
             f"journal     {_counted(self.verbs)}",
             f"settled     {self.settled_after_seconds:.0f} s after the last fault",
+            f"looked for  {_counted(self.looked)}",
             f"violations  {sum(self.violations.values())}",
             *(f"  {line}" for line in self.details),
         ]
@@ -133,6 +136,7 @@ def run_chaos(
     report.retries = sum(max(0, each.attempt - 1) for each in replay.executions.values())
     report.verbs, report.settled_after_seconds = dict(replay.verbs), closing.seconds
     report.violations = {kind.value: count for kind, count in found.counts.items()}
+    report.looked = {kind.value: count for kind, count in found.looked.items()}
     report.details = found.lines()
     if not found.total:
         shutil.rmtree(folder)

@@ -5,10 +5,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import dramatiq
 import pytest
 import redis
+from dramatiq import Message
 from dramatiq.brokers.stub import StubBroker
 from dramatiq.middleware import (
     AgeLimit,
@@ -175,7 +177,8 @@ def test_a_message_whose_age_runs_out_between_its_grant_and_its_body_expires(
 
     # Its producer made it before it waited in a list: by its own time it is too old as soon as it is accepted.
     made = work.message_with_options(max_age=60_000)
-    sent = short.enqueue(made.copy(message_timestamp=made.message_timestamp - 60_000))
+    old: Message[Any] = made.copy(message_timestamp=made.message_timestamp - 60_000)
+    sent = short.enqueue(old)
     with running(short):
         short.join("default", timeout=20_000)
     assert runs == []
