@@ -24,6 +24,7 @@ class Following:
 
     def restore(self) -> None:
         """Have the server forget, and take back what it forgot."""
+        self.read_on()
         with redis.Redis.from_url(self._server.url) as client:
             client.execute_command("CLIENT", "PAUSE", "60000", "WRITE")  # what is read now is all that will be lost
         entries = self.read_on()

@@ -30,8 +30,10 @@ from chaos.planted import plant, plant_in_redis
 from chaos.recorded import ACCEPTED, DOUBTFUL, REFUSED, Recorded
 
 PROGRESS_SECONDS: Final = 10.0
-PATIENCE_SECONDS: Final = 2.0
-"""Of the driver's own calls: it has to go on, to end the faults."""
+HASTY_SECONDS: Final = 2.0
+"""Of calls while faults are made: the driver has to go on, to end them."""
+PATIENT_SECONDS: Final = 60.0
+"""Of calls where nothing is away, though the machine may be slow."""
 
 
 @dataclass(slots=True)
@@ -103,15 +105,16 @@ def run_chaos(
     say(f"logs and notes in {folder}")
     server = CopiedServer(folder)
     server.start()
-    queue = ExecutionQueueService(client_of(server.url), deadline_seconds=PATIENCE_SECONDS)
-    operators = Operators(queue, recorded, chance)
+    queue = ExecutionQueueService(client_of(server.url), deadline_seconds=PATIENT_SECONDS)
+    hasty = ExecutionQueueService(client_of(server.url), deadline_seconds=HASTY_SECONDS)
+    operators = Operators(queue, hasty, recorded, chance)
     operators.begin()
     crew = Crew(server.url, folder, chance)
     try:
         following = Following(queue, server, recorded)
         faults = Faults(crew, server, following, chance)
         closing = Closing(queue, found, settling_seconds)
-        _harm(faults, operators, following, chance, seconds, say)
+        _harm(faults, operators, hasty, chance, seconds, say)
         say("no more faults; what is under way ends")
         deadline = time.monotonic() + ENDING_SECONDS + 1
         while not faults.end() and time.monotonic() < deadline:
@@ -120,6 +123,7 @@ def run_chaos(
         operators.end()
         closing.wait_for_ends(faults.later.look)
         following.read_on()
+        crew.wait_until_ready()
         plant_in_redis(planted, queue)
         closing.look(WORKERS * THREADS + (Kind.NO_THREAD in planted))
     finally:
@@ -146,7 +150,7 @@ def run_chaos(
 def _harm(
     faults: Faults,
     operators: Operators,
-    following: Following,
+    queue: ExecutionQueueService,
     chance: random.Random,
     seconds: float,
     say: Callable[[str], None],
@@ -163,15 +167,14 @@ def _harm(
             say(f"{elapsed:6.0f} s  {done}")
         if time.monotonic() - said_at > PROGRESS_SECONDS:
             said_at = time.monotonic()
-            say(f"{elapsed:6.0f} s  {_progress(following)}")
+            say(f"{elapsed:6.0f} s  {faults.done.total()} faults; {_progress(queue)}")
 
 
-def _progress(following: Following) -> str:
+def _progress(queue: ExecutionQueueService) -> str:
     try:
-        entries = following.read_on()
+        return f"{sum(queue.views.lane_size(lane) for lane in LANES)} wait or run"
     except BandmasterError:
         return "the server is away"
-    return f"{len(entries)} entries of the journal"
 
 
 def _counted(counts: dict[str, int]) -> str:
