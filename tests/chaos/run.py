@@ -16,7 +16,7 @@ from typing import Any, Final
 from bandmaster.scheduler.model.errors import BandmasterError
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.connection import client_of
-from chaos import own_network
+from chaos import own_clock, own_network
 from chaos.closing import SETTLING_SECONDS, Closing
 from chaos.crew import PRODUCERS, SCHEDULERS, WORKERS, Crew
 from chaos.faults import ENDING_SECONDS, Faults
@@ -43,7 +43,9 @@ class Report:
     seed: int
     seconds: float
     packets: str = ""
-    """Why none got lost; empty if some did."""
+    """Why none can get lost; empty if some can."""
+    clock: str = ""
+    """Why it cannot leap; empty if it can."""
     faults: dict[str, int] = field(default_factory=dict[str, int])
     changes: int = 0
     sent: dict[str, int] = field(default_factory=dict[str, int])
@@ -69,6 +71,7 @@ class Report:
             f"{SCHEDULERS} schedulers, {len(PRODUCERS)} producers",
             f"faults      {sum(self.faults.values())}: " + _counted(self.faults),
             *([f"            no packets lost: {self.packets}"] if self.packets else []),
+            *([f"            no leaps of the clock: {self.clock}"] if self.clock else []),
             f"changes     {self.changes} by operators",
             f"sent        {_counted(self.sent)}",
             f"executions  {self.executions}, and {self.forgotten} entries that a restored server had forgotten",
@@ -101,7 +104,8 @@ def run_chaos(
     # Not deep: the path of a socket has to be short.
     folder = Path(tempfile.mkdtemp(prefix="bm-chaos-"))
     chance, found, recorded = random.Random(seed), Found(), Recorded()
-    report = Report(seed, seconds, "" if own_network.is_inside() else own_network.why_not() or "not asked for")
+    packets = "" if own_network.is_inside() else own_network.why_not() or "not asked for"
+    report = Report(seed, seconds, packets, own_clock.why_not() or "")
     say(f"logs and notes in {folder}")
     server = CopiedServer(folder)
     server.start()

@@ -1,7 +1,7 @@
 """The bound of a fair lane: of two keys of one band that both have something waiting all along, neither gets more than
 one start (by weight) ahead of the other.
 
-Only first starts count: what comes back (its worker died, its body failed) keeps its old place, and goes first.
+Of what comes back in its old place (its worker died) only the first start counts: it goes before all others.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Turns:
         self._since: dict[tuple[int, str, str], tuple[int, int]] = {}
 
     def wait(self, name: str, band: int, key: str) -> None:
-        """It waits for its first start."""
+        """It waits in a new place."""
         self._waiting[band][key].add(name)
         self._compare(name, band)
 
