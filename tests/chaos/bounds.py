@@ -1,6 +1,7 @@
 """What was in force when something was granted, by the journal: limits of gates, bounds of lanes, pauses, rates.
 
-A rate is held to what it allows from a full burst at its last change on: no more can be right, whatever came before.
+A rate is held to what it allows from a full burst on, at its last change or when the clock was set back: no more can be
+right, whatever came before.
 """
 
 from collections import Counter
@@ -31,6 +32,7 @@ class Bounds:
         self._paused: set[str] = set()
         self._rates: dict[str, Rate] = {}
         self._times_ms: dict[str, float] = {}
+        self._granted_at_ms = 0
 
     def change(self, entry: JournalEntry) -> None:
         """An operator's change."""
@@ -57,6 +59,9 @@ class Bounds:
         for each, limit in self._bounding(lane, gates):
             held = self.held[each]
             self._found.unless(held < limit, Kind.LIMIT, f"{name}, though {held} of {limit} hold {each or 'a slot'}")
+        if at_ms < self._granted_at_ms:
+            self._times_ms.clear()  # the clock was set back: a rate counts anew from there
+        self._granted_at_ms = at_ms
         for gate in gates:
             self._spend(name, gate, at_ms)
         self.held.update(("", f"lane:{lane}", *gates))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from faults_process.members import Member, Members
+from faults_process.members import WORKER_READY, Member, Members
 from probing import FOLDER
 from proxy import Proxy
 
@@ -58,6 +58,11 @@ class Crew:
             process.send_signal(signal.SIGTERM)
         for process in producers:
             process.wait(timeout=timeout_seconds)
+
+    def wait_until_ready(self) -> None:
+        """All workers have begun, also those that were started last."""
+        for place in self.of("worker"):
+            place.member.wait_until_it_says(WORKER_READY)
 
     def end(self) -> None:
         """All that is left."""

@@ -12,7 +12,7 @@ from dealing import Cards, Deck
 from proxy import Command, Loss
 
 from bandmaster.scheduler.model.errors import BandmasterError
-from chaos import own_network
+from chaos import own_clock, own_network
 from chaos.crew import Crew, Place
 from chaos.following import Following
 from chaos.later import Later
@@ -42,6 +42,7 @@ class Faults:
         self._chance = chance
         self._is_server_harmed = False
         self._is_network_harmed = False
+        self._has_leapt = False
         cards: Cards = {
             **{
                 f"{kind} killed": (3, self._on_process(kind, self._kill))
@@ -61,6 +62,8 @@ class Faults:
             "network swallows": (2, self._on_proxy(self._swallow)),
             "replies lost": (2, self._on_proxy(self._lose_replies)),
         }
+        if own_clock.why_not() is None:
+            cards = {**cards, "clock leaps": (2, self._leap)}
         if own_network.is_inside():
             cards = {**cards, "packets lost": (3, self._lose_packets)}
         self._deck = Deck(cards, chance)
@@ -179,6 +182,20 @@ class Faults:
     def _bound_memory(self, size_bytes: int) -> None:
         with redis.Redis.from_url(self._server.url, socket_timeout=2.0) as client:
             client.config_set("maxmemory", size_bytes)
+
+    def _leap(self) -> bool:
+        if self._has_leapt:
+            return False
+        self._has_leapt = True
+        own_clock.leap(self._server.folder, self._chance.choice(own_clock.LEAPS_SECONDS))
+
+        def back() -> bool:
+            own_clock.leap(self._server.folder, 0)
+            self._has_leapt = False
+            return True
+
+        self.later.after(self._chance.uniform(2.0, 8.0), back)
+        return True
 
     def _on_proxy(self, harm: Callable[[Place], Callable[[], None]]) -> Callable[[], bool]:
         def act() -> bool:

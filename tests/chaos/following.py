@@ -1,5 +1,7 @@
 """Reads the journal while it grows, so that what a restored server has forgotten is known."""
 
+from collections.abc import Iterable, Sequence
+
 import redis
 
 from bandmaster.scheduler.engine.journal import JournalEntry
@@ -24,12 +26,23 @@ class Following:
 
     def restore(self) -> None:
         """Have the server forget, and take back what it forgot."""
+        self.read_on()
         with redis.Redis.from_url(self._server.url) as client:
             client.execute_command("CLIENT", "PAUSE", "60000", "WRITE")  # what is read now is all that will be lost
         entries = self.read_on()
         copied_at = self._server.copied_at
         killed_at = self._server.restore()
-        last = next((entry.entry_id for entry in self._queue.journal.entries(newest_first=True, limit=1)), "")
-        kept = next((n for n, entry in enumerate(entries, 1) if entry.entry_id == last), 0)
+        kept = kept_of(entries, self._queue.journal.entries(newest_first=True))
         self._recorded.forgotten.append(Forgotten(copied_at, killed_at, tuple(entries[kept:])))
         del entries[kept:]
+
+
+def kept_of(entries: Sequence[JournalEntry], newest_first: Iterable[JournalEntry]) -> int:
+    """How many of the entries a restored server still has.
+
+    Args:
+        entries: Of the server, before it forgot.
+        newest_first: The journal now; at its end there may be entries of workers that were faster than we are.
+    """
+    places = {entry.entry_id: number for number, entry in enumerate(entries, 1)}
+    return next((places[entry.entry_id] for entry in newest_first if entry.entry_id in places), 0)

@@ -37,6 +37,8 @@ class Found:
     def __init__(self) -> None:
         self.counts: Final = Counter[Kind]()
         """How often each kind."""
+        self.looked: Final = Counter[Kind]()
+        """How often it was looked for where it could have been: a rule that nothing comes to proves nothing."""
         self._shown: dict[Kind, list[str]] = {}
 
     def add(self, kind: Kind, what: str) -> None:
@@ -48,6 +50,7 @@ class Found:
 
     def unless(self, holds: bool, kind: Kind, what: str) -> None:
         """Keep it, if something does not hold."""
+        self.looked[kind] += 1
         if not holds:
             self.add(kind, what)
 

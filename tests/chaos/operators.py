@@ -9,7 +9,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from chaos.plan import BANDS, LANES, LIMITED, RATED, WEIGHTS
 from chaos.recorded import Recorded
 
-AT_ONCE: Final = {"beta": 3, "delta": 4}
+AT_ONCE: Final = {"beta": 3, "fair": 1}
 """How many of a lane at once, at the beginning."""
 OVER_EVERYTHING: Final = 8
 MOST_CRASHES: Final = 1_000
@@ -20,9 +20,20 @@ PAUSED: Final = ("lane:gamma", "tenant:b", "action:alpha")
 class Operators:
     """On one queue. What comes to nothing since the server is away is no change."""
 
-    def __init__(self, queue: ExecutionQueueService, recorded: Recorded, chance: random.Random) -> None:
+    def __init__(
+        self, queue: ExecutionQueueService, hasty: ExecutionQueueService, recorded: Recorded, chance: random.Random
+    ) -> None:
+        """Change nothing yet.
+
+        Args:
+            queue: For the beginning and the end, when nothing is away.
+            hasty: For all else: its calls give up soon.
+            recorded: Is told what is cancelled.
+            chance: Decides.
+        """
         self.done = 0
-        self._queue = queue
+        self._calm_queue = queue
+        self._queue = hasty
         self._recorded = recorded
         self._chance = chance
         self._ways: tuple[Callable[[], object], ...] = (
@@ -39,7 +50,7 @@ class Operators:
 
     def begin(self) -> None:
         """What is in force at the beginning."""
-        controls = self._queue.controls
+        controls = self._calm_queue.controls
         controls.change_setting("max_crashes", MOST_CRASHES)
         controls.change_setting("max_concurrent", OVER_EVERYTHING)
         for lane, bound in AT_ONCE.items():
@@ -49,7 +60,7 @@ class Operators:
         for gate, rate in RATED.items():
             controls.rates.set(gate, rate)
         for gate, weight in WEIGHTS.items():
-            self._queue.shares.weigh(gate, weight)
+            self._calm_queue.shares.weigh(gate, weight)
 
     def act(self) -> None:
         """One of them does something."""
@@ -62,9 +73,9 @@ class Operators:
     def end(self) -> None:
         """Nothing is held up any more."""
         for name in PAUSED:
-            self._queue.controls.resume(name)
+            self._calm_queue.controls.resume(name)
         for gate, limit in LIMITED.items():
-            self._queue.controls.set_limit(gate, limit)
+            self._calm_queue.controls.set_limit(gate, limit)
 
     def _one(self, *lanes: str) -> str | None:
         members = sorted(self._queue.views.members(self._chance.choice(lanes)))
@@ -87,7 +98,7 @@ class Operators:
 
     def _change_bound(self) -> None:
         lane = self._chance.choice(list(AT_ONCE))
-        self._queue.controls.change_setting("max_concurrent_executions", self._chance.randint(1, 5), lane=lane)
+        self._queue.controls.change_setting("max_concurrent_executions", self._chance.randint(1, 3), lane=lane)
 
     def _change_rate(self) -> None:
         gate = self._chance.choice(list(RATED))

@@ -11,6 +11,8 @@ from typing import Final
 
 from faults_server.own_server import OwnServer
 
+from chaos import own_clock
+
 _DATA: Final = "appendonlydir"
 _COPY: Final = "copied"
 
@@ -19,7 +21,9 @@ class CopiedServer(OwnServer):
     """Its log is never written anew: a copy is a beginning of it."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, "--auto-aof-rewrite-percentage", "0", appendfsync="always")
+        own = own_clock.environment(folder)
+        super().__init__(folder, "--auto-aof-rewrite-percentage", "0", appendfsync="always", environment=own)
+        self.folder: Final = folder
         self.copied_at = 0.0
         """Unix seconds; 0: there is no copy."""
         self._data, self._copy = folder / _DATA, folder / _COPY

@@ -56,11 +56,12 @@ class Planned:
 
 def draw(chance: random.Random, *, plain: bool) -> Planned:
     """The next message of a producer. A plain one knows of no room, and a lane that is full refuses what it sent."""
-    planned = Planned(chance.choice([lane for lane in LANES if not (plain and lane == NARROW)]), 0.0)
+    lanes = [lane for lane in (*LANES, FAIR) if not (plain and lane == NARROW)]  # much of one, so that turns are taken
+    planned = Planned(chance.choice(lanes), 0.0)
     longest = _LONG_SECONDS if chance.random() < 0.1 else _SHORT_SECONDS
     planned.seconds = round(chance.uniform(0.0, longest), 3)
     options = planned.options
-    options["band"] = chance.choice(BANDS)
+    options["band"] = "NORMAL" if planned.lane == FAIR and chance.random() < 0.7 else chance.choice(BANDS)
     gates: list[str] = [chance.choice(CLIENTS)] if planned.lane == FAIR else []
     if planned.lane != FAIR and chance.random() < 0.5:
         gates.append(chance.choice(("tenant:a", "tenant:b", "disk")))

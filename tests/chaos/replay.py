@@ -4,6 +4,7 @@ Unlike `history.History` it goes on after a violation, follows limits and pauses
 chaos run has all of that.
 """
 
+import math
 from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,9 @@ CHANGES: Final = (Verb.LIMIT, Verb.RATE, Verb.PAUSE, Verb.RESUME, Verb.SET)
 OF_NOTHING: Final = (Verb.REJECT, Verb.DROP, Verb.DROP_ACTION, Verb.ERASE, Verb.SIGN_IN, Verb.SIGN_OUT)
 """Entries that change no execution."""
 
+SAME_PLACE_MS: Final = 1.0
+"""A place that is taken meanwhile is one step beside it."""
+
 
 @dataclass(slots=True)
 class Followed:
@@ -35,6 +39,8 @@ class Followed:
     reason: str = ""
     completed: int = 0
     """The attempt under which it ended."""
+    granted_score: float = -math.inf
+    """Its place when it was granted last; what comes back keeps it, what is tried again gets another."""
     granted: set[int] = field(default_factory=set[int])
     cancelled: bool = False
     """Somebody asked for its end."""
@@ -128,19 +134,20 @@ class Replay:
 
     def _granted(self, name: str, followed: Followed, at_ms: int) -> None:
         followed.granted.add(followed.attempt)
+        followed.granted_score = followed.score
         for score, earlier in self._lines[followed.lane]:
             if score >= followed.score:
                 break
             other = self.executions[earlier]
             comparable = followed.lane not in self._fair or self._key(other) == self._key(followed)
-            if comparable and self._bounds.is_open_for_sure(other.lane, other.gates):
-                self._found.add(Kind.ORDER, f"{name} was granted before {earlier}")
-                break
+            if comparable:
+                is_open = self._bounds.is_open_for_sure(other.lane, other.gates)
+                self._found.unless(not is_open, Kind.ORDER, f"{name} was granted before {earlier}")
         self._bounds.grant(name, followed.lane, followed.gates, at_ms)
 
     def _join(self, name: str, followed: Followed) -> None:
         insort(self._lines[followed.lane], (followed.score, name))
-        if followed.lane in self._fair and followed.attempt == 0:
+        if followed.lane in self._fair and abs(followed.score - followed.granted_score) >= SAME_PLACE_MS:
             self._turns[followed.lane].wait(name, followed.band, self._key(followed))
 
     def _leave(self, name: str, followed: Followed, *, started: bool) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from bandmaster.scheduler.model.errors import BandmasterError
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.connection import client_of
-from chaos import own_network
+from chaos import own_clock, own_network
 from chaos.closing import SETTLING_SECONDS, Closing
 from chaos.crew import PRODUCERS, SCHEDULERS, WORKERS, Crew
 from chaos.faults import ENDING_SECONDS, Faults
@@ -30,8 +30,10 @@ from chaos.planted import plant, plant_in_redis
 from chaos.recorded import ACCEPTED, DOUBTFUL, REFUSED, Recorded
 
 PROGRESS_SECONDS: Final = 10.0
-PATIENCE_SECONDS: Final = 2.0
-"""Of the driver's own calls: it has to go on, to end the faults."""
+HASTY_SECONDS: Final = 2.0
+"""Of calls while faults are made: the driver has to go on, to end them."""
+PATIENT_SECONDS: Final = 60.0
+"""Of calls where nothing is away, though the machine may be slow."""
 
 
 @dataclass(slots=True)
@@ -41,7 +43,9 @@ class Report:
     seed: int
     seconds: float
     packets: str = ""
-    """Why none got lost; empty if some did."""
+    """Why none can get lost; empty if some can."""
+    clock: str = ""
+    """Why it cannot leap; empty if it can."""
     faults: dict[str, int] = field(default_factory=dict[str, int])
     changes: int = 0
     sent: dict[str, int] = field(default_factory=dict[str, int])
@@ -51,6 +55,8 @@ class Report:
     runs: int = 0
     settled_after_seconds: float = 0.0
     verbs: dict[str, int] = field(default_factory=dict[str, int])
+    looked: dict[str, int] = field(default_factory=dict[str, int])
+    """How often each kind of violation was looked for where it could have been."""
     violations: dict[str, int] = field(default_factory=dict[str, int])
     details: list[str] = field(default_factory=list[str])
 
@@ -65,12 +71,14 @@ class Report:
             f"{SCHEDULERS} schedulers, {len(PRODUCERS)} producers",
             f"faults      {sum(self.faults.values())}: " + _counted(self.faults),
             *([f"            no packets lost: {self.packets}"] if self.packets else []),
+            *([f"            no leaps of the clock: {self.clock}"] if self.clock else []),
             f"changes     {self.changes} by operators",
             f"sent        {_counted(self.sent)}",
             f"executions  {self.executions}, and {self.forgotten} entries that a restored server had forgotten",
             f"attempts    {self.retries} beyond the first, {self.runs} runs of bodies",
             f"journal     {_counted(self.verbs)}",
             f"settled     {self.settled_after_seconds:.0f} s after the last fault",
+            f"looked for  {_counted(self.looked)}",
             f"violations  {sum(self.violations.values())}",
             *(f"  {line}" for line in self.details),
         ]
@@ -96,19 +104,21 @@ def run_chaos(
     # Not deep: the path of a socket has to be short.
     folder = Path(tempfile.mkdtemp(prefix="bm-chaos-"))
     chance, found, recorded = random.Random(seed), Found(), Recorded()
-    report = Report(seed, seconds, "" if own_network.is_inside() else own_network.why_not() or "not asked for")
+    packets = "" if own_network.is_inside() else own_network.why_not() or "not asked for"
+    report = Report(seed, seconds, packets, own_clock.why_not() or "")
     say(f"logs and notes in {folder}")
     server = CopiedServer(folder)
     server.start()
-    queue = ExecutionQueueService(client_of(server.url), deadline_seconds=PATIENCE_SECONDS)
-    operators = Operators(queue, recorded, chance)
+    queue = ExecutionQueueService(client_of(server.url), deadline_seconds=PATIENT_SECONDS)
+    hasty = ExecutionQueueService(client_of(server.url), deadline_seconds=HASTY_SECONDS)
+    operators = Operators(queue, hasty, recorded, chance)
     operators.begin()
     crew = Crew(server.url, folder, chance)
     try:
         following = Following(queue, server, recorded)
         faults = Faults(crew, server, following, chance)
         closing = Closing(queue, found, settling_seconds)
-        _harm(faults, operators, following, chance, seconds, say)
+        _harm(faults, operators, hasty, chance, seconds, say)
         say("no more faults; what is under way ends")
         deadline = time.monotonic() + ENDING_SECONDS + 1
         while not faults.end() and time.monotonic() < deadline:
@@ -117,6 +127,7 @@ def run_chaos(
         operators.end()
         closing.wait_for_ends(faults.later.look)
         following.read_on()
+        crew.wait_until_ready()
         plant_in_redis(planted, queue)
         closing.look(WORKERS * THREADS + (Kind.NO_THREAD in planted))
     finally:
@@ -133,6 +144,7 @@ def run_chaos(
     report.retries = sum(max(0, each.attempt - 1) for each in replay.executions.values())
     report.verbs, report.settled_after_seconds = dict(replay.verbs), closing.seconds
     report.violations = {kind.value: count for kind, count in found.counts.items()}
+    report.looked = {kind.value: count for kind, count in found.looked.items()}
     report.details = found.lines()
     if not found.total:
         shutil.rmtree(folder)
@@ -142,7 +154,7 @@ def run_chaos(
 def _harm(
     faults: Faults,
     operators: Operators,
-    following: Following,
+    queue: ExecutionQueueService,
     chance: random.Random,
     seconds: float,
     say: Callable[[str], None],
@@ -159,15 +171,14 @@ def _harm(
             say(f"{elapsed:6.0f} s  {done}")
         if time.monotonic() - said_at > PROGRESS_SECONDS:
             said_at = time.monotonic()
-            say(f"{elapsed:6.0f} s  {_progress(following)}")
+            say(f"{elapsed:6.0f} s  {faults.done.total()} faults; {_progress(queue)}")
 
 
-def _progress(following: Following) -> str:
+def _progress(queue: ExecutionQueueService) -> str:
     try:
-        entries = following.read_on()
+        return f"{sum(queue.views.lane_size(lane) for lane in LANES)} wait or run"
     except BandmasterError:
         return "the server is away"
-    return f"{len(entries)} entries of the journal"
 
 
 def _counted(counts: dict[str, int]) -> str:

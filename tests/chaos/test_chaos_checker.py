@@ -10,6 +10,7 @@ from bandmaster.scheduler.engine.journal import JournalEntry, Verb
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from chaos.closing import Closing
+from chaos.following import kept_of
 from chaos.found import Found, Kind
 from chaos.judging import judge
 from chaos.plan import FAIR, KIND, Planned
@@ -106,6 +107,13 @@ def test_what_was_accepted_while_the_server_could_forget_is_forgiven_and_no_othe
     assert found_in(recorded).counts.keys() == {Kind.LOST}, "its answer had come before the copy"
     recorded.forgotten.append(Forgotten(1.5, 3.5, ()))
     assert not found_in(recorded).lines()
+
+
+def test_what_a_restored_server_has_is_known_though_workers_were_faster(redis_client: redis.Redis) -> None:
+    first, second, third, *_ = entries = work(redis_client).entries
+    newer = replace(third, entry_id="9999999999999-0")
+    assert kept_of(entries, [newer, second, first]) == 2
+    assert kept_of(entries, [newer]) == 0
 
 
 def with_end(recorded: Recorded, state: State) -> Recorded:

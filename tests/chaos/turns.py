@@ -1,7 +1,7 @@
 """The bound of a fair lane: of two keys of one band that both have something waiting all along, neither gets more than
 one start (by weight) ahead of the other.
 
-Only first starts count: what comes back (its worker died, its body failed) keeps its old place, and goes first.
+Of what comes back in its old place (its worker died) only the first start counts: it goes before all others.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Turns:
         self._since: dict[tuple[int, str, str], tuple[int, int]] = {}
 
     def wait(self, name: str, band: int, key: str) -> None:
-        """It waits for its first start."""
+        """It waits in a new place."""
         self._waiting[band][key].add(name)
         self._compare(name, band)
 
@@ -35,7 +35,7 @@ class Turns:
             return
         if started:
             self._got[band][key] += 1
-            self._compare(name, band)
+            self._compare(name, band)  # while it still counts as waiting: it was, when this was decided
         self._waiting[band][key].discard(name)
         self._compare(name, band)
 
@@ -49,6 +49,8 @@ class Turns:
             began = self._since.setdefault(pair, (got[one], got[other]))
             work = [(got[key] - at) / self._weights.get(key, 1) for key, at in zip((one, other), began, strict=True)]
             ahead = abs(work[0] - work[1])
-            if ahead > AHEAD + _ROUNDED:
-                self._found.add(Kind.TURNS, f"{name}: {one} and {other} are {ahead:.1f} starts apart in band {band}")
+            is_fair = ahead <= AHEAD + _ROUNDED
+            said = f"{name}: {one} and {other} are {ahead:.1f} starts apart in band {band}"
+            self._found.unless(is_fair, Kind.TURNS, said)
+            if not is_fair:
                 self._since[pair] = (got[one], got[other])

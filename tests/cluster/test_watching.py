@@ -50,12 +50,13 @@ def test_pods_are_seen_to_also_in_windows_that_are_shorter_than_a_look_around(
         wait_until(lambda: pods.get(discarded.name) is None, timeout_seconds=150, what="the pod's departure")
 
 
-def test_a_worker_whose_clock_is_ahead_gives_up_no_pod(
-    pods: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ahead_seconds", [600, -600])
+def test_a_worker_whose_clock_is_wrong_gives_up_no_pod(
+    ahead_seconds: int, pods: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     created = pods.create(spec("true", cpu_request="1000"))  # waits for a node that large
     real = time.time
-    monkeypatch.setattr(time, "time", lambda: real() + 600)
+    monkeypatch.setattr(time, "time", lambda: real() + ahead_seconds)
     assert list(pods.watch(3.0))
     status = pods.get(created.name)
     assert status is not None

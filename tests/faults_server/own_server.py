@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import redis
@@ -17,7 +18,10 @@ from waiting import wait_until
 class OwnServer:
     """On a socket in a folder; its data outlive it."""
 
-    def __init__(self, folder: Path, *options: str, appendfsync: str = "no") -> None:
+    def __init__(
+        self, folder: Path, *options: str, appendfsync: str = "no", environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._environment = environment
         self.url = f"unix://{folder}/redis.sock"
         self._options = [
             *("--port", "0", "--unixsocket", f"{folder}/redis.sock", "--dir", str(folder), "--save", ""),
@@ -28,7 +32,7 @@ class OwnServer:
 
     def start(self) -> None:
         """Returns when it answers, with whatever data the last one left."""
-        self._process = subprocess.Popen([sys.executable, "-c", BECOME_SERVER, *self._options])
+        self._process = subprocess.Popen([sys.executable, "-c", BECOME_SERVER, *self._options], env=self._environment)
         with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0)) as client:
             wait_until(lambda: self._answers(client), what="the server")
 

@@ -5,10 +5,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import dramatiq
 import pytest
 import redis
+from dramatiq import Message
 from dramatiq.brokers.stub import StubBroker
 from dramatiq.middleware import (
     AgeLimit,
@@ -174,8 +176,15 @@ def test_a_message_whose_age_runs_out_between_its_grant_and_its_body_expires(
         runs.append(1)
 
     # Its producer made it before it waited in a list: by its own time it is too old as soon as it is accepted.
-    made: dramatiq.Message[None] = work.message_with_options(max_age=60_000)
-    sent = short.enqueue(made.copy(message_timestamp=made.message_timestamp - 60_000))
+    old = Message[Any](
+        queue_name="default",
+        actor_name=work.actor_name,
+        args=(),
+        kwargs={},
+        options={"max_age": 60_000},
+        message_timestamp=int(time.time() * 1000) - 60_000,
+    )
+    sent = short.enqueue(old)
     with running(short):
         short.join("default", timeout=20_000)
     assert runs == []
