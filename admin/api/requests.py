@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import UploadFile
 from pydantic import BaseModel, ConfigDict, Field
@@ -188,7 +188,7 @@ class NewSchedule(Sent):
     image: Image | None = None
     cpu_limit: Quantity | None = None
     memory_limit: Quantity | None = None
-    timeout_seconds: Whole | None = Field(default=None, ge=1, le=TIMEOUT_MAX_SECONDS)
+    timeout_seconds: Annotated[int, Field(strict=True, ge=1, le=TIMEOUT_MAX_SECONDS)] | None = None
     priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
     action: Action | None = None
     gates: Gates = ()

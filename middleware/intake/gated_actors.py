@@ -11,6 +11,7 @@ from typing import Any
 from dramatiq import Actor, Broker
 
 from ...scheduler.engine.controls import Controls
+from ...scheduler.model.errors import QueueUnavailable
 from .actor_options import GatedActor, read_actor
 from .declaration import Declaration
 from .declared_limits import by_lane, check_agreement
@@ -91,8 +92,16 @@ class GatedActors(Mapping[str, GatedActor]):
             queues, actors = broker.get_declared_queues(), self._declared()
             limits = by_lane(queues, [(gated.lane, gated.declared.limits) for gated in actors])
             rates = by_lane(queues, [(gated.lane, gated.declared.rates) for gated in actors])
-            declare(controls.schedules, [gated.schedule for gated in actors if gated.schedule is not None])
             self._declaration.make(controls, limits, rates)
+            # Afterwards: a server that loses its data in between has lost the declaration, too, which is noticed.
+            self._declare_schedules(controls)
+
+    def _declare_schedules(self, controls: Controls) -> None:
+        try:
+            declare(controls.schedules, [each.schedule for each in self._actors.values() if each.schedule is not None])
+        except QueueUnavailable:
+            self._declaration.forget()
+            raise
 
     def when_lost(self, tell_again: Callable[[], None]) -> None:
         """Have something called when the server has lost what it was told, as after a restart without its data."""

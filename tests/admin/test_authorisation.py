@@ -20,6 +20,7 @@ from bandmaster.admin.describing import described
 from bandmaster.items.claiming import Claim
 from bandmaster.ledger.schema.tables import metadata, queue_items
 from bandmaster.scheduler.engine.settlements import Release
+from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.states import State
 
 DOCUMENT: Final = described()
@@ -120,6 +121,8 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
         for table in reversed(metadata.sorted_tables):
             connection.execute(table.delete())
     one_api.consumer.begin()
+    never = Schedule.of({"name": NAMES["name"], "cron": "0 0 1 1 *", "command": ["true"]})
+    one_api.queue.schedules.put(never, paused=True)
     kinds = (("own", "ann"), ("bobs", "bob"), ("nobodys", None))
     for name, user in kinds:
         one_api.queue.enqueue({"execution_id": f"{name}-dead", "command": ["true"], "metadata": {"user_id": user}})
