@@ -200,7 +200,11 @@ def _explained(detail: ErrorDetails) -> str:
         return f"{where}: unknown; allowed: {', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    if path[:1] in ([], ["shards"]) or path[1:] in (["url"], ["token"], ["client_secret"]) or isinstance(detail["input"], dict):
+    if (
+        path[:1] in ([], ["shards"])
+        or path[1:] in (["url"], ["token"], ["client_secret"])
+        or isinstance(detail["input"], dict)
+    ):
         # The value may be a secret, or hold one.
         return f"{where}: {message}"
     return f"{where}: {detail['input']!r} is not allowed: {message}"
