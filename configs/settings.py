@@ -192,7 +192,7 @@ def _area(section: str) -> type[BaseModel]:
 
 def _explained(detail: ErrorDetails) -> str:
     path = [str(part) for part in detail["loc"]]
-    where = f"setting {'.'.join(path)}{_place(path)}"
+    where = f"setting {'.'.join(path) or 'shards'}{_place(path)}"
     if detail["type"] == "extra_forbidden":
         known = _area(path[0]).model_fields if len(path) > 1 else Settings.model_fields
         if path[:2] == ["k8s", "profiles"]:
@@ -200,7 +200,11 @@ def _explained(detail: ErrorDetails) -> str:
         return f"{where}: unknown; allowed: {', '.join(known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    if path[0] == "shards" or path[1:] in (["url"], ["token"], ["client_secret"]) or isinstance(detail["input"], dict):
+    if (
+        path[:1] in ([], ["shards"])
+        or path[1:] in (["url"], ["token"], ["client_secret"])
+        or isinstance(detail["input"], dict)
+    ):
         # The value may be a secret, or hold one.
         return f"{where}: {message}"
     return f"{where}: {detail['input']!r} is not allowed: {message}"

@@ -17,11 +17,18 @@ from dramatiq import Message, group
 
 from ..scheduler.engine.grants import Parked
 from ..scheduler.engine.parking import Candidate
-from ..scheduler.model.errors import DuplicateExecution, QueueFull, QueueRejected, QueueUnavailable, UserLimitExceeded
+from ..scheduler.model.errors import (
+    DuplicateExecution,
+    OnAnotherShard,
+    QueueFull,
+    QueueRejected,
+    QueueUnavailable,
+    UserLimitExceeded,
+)
 from ..scheduler.views import Views
 from .grants.context import is_settling
 from .intake.envelope import copied
-from .worker.lane_broker import LaneBroker
+from .shards.sharded_broker import ShardedBroker
 
 Given = tuple["Message[Any]", "int | None"]
 """A message and its delay."""
@@ -30,7 +37,7 @@ Given = tuple["Message[Any]", "int | None"]
 class Groups:
     """The groups of one broker. Safe to share between threads."""
 
-    def __init__(self, broker: LaneBroker) -> None:
+    def __init__(self, broker: ShardedBroker) -> None:
         self._broker = broker
         self._local = threading.local()
 
@@ -61,7 +68,7 @@ class Groups:
         self._send(taken)
 
     def _send(self, taken: list[Given]) -> None:
-        broker = self._broker
+        broker = self._of_one_shard(taken)
         listed = [each for each in taken if each[0].actor_name not in broker.bands.gated]
         gated = [(copied(message), delay) for message, delay in taken if message.actor_name in broker.bands.gated]
         broker.bounds.put_down({message.queue_name for message, _ in gated})
@@ -74,7 +81,7 @@ class Groups:
                 if len(candidates) > known:
                     place_of[index] = len(candidates) - 1
         check_room(broker.queue.views, candidates)
-        outcomes = self._park(candidates)
+        outcomes = self._park(broker, candidates)
         named = ["execution_id" in message.options for message, _ in taken if message.actor_name in broker.bands.gated]
         for index, (message, delay) in enumerate(gated):
             outcome = outcomes[place_of[index]] if index in place_of else None
@@ -89,11 +96,31 @@ class Groups:
             if isinstance(outcome, QueueRejected):
                 raise outcome
 
-    def _park(self, candidates: Sequence[Candidate]) -> "list[Parked | Message[Any] | QueueRejected]":
+    def _of_one_shard(self, taken: list[Given]) -> ShardedBroker:
+        """Return the broker whose server takes all gated messages; no check holds over two.
+
+        Raises:
+            OnAnotherShard: If they are not all of one server; nothing was sent.
+        """
+        broker = self._broker
+        if broker.shards is None:
+            return broker
+        gated = [message for message, _ in taken if message.actor_name in broker.bands.gated]
+        brokers = {each.shard: each for each in (broker.shards.of(message, broker) for message in gated)}
+        if len(brokers) > 1:
+            raise OnAnotherShard(
+                f"the group's messages are of shards {', '.join(sorted(brokers))}, and are not accepted together: send "
+                "a group for each"
+            )
+        return next(iter(brokers.values()), broker)
+
+    def _park(
+        self, broker: ShardedBroker, candidates: Sequence[Candidate]
+    ) -> "list[Parked | Message[Any] | QueueRejected]":
         try:
-            return [*self._broker.queue.transitions.park_many(candidates)]
+            return [*broker.queue.transitions.park_many(candidates)]
         except QueueUnavailable:
-            self._broker.bands.unsure.add(each.execution_id for each in candidates)
+            broker.bands.unsure.add(each.execution_id for each in candidates)
             raise
 
 

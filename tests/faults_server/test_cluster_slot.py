@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dramatiq
 import pytest
@@ -57,12 +58,14 @@ class Cluster:
     def _raw(self, port: int, command: str) -> bytes:
         with redis.Redis(port=port, protocol=2) as client:
             client.response_callbacks.clear()
-            answer: bytes = client.execute_command(command)  # pyright: ignore[reportAssignmentType]
+            raw: Any = client
+            answer: bytes = raw.execute_command(command)
             return answer
 
     def _ask(self, port: int, command: str, *arguments: object) -> object:
         with redis.Redis(port=port, protocol=2) as client:
-            return client.execute_command(command, *arguments)  # pyright: ignore[reportUnknownVariableType, reportArgumentType, reportUnknownMemberType]
+            raw: Any = client
+            return raw.execute_command(command, *arguments)
 
 
 @pytest.fixture
