@@ -10,8 +10,8 @@ class NaiveItems:
     def __init__(self, file: Path) -> None:
         self._database = sqlite3.connect(file)
         self._database.execute(
-            "CREATE TABLE items (id TEXT PRIMARY KEY, reference TEXT, status TEXT DEFAULT 'NEW', retries INT DEFAULT 0, "
-            "priority INT, created_at INT, locked_at INT, updated_at INT)"
+            "CREATE TABLE items (id TEXT PRIMARY KEY, reference TEXT, status TEXT DEFAULT 'NEW', "
+            "retries INT DEFAULT 0, priority INT, created_at INT, locked_at INT, updated_at INT)"
         )
 
     def add(self, item_id: str, *, reference: str = "", priority: int = 0, at: int = 0) -> None:
