@@ -168,11 +168,11 @@ def test_a_robot_is_refused_what_is_not_its_own(api: Api, root: Client) -> None:
     root.send(calls.create_item_queue("other"))
     root.send(calls.add_item("other"))
     with Client(api.url, api.token("desk-7", "robot", queues=("invoices",))) as client:
-        of_others: tuple[calls.Call[Any], ...] = (
+        of_others: list[Any] = [
             calls.claim_items("other", "k"),
             calls.add_item_by_name("other"),
             calls.claim_item(queue_id=root.send(calls.item_queue("other")).id),
-        )
+        ]
         for call in of_others:
             with pytest.raises(ApiProblem) as refused:
                 client.send(call)
@@ -180,7 +180,7 @@ def test_a_robot_is_refused_what_is_not_its_own(api: Api, root: Client) -> None:
         with pytest.raises(ApiProblem) as refused:
             client.send(calls.claim_items("invoices", "k", robot_id="desk-8"))
         assert refused.value.status == 403
-        of_operators: tuple[calls.Call[Any], ...] = (calls.items(), calls.item_queues(), calls.workers())
+        of_operators: list[Any] = [calls.items(), calls.item_queues(), calls.workers()]
         for call in of_operators:
             with pytest.raises(ApiProblem) as refused:
                 client.send(call)
