@@ -6,7 +6,7 @@ has not ended is never touched. If the process dies, the next page goes on: what
 
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, tuple_, update
+from sqlalchemy import Connection, and_, delete, func, or_, select, tuple_, update
 
 from .asked import are_asked_by
 from .database import Database
@@ -81,14 +81,14 @@ def forget_items(database: Database, user_id: str, pseudonym: str) -> int:
             ids = list(connection.execute(page).scalars())
             if not ids:
                 break
-            within: tuple[ColumnElement[bool], ...] = (of.item_id > after, of.item_id <= ids[-1])
+            is_of_page = and_(of.item_id > after, of.item_id <= ids[-1])
             is_by_user = are_asked_by(of.created_by, user_id)
-            emptied = update(queue_items).where(*within, is_by_user, of.ended_ms.is_not(None))
+            emptied = update(queue_items).where(is_of_page, is_by_user, of.ended_ms.is_not(None))
             forgotten += connection.execute(
                 emptied.values(payload=None, result=None, error_message=None, progress=None)
             ).rowcount
-            connection.execute(update(queue_items).where(*within, is_by_user).values(created_by=pseudonym))
-            held = update(queue_items).where(*within, of.locked_by_robot_id == user_id)
+            connection.execute(update(queue_items).where(is_of_page, is_by_user).values(created_by=pseudonym))
+            held = update(queue_items).where(is_of_page, of.locked_by_robot_id == user_id)
             connection.execute(held.values(locked_by_robot_id=pseudonym))
             after = ids[-1]
     with database.writing() as connection:

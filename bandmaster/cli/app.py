@@ -29,6 +29,8 @@ from bandmaster.cli.listing import list_executions
 from bandmaster.cli.login_address import login
 from bandmaster.cli.logs import logs
 from bandmaster.cli.occupancy import gates, workers
+from bandmaster.cli.queue_items import add_item, delete_item, list_items, postpone_item, retry_item, show_item
+from bandmaster.cli.queues import change_queue, create_queue, delete_queue, list_queues, show_stats
 from bandmaster.cli.rates import rate
 from bandmaster.cli.schedule_adding import add_schedule
 from bandmaster.cli.schedule_controls import pause_schedule, remove_schedule, resume_schedule, run_schedule
@@ -147,6 +149,19 @@ def build() -> typer.Typer:
     schedule.command("run-now")(run_schedule)
     schedule.command("remove")(remove_schedule)
     app.add_typer(schedule, name="schedule")
+    queue = typer.Typer(callback=list_queues, invoke_without_command=True, rich_markup_mode=None)
+    queue.command("create")(create_queue)
+    queue.command("change")(change_queue)
+    queue.command("delete")(delete_queue)
+    queue.command("stats")(show_stats)
+    app.add_typer(queue, name="queue")
+    item = typer.Typer(callback=list_items, invoke_without_command=True, rich_markup_mode=None)
+    item.command("add")(add_item)
+    item.command("show")(show_item)
+    item.command("retry")(retry_item)
+    item.command("postpone")(postpone_item)
+    item.command("delete")(delete_item)
+    app.add_typer(item, name="item")
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
     token.command("create")(create_token)
     token.command("revoke")(revoke_token)
@@ -190,7 +205,8 @@ def _number_below_zero(arguments: Sequence[str], problem: str) -> str | None:
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    known = {command.name for command in build().registered_commands} | {"dead", "ledger", "schedule", "token"}
+    groups = {"dead", "item", "ledger", "queue", "schedule", "token"}
+    known = {command.name for command in build().registered_commands} | groups
     name = "".join(arguments[(at := command_at(list(arguments))) : at + 1])
     return f"{name} " if name in known else ""
 

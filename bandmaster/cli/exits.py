@@ -10,6 +10,7 @@ import redis
 
 from bandmaster.admin.client.errors import ApiProblem, ApiUnavailable
 from bandmaster.configs.errors import ExtraMissing, SettingsError
+from bandmaster.items.errors import DuplicateReference, ItemUnknown, QueueUnknown
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.ledger.errors import (
     AnotherQueue,
@@ -71,6 +72,9 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (UnknownExecution, Exit.NOT_FOUND),
     (UnknownSchedule, Exit.NOT_FOUND),
     (ScheduleExists, Exit.REJECTED),
+    (QueueUnknown, Exit.NOT_FOUND),
+    (ItemUnknown, Exit.NOT_FOUND),
+    (DuplicateReference, Exit.REJECTED),
     (AmbiguousExecution, Exit.USAGE),
     (PodNotFound, Exit.NOT_FOUND),
     (QueueUnavailable, Exit.UNAVAILABLE),

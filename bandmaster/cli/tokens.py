@@ -54,7 +54,9 @@ def list_tokens(context: typer.Context, as_json: Json = False) -> None:
 
 def create_token(
     owner: Annotated[str, typer.Option(help="As whose its executions count, and whose executions it sees.")],
-    scope: Annotated[list[str], typer.Option(metavar="SCOPE", help="read, submit, operate or admin; may be repeated.")],
+    scope: Annotated[
+        list[str], typer.Option(metavar="SCOPE", help="read, submit, operate, robot or admin; repeatable.")
+    ],
     max_band: Annotated[
         str, typer.Option(metavar="NAME", help="The most urgent priority that it may ask for.")
     ] = "normal",
@@ -63,6 +65,13 @@ def create_token(
         typer.Option(metavar="PATTERN", help="Gates its executions may name, like tenant:*; repeatable; default: any."),
     ] = None,
     expires: Annotated[str | None, typer.Option(metavar="AGE", help="Valid for so long: 12h, 90d.")] = None,
+    robot_id: Annotated[
+        str | None, typer.Option(metavar="ROBOT", help="With the scope robot: as which robot it takes items.")
+    ] = None,
+    queue: Annotated[
+        list[str] | None,
+        typer.Option(metavar="QUEUE", help="Of a robot: the queues that it is for; repeatable; default: all."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a token; its text is printed this once.
@@ -71,6 +80,7 @@ def create_token(
     Examples:
       bandmaster token create --owner ann --scope admin
       bandmaster token create --owner ci --scope submit --expires 90d --max-band high
+      bandmaster token create --owner desk --scope robot --robot-id desk-7 --queue invoices
     """
     scopes = import_extra("bandmaster.admin.auth.scopes", "api").read_scopes(scope)
     lifetime_seconds = None if expires is None else read_duration(expires, "--expires")
@@ -82,6 +92,8 @@ def create_token(
         gates=None if gate is None else tuple(gate),
         expires_ms=None if lifetime_seconds is None else now_ms + lifetime_seconds * 1000,
         created_by=user_at_host(),
+        robot_id=robot_id,
+        queues=None if queue is None else tuple(queue),
     )
     kept = _table(upgrades=True).add(token)
     if as_json:

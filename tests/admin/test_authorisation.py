@@ -86,14 +86,15 @@ def body_of(method: str, path: str) -> Any:
 def sent_to(method: str, path: str) -> dict[str, Any]:
     if path.endswith("/upload"):
         return {"files": {"script": ("job.sh", b"true")}}
+    if method == "get" and path.endswith("/queue-items/next"):
+        return {"params": {"queue_name": "invoices", "robot_id": "ann"}}
     return {"json": body_of(method, path)}
 
 
 def filled(path: str, execution_id: str = "own") -> str:
     if path.startswith(f"{V1}/pauses/"):
         return path.replace("{name}", "tenant:1")
-    url = path.format(execution_id=execution_id, **NAMES)
-    return f"{url}?queue_name=invoices&robot_id=ann" if path.endswith("/queue-items/next") else url
+    return path.format(execution_id=execution_id, **NAMES)
 
 
 def asked(client: httpx.Client, method: str, url: str, **given: Any) -> httpx.Response:

@@ -42,6 +42,7 @@ def test_a_block_completes_and_fails_by_how_it_ends(api: Api, root: Client) -> N
             assert item is not None
             assert (item.payload, item.fence) == ({"number": 0}, 1)
             item.result = {"booked": True}
+        assert item is not None
         done = shown(root, item.id)
         assert (done.status, done.result, done.locked_by_robot_id) == ("DONE", {"booked": True}, "desk-7")
         with client.next("invoices") as wrong:
@@ -114,6 +115,7 @@ def test_a_lost_answer_hands_out_the_same_item(api: Api, root: Client) -> None:
             counts = root.send(calls.item_stats("invoices")).counts
             assert (counts["NEW"], counts["IN_PROGRESS"]) == (1, 1)
             cutting.to_swallow = 1
+        assert item is not None
         assert shown(root, item.id).status == "DONE"
     cutting.close()
 
@@ -166,18 +168,20 @@ def test_a_robot_is_refused_what_is_not_its_own(api: Api, root: Client) -> None:
     root.send(calls.create_item_queue("other"))
     root.send(calls.add_item("other"))
     with Client(api.url, api.token("desk-7", "robot", queues=("invoices",))) as client:
-        for call in (
+        of_others: list[Any] = [
             calls.claim_items("other", "k"),
             calls.add_item_by_name("other"),
             calls.claim_item(queue_id=root.send(calls.item_queue("other")).id),
-        ):
+        ]
+        for call in of_others:
             with pytest.raises(ApiProblem) as refused:
                 client.send(call)
             assert refused.value.status == 404
         with pytest.raises(ApiProblem) as refused:
             client.send(calls.claim_items("invoices", "k", robot_id="desk-8"))
         assert refused.value.status == 403
-        for call in (calls.items(), calls.item_queues(), calls.workers()):
+        of_operators: list[Any] = [calls.items(), calls.item_queues(), calls.workers()]
+        for call in of_operators:
             with pytest.raises(ApiProblem) as refused:
                 client.send(call)
             assert refused.value.status == 403

@@ -115,7 +115,7 @@ def test_the_tests_of_an_application_need_no_server(running: Running) -> None:
 def test_the_readme_lists_every_example() -> None:
     listed = set(re.findall(r"^\| \[[\w./]+\]\((\w+)", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
     assert listed == {path.stem for path in EXAMPLES.iterdir() if path.suffix == ".py"} | {"tested"}
-    assert len(listed) == 8
+    assert len(listed) == 9
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -124,4 +124,8 @@ def test_an_example_is_short_and_uses_public_names_only(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 120
     modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     modules += [name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
-    assert {name for name in modules if name.startswith("bandmaster")} <= {"bandmaster", "bandmaster.testing"}
+    assert {name for name in modules if name.startswith("bandmaster")} <= {
+        "bandmaster",
+        "bandmaster.client",
+        "bandmaster.testing",
+    }
