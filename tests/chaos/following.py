@@ -44,5 +44,10 @@ def kept_of(entries: Sequence[JournalEntry], newest_first: Iterable[JournalEntry
         entries: Of the server, before it forgot.
         newest_first: The journal now; at its end there may be entries of workers that were faster than we are.
     """
+    # Not by the id alone: while the clock is set back, a new entry has the id of one that was forgotten.
     places = {entry.entry_id: number for number, entry in enumerate(entries, 1)}
-    return next((places[entry.entry_id] for entry in newest_first if entry.entry_id in places), 0)
+    for entry in newest_first:
+        place = places.get(entry.entry_id, 0)
+        if place and entries[place - 1] == entry:
+            return place
+    return 0

@@ -147,8 +147,9 @@ class Replay:
 
     def _join(self, name: str, followed: Followed) -> None:
         insort(self._lines[followed.lane], (followed.score, name))
-        if followed.lane in self._fair and abs(followed.score - followed.granted_score) >= SAME_PLACE_MS:
-            self._turns[followed.lane].wait(name, followed.band, self._key(followed))
+        if followed.lane in self._fair:
+            is_new = abs(followed.score - followed.granted_score) >= SAME_PLACE_MS
+            self._turns[followed.lane].wait(name, followed.band, self._key(followed), is_new=is_new)
 
     def _leave(self, name: str, followed: Followed, *, started: bool) -> None:
         self._lines[followed.lane].remove((followed.score, name))

@@ -113,6 +113,8 @@ def test_what_a_restored_server_has_is_known_though_workers_were_faster(redis_cl
     first, second, third, *_ = entries = work(redis_client).entries
     newer = replace(third, entry_id="9999999999999-0")
     assert kept_of(entries, [newer, second, first]) == 2
+    same_id = replace(first, entry_id=third.entry_id)
+    assert kept_of(entries, [same_id, second, first]) == 2, "by a clock that was set back"
     assert kept_of(entries, [newer]) == 0
 
 

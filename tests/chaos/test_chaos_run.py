@@ -8,8 +8,9 @@ from typing import Any
 
 from probing import FOLDER
 
+from chaos import own_clock, own_network
 from chaos.found import Kind
-from chaos.own_network import INSIDE, why_not
+from chaos.own_network import INSIDE
 
 LONGEST_SECONDS = 570
 LEAST_FAULTS = 15
@@ -40,7 +41,8 @@ def test_in_rough_weather_each_message_ends_once_and_no_limit_is_passed() -> Non
     assert report["executions"] > 0
     assert report["retries"] > 0
     assert {*LOOKED_FOR} <= report["looked"].keys(), "a rule that nothing came to"
-    assert report["packets"] == (why_not() or "")
+    assert report["packets"] == (own_network.why_not() or "")
+    assert report["clock"] == (own_clock.why_not() or "")
 
 
 def test_a_run_finds_whatever_is_planted() -> None:
