@@ -1,8 +1,8 @@
 """``at_shards``: the desk of a command beside several servers.
 
 In the flow: `at_desk` opens it where the settings have shards and none was named by `--shard`. Executions are found,
-listed, shown, sent and cancelled on whatever shard they are. Limits, pauses, settings and dead letters belong to one
-server each: their commands name it. Nothing is connected before it is asked, so a server that is away is told of.
+listed, shown, sent and cancelled on whatever shard they are. Limits, pauses, settings, schedules and dead letters belong
+to one server each: their commands name it. Nothing is connected before it is asked, so a server that is away is told of.
 """
 
 from collections.abc import Generator, Mapping
@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import Any, cast
 
 from bandmaster.cli.desk.desk_ledger import DeskLedger
-from bandmaster.cli.desk.port import Controls, Desk, Figures, Letters
+from bandmaster.cli.desk.port import Controls, Desk, Figures, Letters, Schedules
 from bandmaster.cli.desk.queue_executions import QueueExecutions
 from bandmaster.cli.desk.queue_figures import QueueFigures
 from bandmaster.cli.desk.queue_output import QueueOutput
@@ -67,6 +67,7 @@ def at_shards(settings: Settings) -> Generator[Desk]:
             cast("Controls", refusal),
             cast("Letters", refusal),
             ShardedOutput(parts, executions),
+            cast("Schedules", refusal),
             {name: each.figures for name, each in parts.items()},
         )
 
