@@ -27,6 +27,7 @@ class GatedActors(Mapping[str, GatedActor]):
         self._left_over: frozenset[str] = frozenset()
         self._declaration = Declaration()
         self._when_lost: list[Callable[[], None]] = []
+        self._is_scheduled_here: Callable[[GatedActor], bool] = lambda _: True
         self.lanes: frozenset[str] = frozenset()
         """The queues that have a gated actor, and those adopted as lanes because they had one."""
 
@@ -97,11 +98,16 @@ class GatedActors(Mapping[str, GatedActor]):
             self._declare_schedules(controls)
 
     def _declare_schedules(self, controls: Controls) -> None:
+        here = [each for each in self._declared() if self._is_scheduled_here(each)]
         try:
-            declare(controls.schedules, [each.schedule for each in self._actors.values() if each.schedule is not None])
+            declare(controls.schedules, [each.schedule for each in here if each.schedule is not None])
         except QueueUnavailable:
             self._declaration.forget()
             raise
+
+    def schedule_only(self, is_here: Callable[[GatedActor], bool]) -> None:
+        """Declare the schedules of some actors only: those of others are declared on another server."""
+        self._is_scheduled_here = is_here
 
     def when_lost(self, tell_again: Callable[[], None]) -> None:
         """Have something called when the server has lost what it was told, as after a restart without its data."""

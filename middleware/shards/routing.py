@@ -57,6 +57,12 @@ class Shards(Generic[B]):
         self.consumed: Final = consumed or self.map.names
         self.brokers: Final[dict[str, B]] = {DEFAULT: home} | {name: make(shard) for name, shard in shards.items()}
         self._kept_here: frozenset[str] = frozenset()
+        for name, broker in self.brokers.items():
+            broker.bands.gated.schedule_only(self._is_of(name))
+
+    def _is_of(self, name: str) -> Callable[[GatedActor], bool]:
+        """Whether what an actor is sent by the clock is on a shard: on two, each occurrence would run twice."""
+        return lambda gated: self.map.of(gated.lane, gated.band) == name
 
     @property
     def others(self) -> dict[str, B]:
