@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Header, Path
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictBool
 
 from ...items.bounds import (
     DESCRIPTION_MAX_CHARS,
@@ -92,8 +92,8 @@ class NewQueue(Sent):
     description: Description | None = None
     max_retries: Retries = 0
     """How often an item is tried again after a failure of the application."""
-    enforce_unique_reference: bool = False
-    is_active: bool = True
+    enforce_unique_reference: StrictBool = False
+    is_active: StrictBool = True
     payload_schema: Any = None
     """A JSON Schema for payloads, without references to elsewhere; none: any payload."""
     lease_seconds: LeaseSeconds = LEASE_SECONDS
@@ -108,8 +108,8 @@ class QueueChange(Sent):
     name: QueueName | None = None
     description: Description | None = None
     max_retries: Retries | None = None
-    enforce_unique_reference: bool | None = None
-    is_active: bool | None = None
+    enforce_unique_reference: StrictBool | None = None
+    is_active: StrictBool | None = None
     payload_schema: Any = None
     lease_seconds: LeaseSeconds | None = None
     retry_seconds: RetrySeconds | None = None
