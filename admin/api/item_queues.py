@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Response
 from ...items.model import Queue
 from ...items.statistics import figures_of
 from ...items.store import now_of
-from ...scheduler.model.errors import InvalidRequest
 from ...scheduler.model.times import iso_of
 from ..answers.items import ItemStats, QueueAnswer, QueueDeleted, QueueList
 from ..services import Services
@@ -55,9 +54,8 @@ def change_item_queue(
     """What is left out stays. 428 without If-Match; 412 if it was changed meanwhile."""
     revision = revision_of(if_match)
     changed = new.model_dump(include=new.model_fields_set)
-    for name, value in changed.items():
-        if value is None and name not in _MAY_BE_NONE:
-            raise InvalidRequest(name, "it is null", allowed="a value; left out, it stays as it is")
+    # null is no value of the others: they stay.
+    changed = {name: each for name, each in changed.items() if each is not None or name in _MAY_BE_NONE}
     return _shown(services.items.queues.change(queue_named(queue), changed, by=caller.by, revision=revision), response)
 
 

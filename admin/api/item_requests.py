@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Header, Path
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictBool
 
 from ...items.bounds import (
     DESCRIPTION_MAX_CHARS,
@@ -26,7 +26,7 @@ from ...scheduler.events.fields import as_pattern, described
 from ...scheduler.model.errors import InvalidRequest, shown
 from ..errors import Refused
 from .moments import Moment
-from .names import QueueName, RobotId, Text, Whole
+from .names import QueueName, RobotId, Text, whole
 from .requests import Sent
 
 _ITEM_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -74,13 +74,13 @@ ItemId = Annotated[str, AfterValidator(_item_id), described(pattern=as_pattern(_
 QueueText = Annotated[str, AfterValidator(_queue), described(pattern=f"^(?:{_QUEUE.pattern})$")]
 QueueGiven = Annotated[QueueText, Path(description="A name, or an id.")]
 IfMatch = Annotated[str | None, Header(description="The ETag with which it was read, or `*` whatever it is.")]
-QueueId = Annotated[Whole, Field(ge=1, le=QUEUE_ID_MAX)]
-Priority = Annotated[Whole, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX)]
+QueueId = Annotated[int, Field(strict=True, ge=1, le=QUEUE_ID_MAX), BeforeValidator(whole)]
+Priority = Annotated[int, Field(strict=True, ge=-PRIORITY_MAX, le=PRIORITY_MAX), BeforeValidator(whole)]
 Reference = Annotated[Text, Field(min_length=1, max_length=REFERENCE_MAX_CHARS)]
 Description = Annotated[Text, Field(max_length=DESCRIPTION_MAX_CHARS)]
-Retries = Annotated[Whole, Field(ge=0, le=RETRIES_MAX)]
-LeaseSeconds = Annotated[Whole, Field(ge=1, le=LEASE_MAX_SECONDS)]
-RetrySeconds = Annotated[Whole, Field(ge=0, le=RETRY_MAX_SECONDS)]
+Retries = Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX), BeforeValidator(whole)]
+LeaseSeconds = Annotated[int, Field(strict=True, ge=1, le=LEASE_MAX_SECONDS), BeforeValidator(whole)]
+RetrySeconds = Annotated[int, Field(strict=True, ge=0, le=RETRY_MAX_SECONDS), BeforeValidator(whole)]
 
 
 class NewQueue(Sent):
@@ -92,8 +92,8 @@ class NewQueue(Sent):
     description: Description | None = None
     max_retries: Retries = 0
     """How often an item is tried again after a failure of the application."""
-    enforce_unique_reference: bool = False
-    is_active: bool = True
+    enforce_unique_reference: StrictBool = False
+    is_active: StrictBool = True
     payload_schema: Any = None
     """A JSON Schema for payloads, without references to elsewhere; none: any payload."""
     lease_seconds: LeaseSeconds = LEASE_SECONDS
@@ -108,8 +108,8 @@ class QueueChange(Sent):
     name: QueueName | None = None
     description: Description | None = None
     max_retries: Retries | None = None
-    enforce_unique_reference: bool | None = None
-    is_active: bool | None = None
+    enforce_unique_reference: StrictBool | None = None
+    is_active: StrictBool | None = None
     payload_schema: Any = None
     lease_seconds: LeaseSeconds | None = None
     retry_seconds: RetrySeconds | None = None
@@ -156,11 +156,11 @@ class Wanted(Sent):
     queue_id: QueueId | None = None
     robot_id: RobotId | None = None
     """Who takes it; a robot's token says it by itself."""
-    count: Annotated[Whole, Field(ge=1, le=MOST_CLAIMED)] = 1
+    count: Annotated[int, Field(strict=True, ge=1, le=MOST_CLAIMED), BeforeValidator(whole)] = 1
     """How many at most."""
     lease_seconds: LeaseSeconds | None = None
     """For how long they are held; none: as the queue says."""
-    wait_seconds: Annotated[Whole, Field(ge=0, le=WAIT_MAX_SECONDS)] = 0
+    wait_seconds: Annotated[int, Field(strict=True, ge=0, le=WAIT_MAX_SECONDS), BeforeValidator(whole)] = 0
     """How long to wait for one if there is none."""
 
 
@@ -173,7 +173,7 @@ class ItemSaid(Sent):
 
     status: Literal[Status.DONE, Status.FAILED, Status.IN_PROGRESS, Status.NEW, Status.POSTPONED]
     """`IN_PROGRESS` renews the lease, `NEW` gives it back."""
-    fence: Annotated[Whole, Field(ge=0, le=2**53)] | None = None
+    fence: Annotated[int, Field(strict=True, ge=0, le=2**53), BeforeValidator(whole)] | None = None
     """The number with which it was handed out."""
     robot_id: RobotId | None = None
     """Who says it; a robot's token says it by itself."""

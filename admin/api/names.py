@@ -34,7 +34,7 @@ _NUMBERS: Final = {str(int(band)): band for band in Priority}
 
 
 def _priority(given: object) -> Priority:
-    return Priority.parse(_whole(given))
+    return Priority.parse(whole(given))
 
 
 def _priority_in_query(given: str) -> Priority:
@@ -50,7 +50,7 @@ def _name_of(band: Priority) -> str:
     return band.name
 
 
-def _whole(given: object) -> object:
+def whole(given: object) -> object:
     """JSON has one kind of numbers: 4.0 is 4."""
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
@@ -123,6 +123,6 @@ BandInQuery = Annotated[
     Priority, BeforeValidator(_priority_in_query), WithJsonSchema({"type": "string", "enum": [*_NAMES, *_NUMBERS]})
 ]
 """The same as a text: all that a query has."""
-Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
-SettingValue = Annotated[int, Field(strict=True, ge=0, le=SETTING_MAX), BeforeValidator(_whole)]
-Weight = Annotated[int, Field(strict=True, ge=1, le=MOST_WEIGHT), BeforeValidator(_whole)]
+Whole = Annotated[int, BeforeValidator(whole), Field(strict=True)]
+SettingValue = Annotated[int, Field(strict=True, ge=0, le=SETTING_MAX), BeforeValidator(whole)]
+Weight = Annotated[int, Field(strict=True, ge=1, le=MOST_WEIGHT), BeforeValidator(whole)]

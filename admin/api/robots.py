@@ -56,6 +56,7 @@ async def claim_items(
     "/queue-items/next",
     summary="Take an item, by a request that may be lost",
     deprecated=True,
+    response_model=ClaimedItem,
     responses={204: {"description": "Nothing waits."}},
 )
 async def claim_item(

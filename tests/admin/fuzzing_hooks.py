@@ -79,9 +79,8 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
     if isinstance(failure, UseAfterFree):
         return not case.path.startswith(_STAYS)
     # An execution may be named so, too, and be shown: GET is allowed there, as the document says of {execution_id}.
-    return not (
-        isinstance(failure, AllowHeaderMismatch) and case.path.endswith((*OF_ITEMS, "/executions/bulk", "/upload"))
-    )
+    words = (*OF_ITEMS, "/executions/bulk", "/upload")
+    return not (isinstance(failure, AllowHeaderMismatch) and case.path.endswith(words))
 
 
 def _is_unsaid(problem: dict[str, Any], case: Case[Any]) -> bool:

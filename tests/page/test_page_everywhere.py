@@ -14,7 +14,7 @@ from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import wait_until
 
 HOSTILE: Final = "<img src=x onerror=document.title='stolen'>"
-VIEWS: Final = ("Now", "Executions", "Actions and users", "Dead letters", "Settings", "Audit", "Tokens")
+VIEWS: Final = ("Now", "Executions", "Actions and users", "Dead letters", "Schedules", "Settings", "Audit", "Tokens")
 HOLDS: Final = "until [ -e go ]; do sleep 0.05; done"
 
 
@@ -168,6 +168,7 @@ def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: I
         ("executions/unknown", ".trouble"),
         ("actions", "tr[data-row]"),
         ("dead", "tr[data-row]"),
+        ("schedules", "form"),
         ("settings", "tr[data-row]"),
         ("audit", "tr[data-row]"),
         ("tokens", "form"),

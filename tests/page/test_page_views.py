@@ -237,7 +237,7 @@ def test_who_lacks_a_scope_does_not_see_its_buttons(look: Look, installation: In
     may = {
         "read": (VIEWS[:4], False, True),
         "submit": (VIEWS[:4], True, True),
-        "operate": (VIEWS[:5], True, True),
+        "operate": (VIEWS[:6], True, True),
         "admin": (VIEWS, True, True),
     }
     for scope, (views, changes, reads) in may.items():

@@ -14,6 +14,7 @@ export const PLACES = [
   ["executions", "Executions", "read"],
   ["actions", "Actions and users", "read"],
   ["dead", "Dead letters", "read"],
+  ["schedules", "Schedules", "operate"],
   ["settings", "Settings", "operate"],
   ["audit", "Audit", "admin"],
   ["tokens", "Tokens", "admin"],
