@@ -146,7 +146,7 @@ def run_chaos(
     report.violations = {kind.value: count for kind, count in found.counts.items()}
     report.looked = {kind.value: count for kind, count in found.looked.items()}
     report.details = found.lines()
-    if not found.total:
+    if planted or not found.total:
         shutil.rmtree(folder)
     return report
 
