@@ -122,9 +122,10 @@ class ShardedBroker(LaneBroker):
             shard.flush(queue_name)
 
     def close(self) -> None:
-        """Close all shards."""
+        """Close all shards, and the connections of the further ones, which no caller has made."""
         for shard in self._further():
             shard.close()
+            shard.client.close()
         super().close()
 
     def send_sharded(

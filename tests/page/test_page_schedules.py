@@ -19,7 +19,7 @@ def test_a_schedule_is_added_run_paused_and_removed(look: Look, installation: In
     page.get_by_role("button", name="Add schedule").click()
     row = page.locator("tr[data-row='paged']")
     expect(row).to_contain_text("0 0 1 1 *")
-    expect(row).to_contain_text("sh -c echo paged")
+    expect(row).to_contain_text("sh -c echo hi")
     row.get_by_role("button", name="Pause paged").click()
     expect(row).to_contain_text("paused")
     assert installation.call("GET", "/schedules/paged")["paused"] is True

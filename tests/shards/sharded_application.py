@@ -54,6 +54,7 @@ class Application:
         self.holds.set()
         self.stop()
         self.broker.close()
+        self.broker.client.close()
 
     def depth(self, shard: str) -> int:
         """How many executions wait on a shard."""

@@ -13,7 +13,7 @@ from waiting import wait_until
 def test_a_schedule_is_declared_on_the_shard_of_its_actor_alone(
     servers: dict[str, OwnServer], application: Application
 ) -> None:
-    far = Schedule(cron="0 0 1 1 *", start=datetime(2999, 1, 1, tzinfo=UTC))
+    far = Schedule(cron="0 0 1 1 *", start=datetime(2098, 1, 1, tzinfo=UTC))
 
     @dramatiq.actor(broker=application.broker, band="LOW", schedule=far)
     def nightly() -> None: ...

@@ -1,8 +1,9 @@
 """``at_shards``: the desk of a command beside several servers.
 
 In the flow: `at_desk` opens it where the settings have shards and none was named by `--shard`. Executions are found,
-listed, shown, sent and cancelled on whatever shard they are. Limits, pauses, settings, schedules and dead letters belong
-to one server each: their commands name it. Nothing is connected before it is asked, so a server that is away is told of.
+listed, shown, sent and cancelled on whatever shard they are. Limits, pauses, settings, schedules and dead letters
+belong to one server each: their commands name it. Nothing is connected before it is asked, so a server that is away is
+told of.
 """
 
 from collections.abc import Generator, Mapping
