@@ -4,17 +4,19 @@ In the flow: a thin layer around the desk; reads only.
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
 import typer
 
-from bandmaster.admin.answers.schedules import ScheduleAnswer
 from bandmaster.cli.completing import complete_schedule
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_facts, say_json, say_table
 from bandmaster.scheduler.events.schedule import check_schedule_name
 from bandmaster.scheduler.model.times import iso_of
+
+if TYPE_CHECKING:
+    from bandmaster.admin.answers.schedules import ScheduleAnswer
 
 A_PAGE: Final = 200
 MOST_TIMES: Final = 100
@@ -95,7 +97,7 @@ def show_next(
         note(f"{name} is paused: nothing runs until `bandmaster schedule resume {name}`")
 
 
-def say_schedule(schedule: ScheduleAnswer, *, as_json: bool) -> None:
+def say_schedule(schedule: "ScheduleAnswer", *, as_json: bool) -> None:
     """Print one schedule."""
     if as_json:
         say_json(document_of(schedule))
@@ -124,19 +126,19 @@ def say_schedule(schedule: ScheduleAnswer, *, as_json: bool) -> None:
     )
 
 
-def document_of(schedule: ScheduleAnswer) -> dict[str, Any]:
+def document_of(schedule: "ScheduleAnswer") -> dict[str, Any]:
     """A schedule as JSON: as the API has it."""
     return schedule.model_dump()
 
 
-def what_of(schedule: ScheduleAnswer) -> str:
+def what_of(schedule: "ScheduleAnswer") -> str:
     """What a schedule runs, in a few words."""
     if schedule.actor is not None:
         return f"actor {schedule.actor}"
     return "a command" if schedule.command is None else " ".join(schedule.command)
 
 
-def state_of(schedule: ScheduleAnswer) -> str:
+def state_of(schedule: "ScheduleAnswer") -> str:
     """What somebody should know of it; empty for nothing."""
     told = {
         "ended": "has ended",
@@ -163,7 +165,7 @@ def _ms(moment: str | None) -> int | None:
     return None if moment is None else round(datetime.fromisoformat(moment).timestamp() * 1000)
 
 
-def _row(schedule: ScheduleAnswer) -> tuple[str, ...]:
+def _row(schedule: "ScheduleAnswer") -> tuple[str, ...]:
     next_ms = _ms(schedule.next_at)
     due = "" if next_ms is None else _local(next_ms, schedule.tz).strftime("%Y-%m-%d %H:%M:%S %Z")
     return schedule.name, schedule.cron, schedule.tz, what_of(schedule), due, state_of(schedule)

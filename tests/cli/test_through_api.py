@@ -1,6 +1,7 @@
 """Every command through the API says what it says beside Redis in the same state, or that it works there only."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -37,6 +38,10 @@ READING: Final = {
     "logs": ["logs letter-1 --tail 3", "logs letter-1", "logs waits-1", "logs nobody"],
     "changes": ["changes -n 1"],
     "dead": ["dead"],
+    "schedule": ["schedule"],
+    "schedule list": ["schedule list", "schedule list -n 1"],
+    "schedule show": ["schedule show yearly", "schedule show nobody"],
+    "schedule next": ["schedule next yearly -n 2", "schedule next nobody"],
 }
 """Command → what is read by it."""
 
@@ -84,6 +89,21 @@ CHANGING: Final = {
         *("submit --user eve --action report -- true", "cancel --user eve --yes"),
         *("actions --drop report", "actions --drop report"),
     ],
+    "schedule add": [
+        *(
+            "schedule add added --cron '0 0 1 1 *' --tz Europe/Berlin -- true",
+            "schedule add added --cron '0 0 1 1 *' -- true",
+        ),
+        *("schedule add added --cron '61 * * * *' -- true", "schedule add added --cron '0 0 1 2 *' --replace -- true"),
+        *("schedule remove added", "schedule remove added"),
+    ],
+    "schedule pause": [
+        *("schedule pause yearly", "schedule pause yearly", "schedule resume yearly", "schedule resume yearly"),
+        "schedule pause nobody",
+    ],
+    "schedule resume": ["schedule resume yearly", "schedule resume nobody"],
+    "schedule run-now": ["schedule run-now nobody", "schedule run-now a/b"],
+    "schedule remove": ["schedule remove nobody"],
     "dead retry": ["dead retry nobody", "dead retry --user nobody --yes"],
     "dead drop": ["dead drop nobody", "dead drop --user nobody --yes", "dead drop --older 3d --yes"],
 }
@@ -169,11 +189,13 @@ def filled(sides: Sides) -> Iterator[Sides]:
         driver.json("rate", "tenant:*", "100/m burst 5")
         driver.json("weight", "user:bob", "10")
         driver.json("share", "letters", "user")
+        driver.run("schedule", "add", "yearly", "--cron", "0 0 1 1 *", "--", "true")
         yield sides
         driver.json("limit", "tenant:1", "none")
         driver.json("rate", "tenant:*", "none")
         driver.json("weight", "user:bob", "none")
         driver.json("share", "letters", "none")
+        driver.json("schedule", "remove", "yearly")
         driver.run("cancel", "--all", "--yes")
         driver.json("dead", "drop", "letter-1")
         driver.json("resume")
@@ -187,7 +209,7 @@ def said(answer: Answer) -> tuple[int, str, list[str]]:
 
 @pytest.mark.parametrize("line", [line for lines in READING.values() for line in lines])
 def test_what_is_read_is_the_same_through_the_api(filled: Sides, line: str) -> None:
-    words = line.split()
+    words = shlex.split(line)
 
     def is_same() -> bool:
         beside, through = said(filled.beside(*words)), said(filled.through(*words))
@@ -230,7 +252,7 @@ def known_lines(status: str) -> list[str]:
 
 @pytest.mark.parametrize("line", [line for lines in READING.values() for line in lines])
 def test_what_is_read_as_json_has_the_same_shape_through_the_api(filled: Sides, line: str) -> None:
-    words = [*line.split(), "--json"]
+    words = [*shlex.split(line), "--json"]
 
     def is_same() -> bool:
         beside, through = filled.beside(*words), filled.through(*words)
@@ -252,7 +274,7 @@ def test_what_is_changed_is_the_same_through_the_api(filled: Sides, command: str
         names = {name: f"{name}-{command.replace(' ', '-')}-{is_json}-{number}" for name in ("twice", "goes", "moves")}
         answers: list[tuple[int, str, list[str]]] = []
         for line in CHANGING[command]:
-            words = [names.get(word, word) for word in line.split()]
+            words = [names.get(word, word) for word in shlex.split(line)]
             at = words.index("--") if "--" in words else len(words)
             code, out, err = said(run(*words[:at], *more, *words[at:]))
             for name, id_ in names.items():
@@ -264,6 +286,6 @@ def test_what_is_changed_is_the_same_through_the_api(filled: Sides, command: str
 
 @pytest.mark.parametrize("command", BESIDE_REDIS_ONLY)
 def test_a_command_that_works_beside_redis_only_says_so(sides: Sides, command: str) -> None:
-    answer = sides.through(*BESIDE_REDIS_ONLY[command].split())
+    answer = sides.through(*shlex.split(BESIDE_REDIS_ONLY[command]))
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert "works beside Redis or the database only, and not through the API" in answer.err

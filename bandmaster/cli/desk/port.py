@@ -5,9 +5,8 @@ In the flow: commands know these protocols and no more; one set stands beside Re
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from bandmaster.admin.answers.schedules import ScheduleAnswer
 from bandmaster.cli.desk.told import Letter, Listed, Moved, NextTimes, Read, Refusal, Shown, Standing, WaitSums
 from bandmaster.middleware.operations.dead_letters import Again
 from bandmaster.scheduler.engine.controls import Dropped
@@ -24,6 +23,9 @@ from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.overview import ActionLoad, LaneLoad
 from bandmaster.scheduler.selecting import Wanted
 from bandmaster.scheduler.workers import WorkerSigned
+
+if TYPE_CHECKING:
+    from bandmaster.admin.answers.schedules import ScheduleAnswer
 
 
 class Executions(Protocol):
@@ -228,15 +230,15 @@ class Output(Protocol):
 class Schedules(Protocol):
     """What is run again and again."""
 
-    def page(self, after: str, most: int) -> list[ScheduleAnswer]:
+    def page(self, after: str, most: int) -> "list[ScheduleAnswer]":
         """The next by name, after a name."""
         ...
 
-    def one(self, name: str) -> ScheduleAnswer:
+    def one(self, name: str) -> "ScheduleAnswer":
         """One; raises UnknownSchedule, as do the others that name one."""
         ...
 
-    def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> ScheduleAnswer:
+    def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> "ScheduleAnswer":
         """Add or replace one; with `only_new`, raises ScheduleExists."""
         ...
 

@@ -3,12 +3,18 @@
 In the flow: one side of `port.Schedules`. What a command does not tell the API either is told here the same way.
 """
 
-from bandmaster.admin.answers.schedules import ScheduleAnswer, schedule_answer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bandmaster.cli.desk.told import NextTimes
 from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.grants import Parked
+from bandmaster.scheduler.engine.schedules import Held
 from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.planning import Planner, next_times, put, run_now
+
+if TYPE_CHECKING:
+    from bandmaster.admin.answers.schedules import ScheduleAnswer
 
 
 class QueueSchedules:
@@ -17,16 +23,16 @@ class QueueSchedules:
     def __init__(self, bandmaster: Opened) -> None:
         self._schedules = bandmaster.queue.schedules
 
-    def page(self, after: str, most: int) -> list[ScheduleAnswer]:
+    def page(self, after: str, most: int) -> "list[ScheduleAnswer]":
         """The next by name, after a name."""
         now_ms = self._schedules.now_ms()
-        return [schedule_answer(each, now_ms, tells_payload=True) for each in self._schedules.page(after, most)]
+        return [_answer(each, now_ms) for each in self._schedules.page(after, most)]
 
-    def one(self, name: str) -> ScheduleAnswer:
+    def one(self, name: str) -> "ScheduleAnswer":
         """One; raises UnknownSchedule."""
-        return schedule_answer(self._schedules.get(name), self._schedules.now_ms(), tells_payload=True)
+        return _answer(self._schedules.get(name), self._schedules.now_ms())
 
-    def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> ScheduleAnswer:
+    def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> "ScheduleAnswer":
         """Add or replace one; with `only_new`, raises ScheduleExists."""
         put(self._schedules, schedule, paused=paused, only_new=only_new)
         return self.one(schedule.name)
@@ -54,3 +60,9 @@ class QueueSchedules:
         held = self._schedules.get(name)
         schedule = held.schedule
         return NextTimes(schedule.tz, held.is_paused, next_times(schedule, self._schedules.now_ms(), most))
+
+
+def _answer(held: Held, now_ms: int) -> "ScheduleAnswer":
+    # Late: only a command of schedules pays for the models of the API.
+    answers: Any = import_module("bandmaster.admin.answers.schedules")
+    return answers.schedule_answer(held, now_ms, tells_payload=True)
