@@ -2,10 +2,19 @@
 -- single call are reset when a call begins, and not when it ends, so that a failed call leaves nothing to the next one.
 local call -- redis.call, which exists only during a call
 local KEYS
-local beginnings, forgettings = {}, {}
+local forgettings = {}
+local at_begin, begin
+do
+    local beginnings = {}
 
-local function at_begin(set)
-    beginnings[#beginnings + 1] = set
+    function at_begin(set)
+        beginnings[#beginnings + 1] = set
+    end
+
+    function begin(keys)
+        call, KEYS = redis.call, keys
+        for i = 1, #beginnings do beginnings[i]() end
+    end
 end
 
 -- For caches of Redis data, which are also reset after a part of the call failed half-way.
@@ -24,9 +33,4 @@ local function lines_of(text)
     local lines = {}
     for line in string.gmatch(text, '[^\n]+') do lines[#lines + 1] = line end
     return lines
-end
-
-local function begin(keys)
-    call, KEYS = redis.call, keys
-    for i = 1, #beginnings do beginnings[i]() end
 end

@@ -9,17 +9,20 @@ end
 -- Further fields of an execution are given last, here and below, so that one write is enough for all.
 -- Whoever sleeps until the next one is due is woken by one that is due before it. Who begins to sleep has asked before,
 -- so a token that nobody takes at once is for nobody.
-local DUE_TOKEN_MS = 1000
+local enter_scheduled
+do
+    local DUE_TOKEN_MS = 1000
 
--- The execution is scheduled behind those that are due in the same millisecond.
-local function enter_scheduled(id, m, due, ...)
-    call('ZADD', K.scheduled, exact(place_after(due)), id)
-    if call('ZRANK', K.scheduled, id) == 0 and call('LLEN', K.due) == 0 then
-        call('RPUSH', K.due, '1')
-        call('PEXPIRE', K.due, DUE_TOKEN_MS)
+    -- The execution is scheduled behind those that are due in the same millisecond.
+    function enter_scheduled(id, m, due, ...)
+        call('ZADD', K.scheduled, exact(place_after(due)), id)
+        if call('ZRANK', K.scheduled, id) == 0 and call('LLEN', K.due) == 0 then
+            call('RPUSH', K.due, '1')
+            call('PEXPIRE', K.due, DUE_TOKEN_MS)
+        end
+        call('HSET', D.meta(id), 'state', 'SCHEDULED', 'due', due, ...)
+        m.state = 'SCHEDULED'
     end
-    call('HSET', D.meta(id), 'state', 'SCHEDULED', 'due', due, ...)
-    m.state = 'SCHEDULED'
 end
 
 -- A new one waits since it was accepted; others are given `waiting_since`.
