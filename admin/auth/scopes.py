@@ -16,8 +16,7 @@ class Scope(StrEnum):
     SUBMIT = "submit"
     """Also send executions, and cancel, move or retry one's own."""
     OPERATE = "operate"
-    """See everybody's executions but not what they run; cancel, move and retry them; limits, rates, weights,
-    pauses; pause schedules and run them now."""
+    """See everybody's executions but not what they run; change them; limits, rates, weights, pauses; run schedules."""
     ROBOT = "robot"
     """Take items of queues, add some, and say what came of those that it holds; nothing of executions."""
     ADMIN = "admin"
