@@ -114,7 +114,7 @@ function Buttons({ schedule: { name, paused }, reload }) {
     reload();
   }
   return html`
-    <button aria-label="Run ${name} now" onClick=${run}>Run now</button>
+    <button aria-label="Run now: ${name}" onClick=${run}>Run now</button>
     <button aria-label="${paused ? "Resume" : "Pause"} ${name}" onClick=${turn}>${paused ? "Resume" : "Pause"}</button>`;
 }
 
