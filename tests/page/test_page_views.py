@@ -11,7 +11,7 @@ from served_page import Installation
 from waiting import wait_until
 
 HOSTILE: Final = "<img src=x onerror=document.title='stolen'>"
-VIEWS: Final = ("Now", "Executions", "Actions and users", "Dead letters", "Settings", "Audit", "Tokens")
+VIEWS: Final = ("Now", "Executions", "Actions and users", "Dead letters", "Schedules", "Settings", "Audit", "Tokens")
 HOLDS: Final = "until [ -e go ]; do sleep 0.05; done"
 
 
