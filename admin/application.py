@@ -31,6 +31,7 @@ from .api import (
     robots,
     schedules,
     session,
+    shards,
     shares,
     submitting,
     tokens,
@@ -111,6 +112,7 @@ def build(services: Services) -> FastAPI:
     for part, tag in (
         *((workers.router, "figures"), (loads.lanes, "figures"), (waited.router, "figures")),
         *((events.router, "events"), (actions.router, "figures"), (loads.router, "figures")),
+        (shards.router, "figures"),
         *((controls.router, "controls"), (rates.router, "controls"), (shares.router, "controls")),
         (schedules.router, "schedules"),
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),

@@ -32,6 +32,7 @@ from .oidc.opened import open_oidc
 from .quotas.quotas import Quotas
 from .rates import Rates
 from .services import Services
+from .shards.shards import Shards
 
 _log = Logger(__name__)
 CREATE: Final = "`bandmaster token create --scope admin --owner NAME` makes one"
@@ -74,6 +75,7 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         quotas=Quotas(queue.scripts, settings.api),
         sessions=BrowserSessions(queue.scripts, settings.api),
         items=open_items(ledger, client=queue.scripts.client, channel=queue.scripts.keys.items_channel),
+        shards=Shards.of(settings, queue),
         oidc=open_oidc(settings.oidc, queue.scripts),
     )
 

@@ -36,6 +36,7 @@ from ..scheduler.model.errors import (
 from ..scheduler.model.misspelt import allowed_of
 from .errors import Refused
 from .oidc.errors import ProviderUnavailable
+from .shards.elsewhere import told_elsewhere
 
 _log = Logger(__name__)
 MEDIA_TYPE: Final = "application/problem+json"
@@ -52,7 +53,6 @@ _ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (QueueFull, 429, "queue_full"),
     (UserLimitExceeded, 429, "user_limit"),
     (DuplicateExecution, 409, "duplicate"),
-    (UnknownExecution, 404, "not_found"),
     (AmbiguousExecution, 409, "ambiguous"),
     (NotRunnable, 409, "not_runnable"),
     (SettingChanged, 412, "changed_meanwhile"),
@@ -104,11 +104,14 @@ def problem(status: int, code: str, detail: str, *, headers: dict[str, str] | No
     return JSONResponse(document, status_code=status, headers=waits | (headers or {}), media_type=MEDIA_TYPE)
 
 
-async def _expected(_: Request, error: Exception) -> JSONResponse:
+async def _expected(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, ItemsRefused):
         return problem(_OF_ITEMS.get(error.code, 409), error.code, str(error))
     if isinstance(error, Refused):
         return problem(error.status, error.code, str(error), headers=error.headers)
+    if isinstance(error, UnknownExecution):
+        said, more = await told_elsewhere(request, error)
+        return problem(404, "not_found", f"{error}{said}", **more)
     status, code = next(((status, code) for kind, status, code in _ANSWERS if isinstance(error, kind)), (500, "failed"))
     if isinstance(error, InvalidRequest | PodRejected) and error.field is not None:
         return problem(status, code, str(error), field=error.field)

@@ -19,6 +19,12 @@ _PROBLEM: Final[dict[str, Any]] = {
         "code": {"type": "string", "description": "Stable; for programs."},
         "detail": {"type": "string", "description": "A sentence for people."},
         "field": {"type": "string", "description": "What was wrong, if one field was."},
+        "shard": {"type": "string", "description": "Of an execution that is not here: the shard that it is on."},
+        "shards_away": {
+            "type": "array",
+            "description": "Of an execution that is not here: the shards that may know it, and did not answer.",
+            "items": {"type": "string"},
+        },
         "errors": {
             "type": "array",
             "description": "All fields that were wrong, if several may have been.",

@@ -23,6 +23,7 @@ from .output.followers import Followers
 from .places import Places
 from .quotas.quotas import Quotas
 from .rates import Rates
+from .shards.shards import Shards
 
 QUEUE_AT_ONCE: Final = 24
 """How many routes ask Redis at once: fewer than there are threads, which are AnyIO's forty."""
@@ -48,6 +49,7 @@ class Services:
     quotas: Quotas
     sessions: BrowserSessions
     items: Items
+    shards: Shards
     oidc: Oidc | None = None
     """Logins with an OpenID provider; None: there is none."""
     known_tokens: Lookups = field(default_factory=lambda: Lookups(16, most=10_000, refusal=too_many_lookups))

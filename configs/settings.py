@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, PrivateAttr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -78,6 +78,7 @@ class Settings(BaseSettings):
     api: ApiSettings = ApiSettings()
     oidc: OidcSettings = OidcSettings()
     logging: LoggingSettings = LoggingSettings()
+    _whole: "Settings | None" = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _leases_follow_the_pods(self) -> Self:
@@ -110,9 +111,16 @@ class Settings(BaseSettings):
         """Let a process that works on one shard only have its server, ledger, folder and installation."""
         check_servers(self.redis.url, self.shards.servers)
         if self.shards.only and (self.shards.servers or self.shards.only == DEFAULT):
+            whole = self.model_copy()
             for name, value in vars(self.of_shard(self.shards.only)).items():
                 object.__setattr__(self, name, value)
+            self._whole = whole
         return self
+
+    @property
+    def whole(self) -> "Settings":
+        """The settings with all shards, for whoever works on one and shows the others."""
+        return self if self._whole is None else self._whole
 
     def of_shard(self, name: str) -> Self:
         """Return the settings of one shard alone: as if its server were `redis.url`, and there were no others.

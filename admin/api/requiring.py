@@ -16,7 +16,7 @@ from ...configs.logger import Logger
 from ...ledger.errors import LedgerError
 from ..auth.scopes import Scope
 from ..auth.secrets import Secret
-from ..auth.tokens import Caller, Token
+from ..auth.tokens import CALLER, Caller, Token
 from ..border import ANSWERED_WITH
 from ..errors import forbidden, unauthorized
 from ..quotas.quota import Quota
@@ -40,7 +40,6 @@ _cookie: Final = APIKeyCookie(
     auto_error=False,
 )
 _UNKNOWN: Final = "unknown"
-_CALLER: Final = "caller"
 
 
 async def services_of(request: Request) -> Services:
@@ -73,10 +72,10 @@ async def caller_of(
         InvalidRequest: If the route does not know a parameter of the query.
     """
     # A route for admins asks twice, for itself and for all of them.
-    caller: Caller | None = getattr(request.state, _CALLER, None)
+    caller: Caller | None = getattr(request.state, CALLER, None)
     if caller is None:
         caller = await _find(request, services)
-        setattr(request.state, _CALLER, caller)
+        setattr(request.state, CALLER, caller)
         await take(request, services.quotas.requests, caller.token)
     token = caller.token
     for needed in scopes.scopes:

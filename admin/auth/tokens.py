@@ -13,6 +13,8 @@ from ...scheduler.model.operators import BY_MAX_CHARS
 from ...scheduler.model.priority import Priority
 from .scopes import INCLUDED, Scope
 
+CALLER: Final = "caller"
+"""The attribute of a request's state that has who sent it."""
 OF_USER: Final = "oidc:"
 """How the id begins by which a user of a provider is known; a token's has no colon."""
 

@@ -1,11 +1,12 @@
 """Asks all shards the same question at once, and says which of them did not answer.
 
 In the flow: whoever looks for an execution by its id, or shows everything. Each shard is asked in a thread of its own,
-so that a server that hangs holds up no other's answer; all have the one deadline of their calls. Only reads are asked:
-a process that dies here leaves nothing behind.
+so that a server that hangs holds up no other's answer; all have the one deadline of their calls, or of the whole
+question if it has several. Only reads are asked: a process that dies here leaves nothing behind.
 """
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -48,12 +49,14 @@ class Answers(Generic[A]):
         return self.found
 
 
-def ask_all(shards: Mapping[str, S], question: Callable[[S], A]) -> Answers[A]:
+def ask_all(shards: Mapping[str, S], question: Callable[[S], A], *, within_seconds: float | None = None) -> Answers[A]:
     """Ask every shard.
 
     Args:
         shards: What stands for each shard, by name.
         question: Asks one; it is called in a thread of its own, and bounds its own calls.
+        within_seconds: One that has not answered by then is away, and its thread ends with its call; None: each call's
+            own deadline is waited for.
 
     Raises:
         Exception: What a question raised, other than that its server did not answer.
@@ -74,13 +77,20 @@ def ask_all(shards: Mapping[str, S], question: Callable[[S], A]) -> Answers[A]:
         threading.Thread(target=ask, args=each, name=f"bandmaster-ask-{each[0]}", daemon=True)
         for each in shards.items()
     ]
+    ends = None if within_seconds is None else time.monotonic() + within_seconds
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(None if ends is None else max(0.0, ends - time.monotonic()))
     if failed:
         raise failed[0]
-    return Answers({name: found[name] for name in shards if name in found}, away)
+    # Copies: a thread that is late may still write.
+    answered, silent = found.copy(), away.copy()
+    late = f"Redis did not answer within {within_seconds:g} s" if within_seconds is not None else ""
+    return Answers(
+        {name: answered[name] for name in shards if name in answered},
+        {name: silent.get(name, late) for name in shards if name not in answered},
+    )
 
 
 def shard_of(shards: Mapping[str, S], execution_id: str, knows: Callable[[S], bool]) -> str:

@@ -29,6 +29,7 @@ from bandmaster.admin.ledger_watch import LedgerWatch
 from bandmaster.admin.quotas.quotas import Quotas
 from bandmaster.admin.rates import Rates
 from bandmaster.admin.services import Services
+from bandmaster.admin.shards.shards import Shards
 from bandmaster.configs.api import ApiSettings
 from bandmaster.items.opened import open_items
 from bandmaster.k8s.local.pods import LocalPods
@@ -127,6 +128,7 @@ def services_on(
         quotas=Quotas(queue.scripts, api),
         sessions=BrowserSessions(queue.scripts, api),
         items=open_items(asking, client=queue.scripts.client, channel=queue.scripts.keys.items_channel),
+        shards=Shards.alone(queue),
     )
 
 

@@ -26,6 +26,7 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "list_living",
             "list_pauses",
             "list_settings",
+            "list_shards",
             "list_waits",
             "list_workers",
             "move",

@@ -71,6 +71,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "users": calls.users(),
         "waited": calls.waited("gate"),
         "workers": calls.workers(),
+        "shards": calls.shards(),
         "drop": calls.drop("letter"),
         "drop_action": calls.drop_action("unused"),
         "set_limit": calls.set_limit("tenant:a/b", 2),

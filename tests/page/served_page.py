@@ -54,8 +54,14 @@ class Installation:
     @contextmanager
     def with_ledger(self, file: str) -> Generator["Installation"]:
         """Serve a second API, with another ledger."""
+        with self.api_with(BANDMASTER_LEDGER__URL=f"sqlite:///{self.folder / file}") as other:
+            yield other
+
+    @contextmanager
+    def api_with(self, **settings: str) -> Generator["Installation"]:
+        """Serve a second API, with other settings."""
         other = Installation(self.folder)
-        other.start_api(BANDMASTER_LEDGER__URL=f"sqlite:///{self.folder / file}")
+        other.start_api(**settings)
         try:
             yield other
         finally:

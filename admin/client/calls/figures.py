@@ -4,6 +4,7 @@ from datetime import datetime
 
 from ...answers.document import Nothing
 from ...answers.figures import Actions, DemandAnswer, Gates, Lanes, QueueStats, Users
+from ...answers.shards import ShardsAnswer
 from ...answers.wait_sums import WaitSums
 from ...answers.workers import WorkersAnswer
 from ..call import V1, Call, between, given, named
@@ -54,3 +55,8 @@ def waited(
 def workers() -> Call[WorkersAnswer]:
     """Worker processes, and what they do."""
     return Call("GET", f"{V1}/workers", WorkersAnswer)
+
+
+def shards() -> Call[ShardsAnswer]:
+    """All shards, with their figures or why they are away."""
+    return Call("GET", f"{V1}/shards", ShardsAnswer)

@@ -12,6 +12,7 @@ import { Card, Code, Empty, Figure, Meter } from "../parts/basics.js";
 import { Chart } from "../parts/chart.js";
 import { Opens } from "../parts/rate.js";
 import { Trouble } from "../parts/trouble.js";
+import { Servers } from "./servers.js";
 
 const FOREMOST_ACTIONS = 5;
 
@@ -40,6 +41,7 @@ export function Now({ caller }) {
         <${Gates} gates=${gates} />
         ${sample.lanes && html`<${Lanes} lanes=${sample.lanes} />`}
       </div>`}
+    <${Servers} />
   `;
 }
 
