@@ -242,8 +242,7 @@ def run_now(schedules: Schedules, name: str, key: str | None = None) -> Parked:
         QueueUnavailable: If Redis did not answer.
     """
     schedule = schedules.get(name).schedule
-    which = new_execution_id() if key is None else blake2b(key.encode(), digest_size=12).hexdigest()
-    candidate = occurrence_of(schedule, f"{OF_SCHEDULES}{name}:{_RUN}{which}", None)
+    candidate = occurrence_of(schedule, run_now_id(name, key), None)
     answer = schedules.run_now(name, park_arguments(candidate))
     if answer[0] == b"UNKNOWN":
         raise UnknownSchedule(name)
@@ -251,6 +250,12 @@ def run_now(schedules: Schedules, name: str, key: str | None = None) -> Parked:
     if isinstance(outcome, QueueRejected):
         raise outcome
     return outcome
+
+
+def run_now_id(name: str, key: str | None) -> str:
+    """Return the id of the execution that `run_now` makes: the same for the same key; None: a new one."""
+    which = new_execution_id() if key is None else blake2b(key.encode(), digest_size=12).hexdigest()
+    return f"{OF_SCHEDULES}{name}:{_RUN}{which}"
 
 
 def next_times(schedule: Schedule, after_ms: int, most: int) -> list[int]:
