@@ -20,6 +20,8 @@ from bandmaster.ledger.errors import (
     LedgerUnavailable,
     QueueNotEmpty,
     SchemaMismatch,
+    UserHasItems,
+    UserHasSchedules,
     UserHasWork,
 )
 from bandmaster.scheduler.model.errors import (
@@ -85,6 +87,8 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (AnotherQueue, Exit.USAGE),
     (QueueNotEmpty, Exit.USAGE),
     (UserHasWork, Exit.REJECTED),
+    (UserHasItems, Exit.REJECTED),
+    (UserHasSchedules, Exit.REJECTED),
     (JournalUnread, Exit.UNAVAILABLE),
     (LedgerEmpty, Exit.USAGE),
     (ApiUnavailable, Exit.UNAVAILABLE),
