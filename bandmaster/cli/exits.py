@@ -10,9 +10,8 @@ import redis
 
 from bandmaster.admin.client.errors import ApiProblem, ApiUnavailable
 from bandmaster.configs.errors import ExtraMissing, SettingsError
-from bandmaster.items.errors import DuplicateReference, ItemUnknown, QueueUnknown
-from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.items.errors import ItemsRefused, ItemUnknown, QueueUnknown
+from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.ledger.errors import (
     AnotherQueue,
     JournalUnread,
@@ -77,7 +76,7 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (ScheduleExists, Exit.REJECTED),
     (QueueUnknown, Exit.NOT_FOUND),
     (ItemUnknown, Exit.NOT_FOUND),
-    (DuplicateReference, Exit.REJECTED),
+    (ItemsRefused, Exit.REJECTED),
     (AmbiguousExecution, Exit.USAGE),
     (PodNotFound, Exit.NOT_FOUND),
     (QueueUnavailable, Exit.UNAVAILABLE),
@@ -87,9 +86,6 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (LedgerMissing, Exit.USAGE),
     (AnotherQueue, Exit.USAGE),
     (QueueNotEmpty, Exit.USAGE),
-    (QueueUnknown, Exit.NOT_FOUND),
-    (ItemUnknown, Exit.NOT_FOUND),
-    (ItemsRefused, Exit.REJECTED),
     (UserHasWork, Exit.REJECTED),
     (UserHasItems, Exit.REJECTED),
     (UserHasSchedules, Exit.REJECTED),
