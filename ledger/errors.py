@@ -13,14 +13,19 @@
         ├── QueueNotEmpty       Redis has work, and was to be rebuilt
         ├── UserHasWork         a user was to be forgotten whose executions have not ended
         ├── UserHasItems        likewise, of items
+        ├── UserHasSchedules    likewise, and schedules run as that user
         ├── JournalUnread       no process reads the journal
         ├── SchemaMismatch      its tables are of another release
         └── NotConsumer         another process consumes the journal
 """
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from ..scheduler.model.errors import BandmasterError, shown
+
+_TOLD: Final = 5
 
 
 class LedgerError(BandmasterError):
@@ -116,6 +121,18 @@ class UserHasItems(LedgerError):
         super().__init__(
             f"{living:,} items that {shown(user_id)} added or holds have not ended: let robots end them, or delete "
             "them (`bandmaster item delete`); then run this again"
+        )
+
+
+class UserHasSchedules(LedgerError):
+    """A user was to be forgotten, and there are schedules that run as that user."""
+
+    def __init__(self, user_id: str, names: Sequence[str]) -> None:
+        """Args: `user_id`, the user; `names`, of the schedules."""
+        told = ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else "")
+        super().__init__(
+            f"{len(names):,} schedules run as {shown(user_id)}: {told}; let them run as somebody else, or remove them "
+            "(`bandmaster schedule remove`); then run this again"
         )
 
 

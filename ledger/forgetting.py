@@ -24,8 +24,9 @@ from ..scheduler.model.identifiers import check_user_id
 from ..scheduler.model.states import TERMINAL
 from .asked import are_asked_by, is_asked_by
 from .database import Database, now_ms
-from .errors import JournalUnread, UserHasItems, UserHasWork
+from .errors import JournalUnread, UserHasItems, UserHasSchedules, UserHasWork
 from .items_kept import forget_items, living_items_of
+from .schedules_kept import forget_schedules, is_of_schedule, schedules_of
 from .schema.tables import (
     changes,
     consumer,
@@ -113,6 +114,7 @@ def forget(
         InvalidRequest: If it cannot be a user.
         UserHasWork: If executions of it have not ended. Nothing was changed.
         UserHasItems: Likewise, if items that it added, or holds as a robot, have not ended.
+        UserHasSchedules: Likewise, if there are schedules that run as it.
         JournalUnread: If the ledger's process does not read the journal. If it happens at first, nothing was changed.
         AnotherQueue: If the ledger is that of another queue.
         LedgerUnavailable: If the database does not answer, and QueueUnavailable, if Redis does not.
@@ -128,6 +130,8 @@ def forget(
         raise UserHasWork(user_id, living)
     if living_items:
         raise UserHasItems(user_id, living_items)
+    if schedules := schedules_of(queue, user_id):
+        raise UserHasSchedules(user_id, schedules)
 
     pseudonym, gate = f"{_PREFIX}{secrets.token_hex(6)}", f"user:{user_id}"
     by = pseudonym if is_asked_by(by, user_id) else by
@@ -151,11 +155,12 @@ def forget(
     while page := _change_page(database, user_id, pseudonym):
         changed += page
     _change_rest(database, user_id, pseudonym)
+    forget_schedules(database, user_id, pseudonym, schedules_of(queue, user_id))
     forgotten_items = forget_items(database, user_id, pseudonym)
 
     def is_of_user(entry: JournalEntry) -> bool:
         fields = entry.fields
-        named = fields.get("user") == user_id or fields.get("name") == gate
+        named = fields.get("user") == user_id or fields.get("name") == gate or is_of_schedule(entry, user_id)
         return named or is_asked_by(fields.get("by", ""), user_id)
 
     say("striking the journal")

@@ -6,6 +6,8 @@ moves the schedule's cursor too. So of two leaders one is refused, and nothing c
 dies before the call, the next one plans; after it, the occurrence waits in Redis. A lost reply: the call is repeated,
 and has the same answer.
 
+If the sorted set of times is lost alone, each round looks through a page of names, and plans what is in it no more.
+
 What could not be planned or started for `MISSED_AFTER_MS` is missed, and the schedule's rule for that decides.
 """
 
@@ -32,6 +34,9 @@ ENDED: Final = "ended"
 DAMAGED: Final = "not_readable"
 DAMAGED_AGAIN_MS: Final = 60_000
 ROUNDS_A_CALL: Final = 60
+LOOKED_A_PAGE: Final = 200
+"""So many names a look for schedules whose time is lost."""
+LOOKS_EACH_MS: Final = 5_000
 _TRIES: Final = 3
 _RUN: Final = "run-"
 
@@ -122,6 +127,8 @@ class Planner:
         self._schedules = schedules
         self._now_ms = now_ms or schedules.now_ms
         self._told: dict[str, str] = {}
+        self._looked_ms: int | None = None
+        self._looked_after = ""
 
     def round(self, epoch: int | None = None, leader_id: str = "") -> int:
         """Plan all that is to be planned now; each apart, so that a damaged one holds up no other.
@@ -146,7 +153,21 @@ class Planner:
             planned += len(names)
             if len(names) < READ_A_PAGE:
                 break
-        return planned
+        return planned + self._repair(epoch, leader_id)
+
+    def _repair(self, epoch: int | None, leader_id: str) -> int:
+        """Plan those of the next page of names that have no time although they are active; return how many."""
+        now_ms = self._now_ms()
+        if self._looked_ms is not None and abs(now_ms - self._looked_ms) < LOOKS_EACH_MS:
+            return 0
+        names = self._schedules.names(self._looked_after, LOOKED_A_PAGE)
+        found = self._schedules.some(self._schedules.without_time(names))
+        lost = [each for each in found if not each.is_paused and each.problem != ENDED]
+        for held in lost:
+            log.warning("schedule_time_lost", schedule=held.name)
+            self._plan(held, now_ms, epoch, leader_id)
+        self._looked_ms, self._looked_after = now_ms, names[-1] if len(names) == LOOKED_A_PAGE else ""
+        return len(lost)
 
     def plan(self, name: str) -> None:
         """Plan one schedule at once, whoever leads.
@@ -242,8 +263,7 @@ def run_now(schedules: Schedules, name: str, key: str | None = None) -> Parked:
         QueueUnavailable: If Redis did not answer.
     """
     schedule = schedules.get(name).schedule
-    which = new_execution_id() if key is None else blake2b(key.encode(), digest_size=12).hexdigest()
-    candidate = occurrence_of(schedule, f"{OF_SCHEDULES}{name}:{_RUN}{which}", None)
+    candidate = occurrence_of(schedule, run_now_id(name, key), None)
     answer = schedules.run_now(name, park_arguments(candidate))
     if answer[0] == b"UNKNOWN":
         raise UnknownSchedule(name)
@@ -251,6 +271,12 @@ def run_now(schedules: Schedules, name: str, key: str | None = None) -> Parked:
     if isinstance(outcome, QueueRejected):
         raise outcome
     return outcome
+
+
+def run_now_id(name: str, key: str | None) -> str:
+    """Return the id of the execution that `run_now` makes: the same for the same key; None: a new one."""
+    which = new_execution_id() if key is None else blake2b(key.encode(), digest_size=12).hexdigest()
+    return f"{OF_SCHEDULES}{name}:{_RUN}{which}"
 
 
 def next_times(schedule: Schedule, after_ms: int, most: int) -> list[int]:

@@ -10,7 +10,7 @@ import redis
 
 from bandmaster.admin.client.errors import ApiProblem, ApiUnavailable
 from bandmaster.configs.errors import ExtraMissing, SettingsError
-from bandmaster.items.errors import DuplicateReference, ItemUnknown, QueueUnknown
+from bandmaster.items.errors import ItemsRefused, ItemUnknown, QueueUnknown
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.ledger.errors import (
     AnotherQueue,
@@ -20,6 +20,8 @@ from bandmaster.ledger.errors import (
     LedgerUnavailable,
     QueueNotEmpty,
     SchemaMismatch,
+    UserHasItems,
+    UserHasSchedules,
     UserHasWork,
 )
 from bandmaster.scheduler.model.errors import (
@@ -74,7 +76,7 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (ScheduleExists, Exit.REJECTED),
     (QueueUnknown, Exit.NOT_FOUND),
     (ItemUnknown, Exit.NOT_FOUND),
-    (DuplicateReference, Exit.REJECTED),
+    (ItemsRefused, Exit.REJECTED),
     (AmbiguousExecution, Exit.USAGE),
     (PodNotFound, Exit.NOT_FOUND),
     (QueueUnavailable, Exit.UNAVAILABLE),
@@ -85,6 +87,8 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (AnotherQueue, Exit.USAGE),
     (QueueNotEmpty, Exit.USAGE),
     (UserHasWork, Exit.REJECTED),
+    (UserHasItems, Exit.REJECTED),
+    (UserHasSchedules, Exit.REJECTED),
     (JournalUnread, Exit.UNAVAILABLE),
     (LedgerEmpty, Exit.USAGE),
     (ApiUnavailable, Exit.UNAVAILABLE),

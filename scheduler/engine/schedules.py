@@ -210,6 +210,12 @@ class Schedules(Reader):
         return [name.decode() for name in found]
 
     @repeated
+    def without_time(self, names: Sequence[str]) -> list[str]:
+        """Return those of these names that are to be planned at no time."""
+        times = self._client.zmscore(self._scripts.keys.named("schedule_times"), list(names)) if names else ()
+        return [name for name, at_ms in zip(names, times, strict=True) if at_ms is None]
+
+    @repeated
     def next_look_ms(self) -> int | None:
         """Return when the next one is to be planned; None: none is."""
         found = self._client.zrange(self._scripts.keys.named("schedule_times"), 0, 0, withscores=True)

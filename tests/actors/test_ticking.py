@@ -91,6 +91,22 @@ def test_f6_a_leader_whose_ticks_all_fail_lets_another_lead(client: redis.Redis,
         assert other.tick()
 
 
+def test_a_leader_whose_plans_all_fail_lets_another_lead(client: redis.Redis, lifecycle: Lifecycle) -> None:
+    """Its ticks are in order; what its planning reads is damaged."""
+    failing, other = ticking_on(client, leader_ttl_ms=1_000), ticking_on(client, leader_ttl_ms=1_000)
+    scheduler = BackgroundScheduler(timezone="UTC")
+    failing.add_jobs(scheduler)
+    assert failing.lead()
+    client.set("exec_queue:schedule_times", "damaged")
+    scheduler.start()
+    try:
+        wait_until(other.lead, what="the other's election")
+        assert not failing.leads
+        assert other.tick()
+    finally:
+        scheduler.shutdown()
+
+
 def test_f6_the_pulse_stops_while_a_tick_hangs(
     client: redis.Redis, redis_url: str, lifecycle: Lifecycle, tmp_path: Path
 ) -> None:

@@ -27,6 +27,9 @@ class Kind(StrEnum):
     RAN_TWICE = "one grant ran twice"
     DID_NOT_RUN = "completed without a run"
     WRONG_END = "not the end that was planned"
+    UNASKED = "an occurrence that no schedule has"
+    PASSED_OVER = "an occurrence that is missing and not counted"
+    NOT_PLANNED = "a schedule that is not planned on"
     LEFT_OVER = "left over in Redis"
     NO_THREAD = "threads that take no work"
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from bandmaster.scheduler.engine.journal import Verb
 from bandmaster.scheduler.model.states import TERMINAL, State
 from chaos.found import Found, Kind
+from chaos.occurrences import OVERLAP, Occurrences, instant_of_id
 from chaos.recorded import ACCEPTED, REFUSED, Recorded
 from chaos.replay import Followed, Replay
 
@@ -34,6 +35,7 @@ def judge(recorded: Recorded, found: Found, fair: Mapping[str, str], weights: Ma
         if entry.verb == Verb.ADMIT
     )
     _runs(recorded, replay, lost, found)
+    Occurrences(found).read(recorded)
     _ends(recorded, replay, found)
     return replay
 
@@ -48,7 +50,8 @@ def _sends(recorded: Recorded, replay: Replay, found: Found) -> None:
             found.unless(forgiven, Kind.LOST, f"{name}, sent to {sent.planned.lane}")
         found.unless(not (sent.outcome == REFUSED and is_known), Kind.KEPT, f"{name}, sent to {sent.planned.lane}")
     for name in known.keys() - recorded.sent.keys():
-        found.add(Kind.NEVER_SENT, name)
+        if instant_of_id(name) is None:
+            found.add(Kind.NEVER_SENT, name)
 
 
 def _runs(recorded: Recorded, replay: Replay, lost: Counter[Grant], found: Found) -> None:
@@ -64,7 +67,8 @@ def _ends(recorded: Recorded, replay: Replay, found: Found) -> None:
     ended = {(run.execution_id, run.attempt) for run in recorded.runs if run.over == "ended"}
     failed = {run.execution_id for run in recorded.runs if run.over == "failed"}
     for name, followed in replay.executions.items():
-        if followed.state not in TERMINAL or message_of(name) not in recorded.sent:
+        is_known = message_of(name) in recorded.sent or instant_of_id(name) is not None
+        if followed.state not in TERMINAL or not is_known:
             continue
         if followed.state is State.COMPLETED:
             ran = (name, followed.completed) in ended
@@ -74,7 +78,11 @@ def _ends(recorded: Recorded, replay: Replay, found: Found) -> None:
 
 
 def _may_end_so(name: str, followed: Followed, recorded: Recorded, *, has_failed: bool) -> bool:
-    planned = recorded.sent[message_of(name)].planned
+    sent = recorded.sent.get(message_of(name))
+    if sent is None:
+        is_left_out = followed.taken_back or (followed.reason == OVERLAP and not followed.granted)
+        return followed.state is State.CANCELLED and (is_left_out or name in recorded.cancelled)
+    planned = sent.planned
     match followed.state:
         case State.FAILED:
             return planned.gives_up and has_failed

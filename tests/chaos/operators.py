@@ -1,4 +1,4 @@
-"""What people do to a running installation, at random: they cancel, move, pause, and change limits and rates."""
+"""What people do to a running installation, at random: they cancel, move, pause, and change bounds and schedules."""
 
 import random
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from bandmaster.scheduler.model.errors import BandmasterError
 from bandmaster.scheduler.queue import ExecutionQueueService
 from chaos.plan import BANDS, LANES, LIMITED, RATED, WEIGHTS
 from chaos.recorded import Recorded
+from chaos.timetable import Timetable
 
 AT_ONCE: Final = {"beta": 3, "fair": 1}
 """How many of a lane at once, at the beginning."""
@@ -32,6 +33,7 @@ class Operators:
             chance: Decides.
         """
         self.done = 0
+        self.timetable: Final = Timetable(queue, hasty, recorded, chance)
         self._calm_queue = queue
         self._queue = hasty
         self._recorded = recorded
@@ -46,6 +48,8 @@ class Operators:
             self._change_rate,
             self._pause,
             self._resume,
+            self.timetable.act,
+            self.timetable.act,
         )
 
     def begin(self) -> None:
@@ -61,6 +65,7 @@ class Operators:
             controls.rates.set(gate, rate)
         for gate, weight in WEIGHTS.items():
             self._calm_queue.shares.weigh(gate, weight)
+        self.timetable.begin()
 
     def act(self) -> None:
         """One of them does something."""

@@ -4,6 +4,8 @@ import random
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from bandmaster.scheduler.events.schedule import Schedule
+
 LEASE_MS: Final = 1_500
 THREADS: Final = 3
 """Of a worker: fewer than there are lanes."""
@@ -21,6 +23,9 @@ LIMITED: Final = {"tenant:a": 2, "tenant:*": 3, "disk": 1, "user:ann": 2, "actio
 """Limits at the beginning; they change."""
 RATED: Final = {"api:x": "8/s burst 2", "api:*": "20/s burst 5"}
 BANDS: Final = ("CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND")
+SCHEDULES: Final = tuple(f"timed-{number:02}" for number in range(24))
+"""Each once a minute."""
+JITTER_MS: Final = 59_000
 SHORT_AGE_MS: Final = 4_000
 _SHORT_SECONDS: Final = 0.15
 _LONG_SECONDS: Final = 2.5
@@ -82,3 +87,31 @@ def draw(chance: random.Random, *, plain: bool) -> Planned:
     elif chance.random() < 0.08:
         options["max_age"] = SHORT_AGE_MS
     return planned
+
+
+def schedule_of(name: str, *, seconds: float = 0.05) -> Schedule:
+    """A schedule of the run: of each lane some, with each rule for what is missed and for what overlaps."""
+    number = SCHEDULES.index(name)
+    lane = LANES[number % len(LANES)]
+    return Schedule.of(
+        {
+            "name": name,
+            "cron": "* * * * *",
+            "actor": actor_of(lane),
+            "lane": lane,
+            "args": [seconds, int(number % 5 == 0), False],
+            "action": lane,
+            "gates": [CLIENTS[number % 3]] if lane == FAIR else [],
+            "user_id": "ann" if number % 7 == 0 else None,
+            "missed": ("all", "all", "once", "skip")[number // 6],
+            "missed_limit": 100,
+            "overlap": "skip" if number % 4 == 3 else "allow",
+            "jitter_ms": 0 if number % 6 == 5 else JITTER_MS,
+        }
+    )
+
+
+def planned_of(name: str) -> Planned:
+    """What a run of that schedule at once is to come to."""
+    schedule = schedule_of(name)
+    return Planned(schedule.lane_used, *schedule.args)

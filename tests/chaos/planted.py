@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from bandmaster.scheduler.engine.journal import JournalEntry, Verb
+from bandmaster.scheduler.events.schedule import Schedule, occurrence_id
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from chaos.found import Kind
 from chaos.judging import message_of
 from chaos.plan import FAIR, Planned
-from chaos.recorded import ACCEPTED, REFUSED, Recorded, Run, Sent
+from chaos.recorded import ACCEPTED, REFUSED, Recorded, Run, Sent, Timed
 
 NAME: Final = "planted"
 LANE: Final = "alpha"
@@ -23,6 +24,7 @@ RARE: Final = "86400000 1 1/86400000"
 LIVE: Final = (Kind.LEFT_OVER, Kind.NO_THREAD)
 """Not in what was recorded: a key in Redis, and one more thread that is waited for."""
 _BAND_SCORE: Final = 10.0**15
+_MINUTE_MS: Final = 60_000
 
 
 def plant(kinds: Iterable[Kind], recorded: Recorded) -> None:
@@ -159,6 +161,25 @@ def _never_sent(recorded: Recorded) -> None:
     _one_by_itself(recorded, f"{NAME}-never-sent")
 
 
+def _scheduled(recorded: Recorded, name: str, timed: Timed) -> None:
+    """A schedule that fires each minute, active since the epoch."""
+    schedule = Schedule.of({"name": name, "cron": "* * * * *", "actor": NAME})
+    recorded.entries.append(_operator(Verb.SCHEDULE, name, f"own active allow {schedule.to_json()}"))
+    recorded.schedules[name] = timed
+
+
+def _unasked(recorded: Recorded) -> None:
+    _one_by_itself(recorded, occurrence_id(NAME, _MINUTE_MS))
+
+
+def _passed_over(recorded: Recorded) -> None:
+    _scheduled(recorded, f"{NAME}-passed", Timed(cursor_ms=3 * _MINUTE_MS, skipped=2, now_ms=0))
+
+
+def _not_planned(recorded: Recorded) -> None:
+    _scheduled(recorded, f"{NAME}-behind", Timed(cursor_ms=0, skipped=0, now_ms=_MINUTE_MS))
+
+
 def _completed(recorded: Recorded) -> list[int]:
     """The ends of what was sent and completed; the first of each."""
     ends: dict[str, int] = {}
@@ -207,4 +228,7 @@ _WAYS: Final = {
     Kind.RAN_TWICE: _ran_twice,
     Kind.DID_NOT_RUN: _did_not_run,
     Kind.WRONG_END: _wrong_end,
+    Kind.UNASKED: _unasked,
+    Kind.PASSED_OVER: _passed_over,
+    Kind.NOT_PLANNED: _not_planned,
 }

@@ -21,12 +21,18 @@ from dramatiq.brokers.redis import RedisBroker
 from dramatiq.errors import ConnectionError as BrokerConnectionError
 
 from bandmaster.middleware.errors import UNAVAILABLE
-from bandmaster.scheduler.model.errors import QueueRejected
+from bandmaster.scheduler.engine.schedules import Schedules
+from bandmaster.scheduler.model.errors import BandmasterError, DuplicateExecution, QueueRejected, UnknownSchedule
+from bandmaster.scheduler.planning import run_now, run_now_id
+from bandmaster.scheduler.queue import ExecutionQueueService
+from bandmaster.scheduler.server.connection import client_of
 from chaos.notes import Notes
-from chaos.plan import LANES, actor_of, draw
+from chaos.plan import LANES, SCHEDULES, actor_of, draw, planned_of
 
 PAUSE_SECONDS: Final = (0.01, 0.25)
 READY: Final = "producing"
+AT_ONCE: Final = 0.03
+"""Of what a producer of ours does: it has a schedule run once now."""
 PATIENCE_SECONDS: Final = 5.0
 """Of a plain producer's client, which would wait for ever otherwise."""
 
@@ -44,8 +50,12 @@ def main() -> int:
     plain, seed = os.environ["CHAOS_PLAIN"] == "1", os.environ["CHAOS_SEED"]
     chance, notes = random.Random(seed), Notes(Path(os.environ["CHAOS_FOLDER"]), "sends")
     send = sender(plain, os.environ["CHAOS_REDIS_URL"])
+    schedules = ExecutionQueueService(client_of(os.environ["CHAOS_REDIS_URL"]), deadline_seconds=5.0).schedules
     print(READY, flush=True)
     while not over.wait(chance.uniform(*PAUSE_SECONDS)):
+        if not plain and chance.random() < AT_ONCE:
+            run_one(schedules, chance, notes)
+            continue
         planned = draw(chance, plain=plain)
         message = Message[Any](
             queue_name=planned.lane,
@@ -64,6 +74,28 @@ def main() -> int:
         else:
             notes.write("accepted", message.message_id)
     return 0
+
+
+def run_one(schedules: Schedules, chance: random.Random, notes: Notes) -> None:
+    """Run a schedule once now, under a key of its own; once more if the answer did not come."""
+    name, key = chance.choice(SCHEDULES), f"{chance.getrandbits(64):x}"
+    execution_id = run_now_id(name, key)
+    notes.write("sends", execution_id, plain=False, **planned_of(name).as_json())
+    outcome = "refused"
+    for _ in range(2):
+        try:
+            run_now(schedules, name, key)
+        except DuplicateExecution:
+            outcome = "accepted"
+        except (QueueRejected, UnknownSchedule):
+            pass  # refused, or, after an answer that was lost, perhaps not
+        except (*UNAVAILABLE, BandmasterError, redis.RedisError):
+            outcome = "doubtful"
+            continue
+        else:
+            outcome = "accepted"
+        break
+    notes.write(outcome, execution_id)
 
 
 def sender(plain: bool, url: str) -> Send:

@@ -47,6 +47,17 @@ class Forgotten:
         return sent.sent_at <= self.killed_at and told_at >= self.copied_at
 
 
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """How far a schedule was planned at the end."""
+
+    cursor_ms: int
+    skipped: int
+    """How many of its occurrences were left out since it was added."""
+    now_ms: int
+    """The server's time just before that was read."""
+
+
 @dataclass(slots=True)
 class Recorded:
     """All of it."""
@@ -58,6 +69,9 @@ class Recorded:
     runs: list[Run] = field(default_factory=list[Run])
     cancelled: set[str] = field(default_factory=set[str])
     """What somebody asked to cancel."""
+
+    schedules: dict[str, Timed] = field(default_factory=dict[str, Timed])
+    """Those that there were at the end."""
 
     def read_notes(self, folder: Path) -> None:
         """What the programs noted."""

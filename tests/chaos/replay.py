@@ -16,10 +16,11 @@ from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State, may_become
 from chaos.bounds import Bounds
 from chaos.found import Found, Kind
+from chaos.occurrences import is_taken_back
 from chaos.turns import Turns
 
 CHANGES: Final = (Verb.LIMIT, Verb.RATE, Verb.PAUSE, Verb.RESUME, Verb.SET)
-OF_NOTHING: Final = (Verb.REJECT, Verb.DROP, Verb.DROP_ACTION, Verb.ERASE, Verb.SIGN_IN, Verb.SIGN_OUT)
+OF_NOTHING: Final = (Verb.REJECT, Verb.DROP, Verb.DROP_ACTION, Verb.ERASE, Verb.SCHEDULE, Verb.SIGN_IN, Verb.SIGN_OUT)
 """Entries that change no execution."""
 
 SAME_PLACE_MS: Final = 1.0
@@ -42,6 +43,8 @@ class Followed:
     granted_score: float = -math.inf
     """Its place when it was granted last; what comes back keeps it, what is tried again gets another."""
     granted: set[int] = field(default_factory=set[int])
+    taken_back: bool = False
+    """An occurrence that was never let go: it may be parked again."""
     cancelled: bool = False
     """Somebody asked for its end."""
 
@@ -84,7 +87,7 @@ class Replay:
 
     def _enter(self, entry: JournalEntry) -> None:
         name, fields = entry.execution_id, entry.fields
-        if name in self.executions:
+        if name in self.executions and not self.executions[name].taken_back:
             self._found.add(Kind.ACCEPTED_TWICE, name)
             return
         gates = [f"action:{fields['action']}", *fields.get("gates", "").splitlines()]
@@ -124,6 +127,7 @@ class Replay:
         elif before in HOLDING and then not in HOLDING:
             self._bounds.give_back(followed.lane, followed.gates)
         followed.cancelled |= entry.verb == Verb.CANCEL
+        followed.taken_back |= is_taken_back(entry)
         followed.band = int(fields["band"])
         followed.state, followed.reason = then, fields.get("reason", "")
         followed.score = float(fields.get("score") or followed.score)

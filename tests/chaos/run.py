@@ -23,6 +23,7 @@ from chaos.faults import ENDING_SECONDS, Faults
 from chaos.following import Following
 from chaos.found import Found, Kind
 from chaos.judging import judge
+from chaos.occurrences import instant_of_id
 from chaos.operators import Operators
 from chaos.own_data import CopiedServer
 from chaos.plan import FAIR, KIND, LANES, THREADS, WEIGHTS
@@ -51,6 +52,8 @@ class Report:
     sent: dict[str, int] = field(default_factory=dict[str, int])
     executions: int = 0
     forgotten: int = 0
+    occurrences: int = 0
+    """Of schedules, that ran."""
     retries: int = 0
     runs: int = 0
     settled_after_seconds: float = 0.0
@@ -75,6 +78,7 @@ class Report:
             f"changes     {self.changes} by operators",
             f"sent        {_counted(self.sent)}",
             f"executions  {self.executions}, and {self.forgotten} entries that a restored server had forgotten",
+            f"schedules   {self.occurrences} occurrences ran",
             f"attempts    {self.retries} beyond the first, {self.runs} runs of bodies",
             f"journal     {_counted(self.verbs)}",
             f"settled     {self.settled_after_seconds:.0f} s after the last fault",
@@ -125,6 +129,7 @@ def run_chaos(
             time.sleep(0.1)  # a worker that was asked to end is waited for
         crew.end_producers(timeout_seconds=60)
         operators.end()
+        operators.timetable.end(settling_seconds, faults.later.look)
         closing.wait_for_ends(faults.later.look)
         following.read_on()
         crew.wait_until_ready()
@@ -141,6 +146,7 @@ def run_chaos(
     report.sent = {each: outcomes.count(each) for each in (ACCEPTED, REFUSED, DOUBTFUL)}
     report.executions, report.runs = len(replay.executions), len(recorded.runs)
     report.forgotten = sum(len(each.lost) for each in recorded.forgotten)
+    report.occurrences = sum(bool(each.granted and instant_of_id(name)) for name, each in replay.executions.items())
     report.retries = sum(max(0, each.attempt - 1) for each in replay.executions.values())
     report.verbs, report.settled_after_seconds = dict(replay.verbs), closing.seconds
     report.violations = {kind.value: count for kind, count in found.counts.items()}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import redis
 from defects.contrast import event
+from schedule_playing import MINUTE_MS, Played, ids, schedule
 
 from bandmaster.scheduler.engine.journal import JournalEntry, Verb
 from bandmaster.scheduler.model.states import State
@@ -15,7 +16,7 @@ from chaos.found import Found, Kind
 from chaos.judging import judge
 from chaos.plan import FAIR, KIND, Planned
 from chaos.planted import LIVE, plant, plant_in_redis
-from chaos.recorded import ACCEPTED, Forgotten, Recorded, Run, Sent
+from chaos.recorded import ACCEPTED, Forgotten, Recorded, Run, Sent, Timed
 
 NAMES = ("a", "b", "c")
 RECORDED = [kind for kind in Kind if kind not in LIVE]
@@ -144,3 +145,78 @@ def test_a_plain_message_may_become_one_execution_only(redis_client: redis.Redis
     recorded.entries += [replace(entry, execution_id="a.again") for entry in first]
     recorded.runs.append(Run("a.again", 1, "ended"))
     assert Kind.ACCEPTED_TWICE in found_in(recorded).counts
+
+
+def timed_work(played: Played) -> Recorded:
+    """Ten minutes of one schedule that is changed, paused and resumed meanwhile; nothing of it is granted."""
+    recorded = Recorded()
+    played.schedules.put(schedule(missed="all"))
+    played.let_run(3 * MINUTE_MS)
+    played.schedules.put(schedule(missed="all", priority="HIGH"))
+    played.let_run(2 * MINUTE_MS)
+    played.schedules.pause("tidy")
+    played.let_run(2 * MINUTE_MS)
+    played.schedules.resume("tidy")
+    played.let_run(3 * MINUTE_MS)
+    held = played.schedules.get("tidy")
+    recorded.schedules["tidy"] = Timed(held.cursor_ms, held.skipped, played.clock.now_ms)
+    played.schedules.remove("tidy")
+    for name in played.waiting_ids():
+        recorded.cancelled.add(name)
+        played.cancel(name)
+    recorded.entries = list(played.journal.entries())
+    return recorded
+
+
+def without(recorded: Recorded, *names: str) -> Recorded:
+    recorded.entries = [entry for entry in recorded.entries if entry.execution_id not in names]
+    return recorded
+
+
+@pytest.fixture
+def played(redis_client: redis.Redis) -> Played:
+    return Played(redis_client)
+
+
+def test_nothing_is_found_of_schedules_that_are_changed_and_paused(played: Played) -> None:
+    recorded = timed_work(played)
+    assert not found_in(recorded).lines()
+    parked = {entry.execution_id for entry in recorded.entries if entry.verb == Verb.PARK}
+    assert parked >= {*ids("tidy", 1, 2, 3, 4, 5, 8, 9, 10)}
+
+
+def test_an_occurrence_that_is_missing_is_found_unless_it_is_counted(played: Played) -> None:
+    (missing,) = ids("tidy", 9)
+    recorded = without(timed_work(played), missing)
+    assert found_in(recorded).counts == {Kind.PASSED_OVER: 1}
+    recorded.schedules["tidy"] = replace(recorded.schedules["tidy"], skipped=1)
+    assert not found_in(recorded).lines()
+
+
+def test_an_occurrence_of_a_span_that_has_ended_is_found_missing(played: Played) -> None:
+    assert found_in(without(timed_work(played), *ids("tidy", 1))).counts == {Kind.PASSED_OVER: 1}
+
+
+def test_an_occurrence_of_a_schedule_that_is_paused_is_found(played: Played) -> None:
+    recorded = timed_work(played)
+    parked = next(entry for entry in recorded.entries if entry.execution_id in ids("tidy", 8))
+    where = next(
+        number for number, entry in enumerate(recorded.entries) if entry.fields.get("to", "").find(" paused ") > 0
+    )
+    recorded.entries.insert(where + 1, replace(parked, execution_id=ids("tidy", 7)[0]))
+    assert found_in(recorded).counts.keys() == {Kind.UNASKED, Kind.NOT_ENDED}
+
+
+def test_an_occurrence_that_ended_may_not_come_again(played: Played) -> None:
+    recorded = timed_work(played)
+    (first,) = ids("tidy", 1)
+    park = next(entry for entry in recorded.entries if entry.execution_id == first)
+    end = [entry for entry in recorded.entries if entry.execution_id == first][-1]
+    recorded.entries.insert(recorded.entries.index(end) + 1, park)
+    assert Kind.ACCEPTED_TWICE in found_in(recorded).counts
+
+
+def test_an_occurrence_that_ends_for_no_reason_is_found(played: Played) -> None:
+    recorded = timed_work(played)
+    recorded.cancelled -= {*ids("tidy", 2)}
+    assert found_in(recorded).counts == {Kind.WRONG_END: 1}

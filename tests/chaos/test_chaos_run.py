@@ -15,7 +15,10 @@ from chaos.own_network import INSIDE
 LONGEST_SECONDS = 570
 LEAST_FAULTS = 15
 """Of the sixty seconds; a slow machine makes fewer."""
-LOOKED_FOR = (Kind.LIMIT, Kind.RATE, Kind.PAUSE, Kind.ORDER, Kind.TURNS, Kind.LOST, Kind.KEPT, Kind.DID_NOT_RUN)
+LOOKED_FOR = (
+    *(Kind.LIMIT, Kind.RATE, Kind.PAUSE, Kind.ORDER, Kind.TURNS, Kind.LOST, Kind.KEPT, Kind.DID_NOT_RUN),
+    *(Kind.UNASKED, Kind.PASSED_OVER, Kind.NOT_PLANNED),
+)
 
 
 def chaos(*arguments: str) -> tuple[int, dict[str, Any], str]:
@@ -40,6 +43,7 @@ def test_in_rough_weather_each_message_ends_once_and_no_limit_is_passed() -> Non
     assert sum(report["faults"].values()) >= LEAST_FAULTS
     assert report["executions"] > 0
     assert report["retries"] > 0
+    assert report["occurrences"] > 0
     assert {*LOOKED_FOR} <= report["looked"].keys(), "a rule that nothing came to"
     assert report["packets"] == (own_network.why_not() or "")
     assert report["clock"] == (own_clock.why_not() or "")
