@@ -3,8 +3,8 @@
 In the flow: the ledger's leader looks for what is due each second, and at once when an item's arrival is told. The
 trigger's row is locked while it fires, and a firing is unique by its key, so of two leaders one finds that there is
 nothing to do (D42). Items are taken in the order in which robots take them (D40); what others are at is passed over.
-They are IN_PROGRESS from then on without a deadline of a lease, held under the execution's id. Killed before the commit,
-nothing has happened; after it, `sending` goes on from the row.
+They are IN_PROGRESS from then on without a deadline of a lease, held under the execution's id. Killed before the
+commit, nothing has happened; after it, `sending` goes on from the row.
 """
 
 from collections.abc import Callable
@@ -143,7 +143,7 @@ def _written(
             queue_id=trigger.queue_id,
             event=event.to_json().decode(),
             created_ms=at_ms,
-            again_ms=at_ms,
+            again_ms=0,
         )
     )
     if rows:
