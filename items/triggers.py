@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
+from ..k8s.runnable import check_runnable
 from ..ledger.errors import RowsRefused
 from ..ledger.schema.tables import item_queues, triggers
 from ..scheduler.model.cron import Cron
@@ -81,6 +82,7 @@ class Triggers:
             TriggerNameTaken: If another has the name.
             QueueUnknown: If there is no such queue.
             InvalidRequest: If a field is not allowed, or does not fit the type.
+            PodRejected: If no pod could run it.
         """
         values = {**DEFAULTS, **fields, "name": name, "type": type, "command": command}
 
@@ -202,8 +204,8 @@ def _check(connection: Connection, values: Mapping[str, Any]) -> None:
 
 
 def _check_event(trigger: Trigger) -> None:
-    """Refuse what no firing could send. Raises InvalidRequest; nothing is written then."""
-    event_of(trigger, key_of_firing(trigger, trigger.created_ms), [])
+    """Refuse what no firing could send and no pod could run. Nothing is written then."""
+    check_runnable(event_of(trigger, key_of_firing(trigger, trigger.created_ms), []))
 
 
 def _next_ms(values: Mapping[str, Any], at_ms: int) -> int | None:
