@@ -20,7 +20,7 @@ from .bounds import TRIGGERS_A_ROUND
 from .failing import note_failure
 from .returning import give_back
 from .states import Status
-from .trigger import Kind, Trigger, event_of, key_of_firing, trigger_of
+from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
 
 Guard = Callable[[Connection], bool]
 """Whether the process still leads, asked in the transaction that writes."""
@@ -70,7 +70,7 @@ def fire(connection: Connection, trigger_id: int, at_ms: int, leads: Guard) -> s
     lives = select(func.count()).where(firings.c.trigger_id == trigger_id, firings.c.ended_ms.is_(None))
     if connection.execute(lives).scalar_one() >= trigger.max_jobs:
         return None
-    return (_fire_in_time if trigger.type is Kind.TIME else _fire_for_items)(connection, trigger, at_ms)
+    return (_fire_in_time if trigger.type is TriggerType.TIME else _fire_for_items)(connection, trigger, at_ms)
 
 
 def next_of(cron: str | None, tz: str, after_ms: int) -> int | None:

@@ -23,7 +23,7 @@ SOURCE: Final = "TRIGGER"
 _FIRST_CHARS: Final = 8
 
 
-class Kind(StrEnum):
+class TriggerType(StrEnum):
     """Of which type a trigger is."""
 
     QUEUE = "QUEUE"
@@ -39,7 +39,7 @@ class Trigger:
     trigger_id: int
     external_id: str
     name: str
-    type: Kind
+    type: TriggerType
     queue_id: int | None
     """Whose items it fires for; None: it is of type TIME."""
     batch_size: int
@@ -80,7 +80,11 @@ class Trigger:
 def trigger_of(row: Any) -> Trigger:
     """Return the trigger of a row of `triggers`, which may have `live_jobs` besides."""
     of: dict[str, Any] = dict(row._mapping)
-    of |= {"type": Kind(of["type"]), "command": tuple(json.loads(of["command"])), "priority": Priority[of["priority"]]}
+    of |= {
+        "type": TriggerType(of["type"]),
+        "command": tuple(json.loads(of["command"])),
+        "priority": Priority[of["priority"]],
+    }
     return Trigger(**of)
 
 
@@ -93,7 +97,7 @@ def key_of_firing(trigger: Trigger, at_ms: int) -> str:
             counts again from an earlier sequence, and must not find executions of then.
     """
     instant = instant_of(at_ms)
-    return instant if trigger.type is Kind.TIME else f"{trigger.sequence + 1}-{instant}"
+    return instant if trigger.type is TriggerType.TIME else f"{trigger.sequence + 1}-{instant}"
 
 
 def event_of(trigger: Trigger, key: str, items: Sequence[Any]) -> ExecutionRequestedEvent:
@@ -108,7 +112,7 @@ def event_of(trigger: Trigger, key: str, items: Sequence[Any]) -> ExecutionReque
         InvalidRequest: If the trigger's settings are not allowed (any more).
     """
     metadata: dict[str, Any] = {"user_id": trigger.user_id, "source": SOURCE, "labels": {"trigger": trigger.name}}
-    if trigger.type is Kind.QUEUE:
+    if trigger.type is TriggerType.QUEUE:
         metadata["queue_item_ids"] = tuple(row.item_id for row in items)
     return ExecutionRequestedEvent.from_any(
         {
@@ -120,7 +124,7 @@ def event_of(trigger: Trigger, key: str, items: Sequence[Any]) -> ExecutionReque
             "priority": trigger.priority,
             "timeout_seconds": trigger.timeout_seconds,
             "metadata": metadata,
-            "items": items_json(items) if trigger.type is Kind.QUEUE else None,
+            "items": items_json(items) if trigger.type is TriggerType.QUEUE else None,
         }
     )
 

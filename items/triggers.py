@@ -23,7 +23,7 @@ from .changes import Verb, differences, note_change
 from .errors import ItemChanged, QueueUnknown, TriggerNameTaken, TriggerUnknown
 from .firing import live_jobs, next_of
 from .store import Store, now_of
-from .trigger import Kind, Trigger, event_of, key_of_firing, trigger_of
+from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "queue_id": None,
@@ -68,7 +68,7 @@ class Triggers:
         """
         return self._store.read(lambda connection: _trigger_in(connection, trigger))
 
-    def create(self, name: str, *, type: Kind, command: tuple[str, ...], by: str, **fields: Any) -> Trigger:
+    def create(self, name: str, *, type: TriggerType, command: tuple[str, ...], by: str, **fields: Any) -> Trigger:
         """Make a trigger.
 
         Args:
@@ -187,7 +187,7 @@ def _trigger_in(connection: Connection, trigger: str | int, *, locks: bool = Fal
 
 def _check(connection: Connection, values: Mapping[str, Any]) -> None:
     """Refuse fields that do not fit together."""
-    is_of_queue = values["type"] is Kind.QUEUE
+    is_of_queue = values["type"] is TriggerType.QUEUE
     if is_of_queue != (values["queue_id"] is not None):
         raise InvalidRequest("queue_id", f"the type is {values['type']}", allowed="with QUEUE, and only with it")
     if is_of_queue == (values["cron"] is not None):
@@ -209,7 +209,7 @@ def _check_event(trigger: Trigger) -> None:
 
 
 def _next_ms(values: Mapping[str, Any], at_ms: int) -> int | None:
-    return at_ms if values["type"] is Kind.QUEUE else next_of(values["cron"], values["tz"], at_ms)
+    return at_ms if values["type"] is TriggerType.QUEUE else next_of(values["cron"], values["tz"], at_ms)
 
 
 def _columns(values: Mapping[str, Any]) -> dict[str, Any]:

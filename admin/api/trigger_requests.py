@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictB
 
 from ...items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
 from ...items.names import QUEUE_NAME
-from ...items.trigger import Kind, Trigger
+from ...items.trigger import Trigger, TriggerType
 from ...scheduler.events.fields import (
     DEFAULT_ACTION,
     TIMEOUT_MAX_SECONDS,
@@ -69,7 +69,7 @@ class NewTrigger(Sent):
     )
 
     name: TriggerName
-    type: Kind
+    type: TriggerType
     queue_id: QueueId | None = None
     """With QUEUE."""
     batch_size: BatchSize = 1

@@ -100,7 +100,7 @@ def create_trigger(
       bandmaster trigger create tidy --cron '30 6 * * *' --command tidy
     """
     items = opened_items(upgrades=True)
-    kind = import_extra("bandmaster.items.trigger", "api").Kind
+    kind = import_extra("bandmaster.items.trigger", "api").TriggerType
     given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
     made = items.triggers.create(
         check_queue_name(name),

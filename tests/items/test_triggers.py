@@ -15,7 +15,7 @@ from bandmaster.items.errors import QueueHasTriggers, QueueUnknown, TriggerNameT
 from bandmaster.items.outcome import Said
 from bandmaster.items.settling import LOST, LOST_AFTER_MS
 from bandmaster.items.states import Status
-from bandmaster.items.trigger import Kind
+from bandmaster.items.trigger import TriggerType
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.states import State
@@ -324,19 +324,19 @@ def test_what_does_not_fit_the_type_is_refused(work: Work) -> None:
     queue = make(work.items)
     create = work.items.triggers.create
     with pytest.raises(InvalidRequest, match="queue_id"):
-        create("a", type=Kind.QUEUE, command=("true",), by="a test")
+        create("a", type=TriggerType.QUEUE, command=("true",), by="a test")
     with pytest.raises(InvalidRequest, match="cron"):
-        create("a", type=Kind.TIME, command=("true",), by="a test")
+        create("a", type=TriggerType.TIME, command=("true",), by="a test")
     with pytest.raises(InvalidRequest, match="cron"):
-        create("a", type=Kind.TIME, command=("true",), by="a test", cron="61 * * * *")
+        create("a", type=TriggerType.TIME, command=("true",), by="a test", cron="61 * * * *")
     with pytest.raises(QueueUnknown):
-        create("a", type=Kind.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id + 1)
+        create("a", type=TriggerType.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id + 1)
     with pytest.raises(InvalidRequest, match="command"):
-        create("a", type=Kind.QUEUE, command=(), by="a test", queue_id=queue.queue_id)
+        create("a", type=TriggerType.QUEUE, command=(), by="a test", queue_id=queue.queue_id)
     assert work.items.triggers.all() == []
-    create("a", type=Kind.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id)
+    create("a", type=TriggerType.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id)
     with pytest.raises(TriggerNameTaken):
-        create("a", type=Kind.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id)
+        create("a", type=TriggerType.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id)
     with pytest.raises(QueueHasTriggers):
         work.items.queues.delete(queue.queue_id, by="a test", force=True)
     assert work.items.queues.find("invoices").is_active

@@ -8,7 +8,7 @@ from work_items import make
 from bandmaster.items.opened import Items
 from bandmaster.items.settling import settle
 from bandmaster.items.store import Store, now_of
-from bandmaster.items.trigger import Kind, Trigger
+from bandmaster.items.trigger import Trigger, TriggerType
 from bandmaster.items.trigger_rounds import Rounds
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
@@ -45,7 +45,7 @@ class Work:
         if "cron" not in fields and "queue_id" not in fields:
             known = {each.name: each for each in self.items.queues.all()}
             fields["queue_id"] = (known.get("invoices") or make(self.items)).queue_id
-        kind = Kind.TIME if "cron" in fields else Kind.QUEUE
+        kind = TriggerType.TIME if "cron" in fields else TriggerType.QUEUE
         return self.items.triggers.create(name, type=kind, command=("true",), by="a test", **fields)
 
     def add(self, count: int = 1, **fields: Any) -> list[str]:
