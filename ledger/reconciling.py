@@ -136,8 +136,7 @@ class Reconciling:
             keep_figures: Whether the figures of queues are written.
             settle: Is told of executions as they are written, in the same transaction.
         """
-        self._settle = settle
-        self._redis = redis
+        self._redis, self._settle = redis, settle
         self._keeps_figures = keep_figures
         self._reading, self._writing = reading, writing
         self._journal_id = journal_id

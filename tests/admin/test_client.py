@@ -19,6 +19,7 @@ from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.states import State
 
 ECHO: Final = ["echo", "hello"]
+OF_ITEMS: Final = {name for name in calls.__all__ if "item" in name}
 Ask = Callable[[calls.Call[Any]], Any]
 
 
@@ -149,7 +150,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     assert done.changed == got["plan_bulk"].count == 2
     assert ask(calls.set_limit("tenant:a/b", None)).limit is None
     assert ask(calls.set_rate("tenant:a/b", None)).rate is None
-    assert {*calls.__all__} == {*asked, "change_bulk", "revoke_token", "Call"}
+    assert {*calls.__all__} == {*asked, *OF_ITEMS, "change_bulk", "revoke_token", "Call"}
     assert ask(calls.revoke_token(got["create_token"].token_id)).revoked_at is not None
 
 
