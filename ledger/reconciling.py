@@ -139,9 +139,7 @@ class Reconciling:
         self._redis, self._settle = redis, settle
         self._keeps_figures = keep_figures
         self._reading, self._writing = reading, writing
-        self._journal_id = journal_id
-        self._at_ms = at_ms
-        self._after_page = after_page
+        self._journal_id, self._at_ms, self._after_page = journal_id, at_ms, after_page
         self._dead_since_ms = self._taken_over = self._lost = 0
 
     def run(self) -> Reconciled:
