@@ -43,4 +43,5 @@ def pod_spec(
         memory_request=event.memory_request or (None if event.memory_limit else defaults.memory_request),
         memory_limit=event.memory_limit or (None if event.memory_request else defaults.memory_limit),
         trace=span or read_trace(event.metadata.traceparent, event.metadata.tracestate),
+        items=event.items,
     )

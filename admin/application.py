@@ -35,6 +35,7 @@ from .api import (
     shares,
     submitting,
     tokens,
+    triggers,
     waited,
     waits,
     whoami,
@@ -119,9 +120,10 @@ def build(services: Services) -> FastAPI:
         *((oidc.router, "tokens"), (item_queues.router, "queues and items")),
         # Those of robots first: `next` is no item's id.
         *((robots.router, "queues and items"), (items.router, "queues and items")),
+        (triggers.router, "queues and items"),
     ):
         application.include_router(part, prefix=V1, tags=[tag])
-    for part in (item_queues.router, robots.router, items.router):
+    for part in (item_queues.router, robots.router, items.router, triggers.router):
         # Robots of old call them there.
         application.include_router(part, prefix=UNVERSIONED, include_in_schema=False)
     application.include_router(health.router, tags=["probes"])

@@ -31,3 +31,12 @@ MOST_JOINED: Final = 200
 """How many items are claimed by one statement."""
 RETURNED_A_PAGE: Final = 500
 DELETED_A_PAGE: Final = 1_000
+TRIGGERS_A_ROUND: Final = 100
+SENT_A_ROUND: Final = 100
+BATCH_MAX: Final = 100
+"""How many items one execution of a trigger works on."""
+POLLING_MAX_SECONDS: Final = 86_400
+MOST_JOBS: Final = 10_000
+"""Executions of a trigger that live at once."""
+COMMAND_MAX_CHARS: Final = 32_768
+"""Of a trigger's command."""

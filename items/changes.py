@@ -22,6 +22,9 @@ class Verb(StrEnum):
     DELETE_QUEUE = "delete_queue"
     EDIT_ITEM = "edit_item"
     DELETE_ITEM = "delete_item"
+    CREATE_TRIGGER = "create_trigger"
+    CHANGE_TRIGGER = "change_trigger"
+    DELETE_TRIGGER = "delete_trigger"
 
 
 def note_change(

@@ -136,6 +136,8 @@ def _claim_of(connection: Connection, name: str | int, claims: Sequence[Claim], 
                 "locked_until_ms": at_ms + lease_ms,
                 "fence": row.fence + 1,
                 "claim_key": claim.key,
+                # An execution may have worked on it before.
+                "job_id": None,
                 "progress": None,
                 "revision": row.revision + 1,
                 "updated_ms": at_ms,

@@ -15,7 +15,10 @@ InvalidRequest.
         ├── ClaimOver           what was claimed with a key is not held any more
         ├── LeaseLost           the item is not the caller's to settle
         ├── WrongStatus
-        └── ItemChanged         somebody changed it meanwhile
+        ├── ItemChanged         somebody changed it meanwhile
+        ├── TriggerUnknown
+        ├── TriggerNameTaken
+        └── QueueHasTriggers    a queue for which a trigger fires is not deleted
 """
 
 from collections.abc import Sequence
@@ -144,3 +147,33 @@ class ItemChanged(ItemsRefused):
     def __init__(self, what: str) -> None:
         """Args: `what`, the item or the queue."""
         super().__init__(f"{what} has changed since it was read: read it again, and decide anew")
+
+
+class TriggerUnknown(ItemsRefused):
+    """There is no such trigger."""
+
+    code: ClassVar[str] = "not_found"
+
+    def __init__(self, trigger: str | int) -> None:
+        """Args: `trigger`, its name or id."""
+        super().__init__(f"there is no trigger {shown(trigger)}")
+
+
+class TriggerNameTaken(ItemsRefused):
+    """Another trigger has the name."""
+
+    code: ClassVar[str] = "name_taken"
+
+    def __init__(self, name: str) -> None:
+        """Args: `name`, that is taken."""
+        super().__init__(f"there is a trigger {shown(name)} already")
+
+
+class QueueHasTriggers(ItemsRefused):
+    """Triggers fire for the queue."""
+
+    code: ClassVar[str] = "queue_has_triggers"
+
+    def __init__(self, name: str, trigger: str) -> None:
+        """Args: `name`, of the queue; `trigger`, one that fires for it."""
+        super().__init__(f"trigger {shown(trigger)} fires for queue {shown(name)}: delete the trigger first")

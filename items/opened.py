@@ -12,6 +12,7 @@ from .listing import Listing
 from .outcome import Outcome
 from .queues import Queues
 from .store import Store
+from .triggers import Triggers
 from .waking import Waking
 
 
@@ -26,6 +27,7 @@ class Items:
     outcome: Outcome
     editing: Editing
     listing: Listing
+    triggers: Triggers
     waking: Waking
 
 
@@ -46,5 +48,6 @@ def open_items(asking: Asking, *, client: redis.Redis | None = None, channel: st
         outcome=Outcome(store),
         editing=Editing(store),
         listing=Listing(store),
+        triggers=Triggers(store),
         waking=Waking(client, channel),
     )

@@ -13,10 +13,10 @@ from uuid import uuid4
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from ..ledger.errors import RowsRefused
-from ..ledger.schema.tables import item_queues, queue_items
+from ..ledger.schema.tables import item_queues, queue_items, triggers
 from .bounds import DELETED_A_PAGE
 from .changes import Verb, differences, note_change
-from .errors import ItemChanged, QueueHasItems, QueueNameTaken, QueueUnknown
+from .errors import ItemChanged, QueueHasItems, QueueHasTriggers, QueueNameTaken, QueueUnknown
 from .model import Queue, queue_of
 from .schemas import check_schema
 from .states import Status
@@ -155,10 +155,12 @@ class Queues:
         Raises:
             QueueUnknown: If there is none.
             QueueHasItems: If it has items that are not deleted, and they were not to be deleted.
+            QueueHasTriggers: If a trigger fires for it.
         """
 
         def close(connection: Connection) -> Queue:
             found = queue_in(connection, queue, locks=True)
+            _check_triggers(connection, found)
             if not force and _has_items(connection, found.queue_id):
                 raise QueueHasItems(found.name, "`force=true` deletes them with it")
             stopped = update(item_queues).where(item_queues.c.queue_id == found.queue_id)
@@ -179,6 +181,7 @@ class Queues:
             queue_in(connection, found.queue_id, locks=True)
             if connection.execute(oldest.limit(1)).first() is not None:
                 return False
+            _check_triggers(connection, found)
             connection.execute(delete(item_queues).where(item_queues.c.queue_id == found.queue_id))
             at_ms, before = now_of(connection), _text(found)
             note_change(connection, Verb.DELETE_QUEUE, subject_of(found.name), before, None, by=by, at_ms=at_ms)
@@ -215,6 +218,12 @@ def queue_in(connection: Connection, queue: str | int, *, locks: bool = False, s
     if row is None:
         raise QueueUnknown(queue)
     return queue_of(row)
+
+
+def _check_triggers(connection: Connection, queue: Queue) -> None:
+    name = connection.execute(select(triggers.c.name).where(triggers.c.queue_id == queue.queue_id).limit(1)).scalar()
+    if name is not None:
+        raise QueueHasTriggers(queue.name, name)
 
 
 def _has_items(connection: Connection, queue_id: int) -> bool:

@@ -1,8 +1,9 @@
 """``python -m bandmaster.ledger``: the process that writes the journal into SQL; any number may run, and one consumes.
 
-In the flow: it reads the journal and nothing waits for it. It exits with 0 at SIGTERM or SIGINT, after the page that is
-being written, and with 1 if the settings are wrong, Redis does not answer at the start, an extra is missing or the
-tables are of another release. On SQLite it brings the tables to this release's schema by itself.
+In the flow: it reads the journal and nothing waits for it; besides, it fires the triggers of items. It exits with 0 at
+SIGTERM or SIGINT, after the page that is being written, and with 1 if the settings are wrong, Redis does not answer at
+the start, an extra is missing or the tables are of another release. On SQLite it brings the tables to this release's
+schema by itself.
 """
 
 import signal
@@ -15,7 +16,8 @@ from ..scheduler.process.running import run
 
 def _consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     # Imported when the signals are blocked, and named in one line if the extra is missing.
-    import_extra("bandmaster.ledger.process", "ledger").consume(settings, ends)
+    triggers = import_extra("bandmaster.items.trigger_rounds", "ledger").TRIGGERS
+    import_extra("bandmaster.ledger.process", "ledger").consume(settings, ends, triggers)
 
 
 def main() -> int:

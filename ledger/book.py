@@ -20,6 +20,7 @@ from .fetching import Fetched
 from .kept import note_exit_codes, write_kept
 from .reconciling import Living, Reconciled, Reconciling
 from .schema.tables import consumer, gaps, journals
+from .settling import Settle, settle_nothing
 from .standing import check_queue, read_up_to
 from .statements import insert_or
 from .totals import Totals, write_totals
@@ -42,7 +43,14 @@ class Book:
     """The ledger's tables as the consumer writes them. Not safe to share between threads."""
 
     def __init__(
-        self, database: Database, *, queue: str, holder: str, ttl_ms: int = 10_000, keep_figures: bool = True
+        self,
+        database: Database,
+        *,
+        queue: str,
+        holder: str,
+        ttl_ms: int = 10_000,
+        keep_figures: bool = True,
+        settle: Settle = settle_nothing,
     ) -> None:
         """Makes no connection.
 
@@ -53,12 +61,14 @@ class Book:
             ttl_ms: After this time without a commit another process may become the consumer.
             keep_figures: Whether the figures of each action's queue are written. If not, those that are there stay as
                 they are, and a later consumer that writes them counts again first.
+            settle: Is told of executions as they are written, in the same transaction.
         """
         self._database = database
         self._queue = queue
         self.holder: Final = holder
         self._ttl_ms = ttl_ms
         self._keeps_figures = keep_figures
+        self._settle = settle
         self._epoch = 0
         self._journal_id = 0
 
@@ -150,6 +160,7 @@ class Book:
             except (KeyError, ValueError, OverflowError, OSError) as error:
                 # A field is missing, or no number, or no time: no script of this release wrote it so.
                 raise RowsRefused(type(error).__name__, url=self._database.shown_url) from error
+            self._settle(connection, [batch.executions[one] for one in sorted(batch.changed)])
             write_kept(connection, fetched)
             if page.missed:
                 read_up_to_id = connection.execute(select(consumer.c.entry_id)).scalar_one()
@@ -183,6 +194,7 @@ class Book:
             at_ms=at_ms,
             after_page=after_page,
             keep_figures=self._keeps_figures,
+            settle=self._settle,
         ).run()
         changes = redis.changes()
         with self.writing() as connection:
@@ -213,6 +225,10 @@ class Book:
             LedgerRefused: If it will not do it.
         """
         return self._database.reading()
+
+    def leads(self, connection: Connection) -> bool:
+        """Whether this process is the consumer, in a transaction of somebody else's. Any thread may ask."""
+        return connection.execute(select(consumer.c.epoch)).scalar_one_or_none() == self._epoch
 
     @contextmanager
     def writing(self) -> Generator[Connection]:

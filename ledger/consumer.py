@@ -75,6 +75,7 @@ class Consumer:
         self._consumes = False
         self._position: Position | None = None
         self._is_unsure = True
+        self._has_read_all = False
         self._entries_a_page = ENTRIES_A_PAGE
         self._after_page: Callable[[], None] = lambda: None
 
@@ -82,6 +83,11 @@ class Consumer:
     def consumes(self) -> bool:
         """Whether this process is the consumer, as far as it knows. Any thread may ask."""
         return self._consumes
+
+    @property
+    def has_read_all(self) -> bool:
+        """Whether it has written all that the journal had when it looked last, and nothing is unsure. As `consumes`."""
+        return self._consumes and self._has_read_all
 
     def run(self, stop: threading.Event, after_step: Callable[[], None] = lambda: None) -> None:
         """Consume until `stop` is set.
@@ -154,6 +160,7 @@ class Consumer:
             self._book.renew()
         if page.ahead == 0 and self._is_unsure:
             self._reconcile(now_ms)
+        self._has_read_all = page.ahead == 0 and not self._is_unsure
         self._trimming.step(self._position, now_ms)
         self._retention.step(now_ms)
         self._say_that_it_writes(now_ms)
@@ -206,6 +213,7 @@ class Consumer:
         if self._position is None:
             self._follow_another(self._engine.views.server_time_ms())
         self._is_unsure = self._book.is_unsure
+        self._has_read_all = False
         if self._summing is not None:
             self._summing.begin()
         self._consumes = True

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, delete, func, or_, select, tuple_, upda
 
 from .asked import are_asked_by
 from .database import Database
-from .schema.tables import item_changes, queue_items, tokens
+from .schema.tables import firings, item_changes, queue_items, tokens, triggers
 
 ROWS_A_PAGE: Final = 500
 _FORGOTTEN_A_PAGE: Final = 5_000
@@ -21,6 +21,13 @@ def delete_ended_items(connection: Connection, before_ms: int) -> int:
     of = queue_items.c
     old = select(of.item_id).where(of.ended_ms < before_ms).order_by(of.ended_ms).limit(ROWS_A_PAGE)
     return connection.execute(delete(queue_items).where(of.item_id.in_(old))).rowcount
+
+
+def delete_ended_firings(connection: Connection, before_ms: int) -> int:
+    """Delete a page of firings of triggers that ended before a time; how many."""
+    of = firings.c
+    old = select(of.execution_id).where(of.ended_ms < before_ms).order_by(of.ended_ms).limit(ROWS_A_PAGE)
+    return connection.execute(delete(firings).where(of.execution_id.in_(old))).rowcount
 
 
 def delete_item_changes(connection: Connection, before_ms: int) -> int:
@@ -93,4 +100,5 @@ def forget_items(database: Database, user_id: str, pseudonym: str) -> int:
             after = ids[-1]
     with database.writing() as connection:
         connection.execute(update(tokens).where(tokens.c.robot_id == user_id).values(robot_id=pseudonym))
+        connection.execute(update(triggers).where(triggers.c.user_id == user_id).values(user_id=pseudonym))
     return forgotten

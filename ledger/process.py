@@ -9,9 +9,10 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Final
 
 from ..configs.errors import ExtraMissing
@@ -30,13 +31,33 @@ from .consumer import Consumer
 from .opening import database_of
 from .readying import opened_within
 from .retention import Kept
+from .settling import Settle, settle_nothing
 from .waits.summing import Summing
 
 _log: Final = Logger("bandmaster.ledger")
 _LOOK_SECONDS: Final = 1.0
 
 
-def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the process does besides, chosen by who starts it; so the ledger does not know what that is."""
+
+    settle: Settle
+    """Is told of executions as they are written."""
+    run: Callable[[Settings, Engine, Book, Consumer], AbstractContextManager[None]]
+    """Is entered around the consumer."""
+
+
+def _run_nothing(
+    _settings: Settings, _engine: Engine, _book: Book, _consumer: Consumer
+) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+NOTHING_BESIDE: Final = Beside(settle_nothing, _run_nothing)
+
+
+def consume(settings: Settings, ends: frozenset[signal.Signals], beside: Beside = NOTHING_BESIDE) -> None:
     """Consume until a signal comes.
 
     Args:
@@ -63,6 +84,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
         holder=holder,
         ttl_ms=settings.ledger.lease_ms,
         keep_figures=settings.queue.enable_metrics,
+        settle=beside.settle,
     )
     consumer = Consumer(
         engine,
@@ -77,6 +99,7 @@ def consume(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     with (
         _metrics(settings, engine),
         _pushed(settings, engine, consumer),
+        beside.run(settings, engine, book, consumer),
         ThreadPoolExecutor(max_workers=1, thread_name_prefix="consumer") as executor,
     ):
         work = executor.submit(consumer.run, stop, lambda: pulse.beat(answered=True))

@@ -26,6 +26,7 @@ from .figures import write_figures
 from .kept import write_payloads
 from .magnitudes import magnitude_in_sql
 from .schema.tables import action, executions, holds, queue_stats, transitions
+from .settling import Settle, settle_nothing
 from .writing import known_by_id, write_executions, write_holds
 
 _log: Final = Logger("bandmaster.ledger")
@@ -121,6 +122,7 @@ class Reconciling:
         at_ms: int,
         after_page: Callable[[], None],
         keep_figures: bool,
+        settle: Settle = settle_nothing,
     ) -> None:
         """Makes no call.
 
@@ -132,13 +134,12 @@ class Reconciling:
             at_ms: The server's time.
             after_page: Called after each page. What it raises ends the work.
             keep_figures: Whether the figures of queues are written.
+            settle: Is told of executions as they are written, in the same transaction.
         """
-        self._redis = redis
+        self._redis, self._settle = redis, settle
         self._keeps_figures = keep_figures
         self._reading, self._writing = reading, writing
-        self._journal_id = journal_id
-        self._at_ms = at_ms
-        self._after_page = after_page
+        self._journal_id, self._at_ms, self._after_page = journal_id, at_ms, after_page
         self._dead_since_ms = self._taken_over = self._lost = 0
 
     def run(self) -> Reconciled:
@@ -189,6 +190,7 @@ class Reconciling:
             rows = known_by_id(connection, some)
             changed = list(_changed(rows, records, self._at_ms))
             write_executions(connection, changed)
+            self._settle(connection, changed)
             names = {row.execution_id for row in changed}
             # An entry after the grant, read without it, may have brought a row to where it holds, and opened nothing.
             holders = [row for one, row in rows.items() if one not in names and row.place is Place.ACTIVE]

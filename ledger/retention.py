@@ -23,7 +23,7 @@ from ..scheduler.model.states import TERMINAL, State
 from .batch import OF_SESSIONS
 from .book import Book
 from .figures import moment
-from .items_kept import delete_ended_items, delete_item_changes, empty_ended_items
+from .items_kept import delete_ended_firings, delete_ended_items, delete_item_changes, empty_ended_items
 from .schema.tables import (
     action,
     changes,
@@ -125,6 +125,7 @@ class Retention:
                 deleted += emptied
             if self._kept.ms is not None and not deleted:
                 deleted += delete_ended_items(connection, now_ms - self._kept.ms)
+                deleted += delete_ended_firings(connection, now_ms - self._kept.ms)
             if self._kept.ms is not None and not deleted:
                 deleted += _delete_refusals(connection, now_ms - self._kept.ms)
             if self._kept.ms is not None and not deleted:

@@ -69,7 +69,7 @@ _KIND_OF: Final[dict[str, type[ApiProblem]]] = {
     "not_found": NotFound,
     **dict.fromkeys(("duplicate", "not_pending", "ended", "not_dead", "not_runnable", "in_use"), WrongState),
     **dict.fromkeys(("lease_lost", "wrong_status", "claim_over", "queue_inactive"), WrongState),
-    **dict.fromkeys(("queue_has_items", "name_taken"), WrongState),
+    **dict.fromkeys(("queue_has_items", "queue_has_triggers", "name_taken"), WrongState),
     "changed_meanwhile": ChangedMeanwhile,
     **dict.fromkeys(("invalid", "idempotency_key_reused", "too_large", "if_match_needed"), Invalid),
     **dict.fromkeys(("queue_full", "user_limit", "rate_limited", "too_many_followers"), TooMany),

@@ -43,6 +43,7 @@ from bandmaster.cli.streams import StreamLost, flush_streams, open_streams
 from bandmaster.cli.submit import submit, take_command
 from bandmaster.cli.tokens import create_token, list_tokens, revoke_token
 from bandmaster.cli.top import top
+from bandmaster.cli.triggers import change_trigger, create_trigger, delete_trigger, list_triggers, show_triggers
 from bandmaster.cli.up import up
 from bandmaster.cli.waits import waits
 
@@ -162,6 +163,12 @@ def build() -> typer.Typer:
     item.command("postpone")(postpone_item)
     item.command("delete")(delete_item)
     app.add_typer(item, name="item")
+    trigger = typer.Typer(callback=show_triggers, invoke_without_command=True, rich_markup_mode=None)
+    trigger.command("list")(list_triggers)
+    trigger.command("create")(create_trigger)
+    trigger.command("change")(change_trigger)
+    trigger.command("delete")(delete_trigger)
+    app.add_typer(trigger, name="trigger")
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
     token.command("create")(create_token)
     token.command("revoke")(revoke_token)

@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from .columns import BY_BYTES, metadata
 from .item_tables import item_changes, item_queues, queue_items
+from .trigger_tables import firings, triggers
 from .wait_tables import wait_counts, wait_positions, wait_sums
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "compatibility",
     "consumer",
     "executions",
+    "firings",
     "gaps",
     "holds",
     "item_changes",
@@ -45,6 +47,7 @@ __all__ = [
     "tokens",
     "totals",
     "transitions",
+    "triggers",
     "wait_counts",
     "wait_positions",
     "wait_sums",

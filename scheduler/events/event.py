@@ -15,7 +15,7 @@ from .fields import ExecutionId, Version
 EVENT_MAX_BYTES: Final = 1_048_576
 """The longest JSON of an event: 1 MiB."""
 
-PAYLOAD_FIELDS: Final = frozenset({"script", "command", "output_tail", "args", "kwargs"})
+PAYLOAD_FIELDS: Final = frozenset({"script", "command", "output_tail", "args", "kwargs", "items"})
 """The fields that error messages and logs never show."""
 
 _PATH_PART_CHARS: Final = 64

@@ -198,6 +198,14 @@ Priorities = Annotated[
 ]
 UtcTime = Annotated[datetime, BeforeValidator(_from_iso), AfterValidator(_utc)]
 Word = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_printable)]
+ITEM_IDS_MAX: Final = 100
+ItemIds = Annotated[
+    tuple[
+        Annotated[str, _spelled("an item's id", "[A-Za-z0-9-]{1,64}", "1 to 64 characters of A-Z a-z 0-9 -")[0]], ...
+    ],
+    BeforeValidator(_from_list),
+    Field(max_length=ITEM_IDS_MAX),
+]
 _LABEL: Final = r"[A-Za-z0-9._/-]{1,63}"
 Labels = Annotated[
     dict[

@@ -6,7 +6,7 @@ It is the argument of ``execution_requested.send`` and of ``ExecutionQueueServic
 """
 
 from datetime import UTC, datetime
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -24,6 +24,7 @@ from .fields import (
     FileName,
     Gates,
     Image,
+    ItemIds,
     Labels,
     Priorities,
     Quantity,
@@ -36,6 +37,8 @@ from .fields import (
     Word,
 )
 
+ITEMS_MAX_CHARS: Final = 65_536
+"""Of the items' JSON, which is ASCII: the kernel gives a variable at most 128 KiB."""
 _JSON_BYTES_PER_CHAR: Final = 6  # a control character becomes \u001b
 _OTHER_FIELDS_MAX_BYTES: Final = 65_536  # all fields but script and command (labels, gates, names) fit in this
 
@@ -59,6 +62,10 @@ class Metadata(Part, frozen=True):
     """The span that the execution is a part of, as W3C Trace Context writes it; what is not valid is left out."""
     tracestate: Tracestate = None
     """What tracing systems add to it; likewise."""
+    source: Word | None = None
+    """What started it, if that is a trigger: ``TRIGGER``."""
+    queue_item_ids: ItemIds | None = None
+    """The items of a queue that it works on."""
 
 
 class ExecutionRequestedEvent(Event, frozen=True):
@@ -94,6 +101,8 @@ class ExecutionRequestedEvent(Event, frozen=True):
     scheduled_at: UtcTime | None = None
     """The time before which it may not start; None, or a past time: it may start at once."""
     metadata: Metadata = Field(default_factory=Metadata)
+    items: Annotated[str, Field(max_length=ITEMS_MAX_CHARS)] | None = Field(default=None, repr=False)
+    """JSON of the items that it works on, which its program finds in the variable ``BANDMASTER_ITEMS``."""
     requested_at: UtcTime = Field(default_factory=_now)
     """The time by the caller's clock, to inform people; it never decides the order."""
 
@@ -106,6 +115,7 @@ class ExecutionRequestedEvent(Event, frozen=True):
         _check_limit("memory", self.memory_request, self.memory_limit)
         # The exact size costs as much as writing the JSON, so it is computed only if the limit may be exceeded.
         characters = len(self.script) if self.script is not None else sum(len(part) + 1 for part in self.command or ())
+        characters += len(self.items or "")
         if characters * _JSON_BYTES_PER_CHAR + _OTHER_FIELDS_MAX_BYTES > EVENT_MAX_BYTES:
             check_size(len(self.__pydantic_serializer__.to_json(self, exclude_none=True)))
         return self

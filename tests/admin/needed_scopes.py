@@ -55,6 +55,8 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "drop_action",
             "edit_item",
             "list_item_queues",
+            "list_triggers",
+            "show_trigger",
             "list_items",
             "show_item",
             "show_item_queue",
@@ -93,6 +95,9 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
         Scope.ADMIN: (
             "change_item_queue",
             "change_setting",
+            "change_trigger",
+            "create_trigger",
+            "delete_trigger",
             "create_item_queue",
             "delete_item_queue",
             "create_token",

@@ -18,6 +18,7 @@ from bandmaster.admin.api.item_requests import NewQueue
 from bandmaster.admin.auth.scopes import INCLUDED, Scope
 from bandmaster.admin.describing import described
 from bandmaster.items.claiming import Claim
+from bandmaster.items.trigger import TriggerType
 from bandmaster.ledger.schema.tables import metadata, queue_items
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.events.schedule import Schedule
@@ -54,6 +55,8 @@ BODIES: Final[dict[str, Any]] = {
     "edit_item": {"priority": 3},
     "create_item_queue": {"name": "other"},
     "change_item_queue": {"max_retries": 3},
+    "create_trigger": {"name": "other", "type": "TIME", "cron": "0 0 1 1 *", "command": ["true"]},
+    "change_trigger": {"enabled": False},
 }
 ENDS: Final = ("not_found", "in_use", "ended", "queue_has_items")
 NAMES: Final = {
@@ -65,6 +68,7 @@ NAMES: Final = {
 } | {
     "queue": "invoices",
     "item_id": "item-1",
+    "trigger": "book",
 }
 
 
@@ -139,6 +143,8 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
     settings = NewQueue(name="invoices").model_dump()
     queue = items.queues.create(by="ann", **settings)
     items.adding.add(queue, by="ann")
+    never = {"cron": "0 0 1 1 *", "command": ("true",)}
+    items.triggers.create("book", type=TriggerType.TIME, by="ann", **never)
     (item,) = items.claiming.claim(Claim(queue.queue_id, "ann"))
     with one_api.database.writing() as connection:
         connection.execute(update(queue_items).values(item_id="item-1", claim_key=item.item_id))

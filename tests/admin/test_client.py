@@ -111,6 +111,11 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "health": calls.health(),
         "readiness": calls.readiness(),
         "whoami": calls.whoami(),
+        "create_trigger": calls.create_trigger("tidy", "TIME", ECHO, cron="0 0 1 1 *"),
+        "triggers": calls.triggers(),
+        "change_trigger": calls.change_trigger("tidy", {"enabled": False}, 1),
+        "trigger": calls.trigger("tidy"),
+        "delete_trigger": calls.delete_trigger("tidy"),
     }
     got = {name: ask(call) for name, call in asked.items()}
     assert got["executions"].total == 1
@@ -139,6 +144,9 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     assert got["change_setting"].value == got["setting"].value == 77
     assert got["reset_setting"].value != 77
     assert got["whoami"].owner == "root"
+    assert [each.name for each in got["triggers"].triggers] == ["tidy"]
+    assert (got["trigger"].enabled, got["trigger"].command, got["trigger"].revision) == (False, ECHO, 2)
+    assert got["delete_trigger"].live_jobs == 0
     done = ask(calls.change_bulk(got["plan_bulk"].ticket))
     assert done.changed == got["plan_bulk"].count == 2
     assert ask(calls.set_limit("tenant:a/b", None)).limit is None

@@ -37,7 +37,12 @@ def test_what_is_read_says_from_where_and_of_when_it_is() -> None:
             if not {"source", "as_of"} <= set(told):
                 silent.add(path.rpartition("/")[2])
     # Of the caller and the process itself, and of output, which is that of a pod or of its end.
-    of_items = {"{queue}", "{item_id}", "next"}  # of the database at that moment, with a revision or a fence
+    of_items = {
+        "{queue}",
+        "{item_id}",
+        "{trigger}",
+        "next",
+    }  # of the database at that moment, with a revision or a fence
     assert silent == {"whoami", "session", "tokens", "healthz", "readyz", "logs"} | of_items
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 
 import pytest
+import redis
 from databases import database_url, servers
+from trigger_work import Work
 
 from bandmaster.items.opened import Items, open_items
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
 from bandmaster.ledger.schema.upgrading import upgrade
+from bandmaster.scheduler.queue import ExecutionQueueService
 
 __all__ = ["database_url", "servers"]
 
@@ -24,3 +27,9 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def items(database: Database) -> Items:
     return open_items(Asking(database, queue="exec_queue"))
+
+
+@pytest.fixture
+def work(items: Items, database: Database, redis_client: redis.Redis) -> Work:
+    """Triggers with what fires them and the consumer that settles their items."""
+    return Work(items, database, ExecutionQueueService(redis_client))

@@ -95,6 +95,13 @@ from .shares import (
     weight,
     weights,
 )
+from .triggers import (
+    change_trigger,
+    create_trigger,
+    delete_trigger,
+    trigger,
+    triggers,
+)
 
 __all__ = [
     "Call",
@@ -106,13 +113,16 @@ __all__ = [
     "change_bulk",
     "change_item_queue",
     "change_setting",
+    "change_trigger",
     "claim_item",
     "claim_items",
     "create_item_queue",
     "create_token",
+    "create_trigger",
     "dead",
     "delete_item",
     "delete_item_queue",
+    "delete_trigger",
     "demand",
     "drop",
     "drop_action",
@@ -167,6 +177,8 @@ __all__ = [
     "submit",
     "timeline",
     "tokens",
+    "trigger",
+    "triggers",
     "upload",
     "users",
     "waited",

@@ -1,0 +1,64 @@
+"""Documents about triggers: what starts executions for items of a queue, or at times."""
+
+from pydantic import Field
+
+from .document import Answer, Read
+
+
+class TriggerAnswer(Answer):
+    """A trigger."""
+
+    id: int
+    name: str
+    type: str
+    """`QUEUE`: for the items of its queue; `TIME`: at the times of its line of cron."""
+    queue_id: int | None
+    batch_size: int
+    """How many items an execution works on at most."""
+    polling_interval: int
+    """After so many seconds it looks again, if no item's arrival is told."""
+    enabled: bool
+    max_jobs: int
+    """How many of its executions may live at once."""
+    live_jobs: int
+    """How many do."""
+    cron: str | None
+    tz: str
+    command: list[str] | None = Field(default=None, repr=False)
+    """Told to admins."""
+    image: str | None
+    action: str
+    user_id: str | None
+    priority: str
+    """The band of its executions, of which the smaller goes first."""
+    timeout_seconds: int
+    fired: int
+    """How often it has fired."""
+    last_fired_at: str | None
+    next_fire_at: str | None
+    """When it looks again, or fires."""
+    last_processed_item_id: str | None
+    """The item that it claimed last."""
+    failures: int
+    """How many of its firings could not be sent, one after the other."""
+    backoff_until: str | None
+    """It does not fire before."""
+    last_error: str | None
+    """Why the last one could not be sent."""
+    revision: int
+    created_at: str
+    updated_at: str
+
+
+class TriggerList(Read):
+    """All triggers, by name."""
+
+    triggers: list[TriggerAnswer]
+
+
+class TriggerDeleted(Answer):
+    """That a trigger is gone."""
+
+    name: str
+    live_jobs: int
+    """How many of its executions go on."""

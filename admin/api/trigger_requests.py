@@ -1,0 +1,148 @@
+"""What callers send of triggers: the models of bodies, and what makes their answers."""
+
+import re
+from typing import Annotated, Any, Final
+
+from fastapi import Path
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictBool
+
+from ...items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
+from ...items.names import QUEUE_NAME
+from ...items.trigger import Trigger, TriggerType
+from ...scheduler.events.fields import (
+    DEFAULT_ACTION,
+    TIMEOUT_MAX_SECONDS,
+    Action,
+    Command,
+    Image,
+    UserId,
+    as_pattern,
+    described,
+)
+from ...scheduler.model.errors import InvalidRequest, shown
+from ...scheduler.model.priority import Priority
+from ...scheduler.model.times import iso_of
+from ..answers.triggers import TriggerAnswer
+from .item_requests import QueueId
+from .moments import shown_at
+from .names import Band, Text, whole
+from .requests import Sent
+
+_TRIGGER: Final = re.compile(rf"[0-9]{{1,9}}|{QUEUE_NAME.pattern}")
+
+
+def _name(value: str) -> str:
+    if QUEUE_NAME.fullmatch(value):
+        return value
+    allowed = "1 to 128 characters of A-Z a-z 0-9 . _ -, the first a letter or _"
+    raise InvalidRequest("trigger", f"{shown(value)} is no name of a trigger", allowed=allowed)
+
+
+def _trigger(value: str) -> str:
+    if _TRIGGER.fullmatch(value):
+        return value
+    raise InvalidRequest("trigger", f"{shown(value)} is no trigger's name or id", allowed="a name, or an id")
+
+
+TriggerName = Annotated[str, AfterValidator(_name), described(pattern=as_pattern(QUEUE_NAME))]
+TriggerGiven = Annotated[
+    str,
+    AfterValidator(_trigger),
+    described(pattern=f"^(?:{_TRIGGER.pattern})$"),
+    Path(description="A name, or an id."),
+]
+BatchSize = Annotated[int, Field(strict=True, ge=1, le=BATCH_MAX), BeforeValidator(whole)]
+Interval = Annotated[int, Field(strict=True, ge=1, le=POLLING_MAX_SECONDS), BeforeValidator(whole)]
+Jobs = Annotated[int, Field(strict=True, ge=1, le=MOST_JOBS), BeforeValidator(whole)]
+Timeout = Annotated[int, Field(strict=True, ge=1, le=TIMEOUT_MAX_SECONDS), BeforeValidator(whole)]
+Line = Annotated[Text, Field(max_length=200)]
+Zone = Annotated[Text, Field(max_length=100)]
+
+
+class NewTrigger(Sent):
+    """A trigger to be made."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"name": "book", "type": "QUEUE", "queue_id": 3, "command": ["python3", "-m", "book"]}]
+        }
+    )
+
+    name: TriggerName
+    type: TriggerType
+    queue_id: QueueId | None = None
+    """With QUEUE."""
+    batch_size: BatchSize = 1
+    """How many items an execution works on at most."""
+    polling_interval: Interval = 30
+    """After so many seconds it looks again, if no item's arrival is told."""
+    enabled: StrictBool = True
+    max_jobs: Jobs = 1
+    """How many of its executions may live at once."""
+    cron: Line | None = None
+    """With TIME. Five fields: minute, hour, day of the month, month, day of the week."""
+    tz: Zone = "UTC"
+    """A time zone of the IANA's database, like `Europe/Berlin`."""
+    command: Command = Field(repr=False)
+    """A program and its arguments."""
+    image: Image | None = None
+    action: Action = DEFAULT_ACTION
+    user_id: UserId | None = None
+    """Against whose limit its executions count."""
+    priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
+    timeout_seconds: Timeout = 300
+
+
+class TriggerChange(Sent):
+    """What of a trigger is to be otherwise; what is left out stays, and so does its type."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"enabled": False}]})
+
+    name: TriggerName | None = None
+    queue_id: QueueId | None = None
+    batch_size: BatchSize | None = None
+    polling_interval: Interval | None = None
+    enabled: StrictBool | None = None
+    max_jobs: Jobs | None = None
+    cron: Line | None = None
+    tz: Zone | None = None
+    command: Command | None = Field(default=None, repr=False)
+    image: Image | None = None
+    action: Action | None = None
+    user_id: UserId | None = None
+    priority: Band | None = None
+    timeout_seconds: Timeout | None = None
+
+
+def trigger_answer(trigger: Trigger, *, tells_command: bool) -> TriggerAnswer:
+    """Return a trigger's answer; without `tells_command`, not what it runs."""
+    shown: dict[str, Any] = {"command": list(trigger.command)} if tells_command else {}
+    return TriggerAnswer(
+        id=trigger.trigger_id,
+        name=trigger.name,
+        type=trigger.type,
+        queue_id=trigger.queue_id,
+        batch_size=trigger.batch_size,
+        polling_interval=trigger.polling_interval,
+        enabled=trigger.enabled,
+        max_jobs=trigger.max_jobs,
+        live_jobs=trigger.live_jobs,
+        cron=trigger.cron,
+        tz=trigger.tz,
+        image=trigger.image,
+        action=trigger.action,
+        user_id=trigger.user_id,
+        priority=trigger.priority.name,
+        timeout_seconds=trigger.timeout_seconds,
+        fired=trigger.sequence,
+        last_fired_at=iso_of(trigger.last_fired_ms),
+        next_fire_at=iso_of(trigger.next_fire_ms),
+        last_processed_item_id=trigger.last_processed_item_id,
+        failures=trigger.failures,
+        backoff_until=iso_of(trigger.backoff_ms),
+        last_error=trigger.last_error,
+        revision=trigger.revision,
+        created_at=shown_at(trigger.created_ms),
+        updated_at=shown_at(trigger.updated_ms),
+        **shown,
+    )

@@ -1,0 +1,34 @@
+"""Calls about triggers. In the flow: see the package."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...answers.triggers import TriggerAnswer, TriggerDeleted, TriggerList
+from ..call import V1, Call, named
+
+
+def triggers() -> Call[TriggerList]:
+    """All triggers."""
+    return Call("GET", f"{V1}/triggers", TriggerList)
+
+
+def trigger(trigger: str) -> Call[TriggerAnswer]:
+    """A trigger, by its name or id."""
+    return Call("GET", named("triggers", trigger), TriggerAnswer)
+
+
+def create_trigger(name: str, type: str, command: Sequence[str], **fields: Any) -> Call[TriggerAnswer]:
+    """Make a trigger; `type`, QUEUE or TIME; `fields`, the others of `NewTrigger`."""
+    body = {"name": name, "type": type, "command": list(command), **fields}
+    return Call("POST", f"{V1}/triggers", TriggerAnswer, body=body)
+
+
+def change_trigger(trigger: str, changed: Mapping[str, Any], expected: int | None = None) -> Call[TriggerAnswer]:
+    """Change a trigger; `expected`, the revision that was seen; None: whatever it is."""
+    match = {"If-Match": "*" if expected is None else f'"{expected}"'}
+    return Call("PUT", named("triggers", trigger), TriggerAnswer, body=changed, headers=match)
+
+
+def delete_trigger(trigger: str) -> Call[TriggerDeleted]:
+    """Delete a trigger; what it started goes on."""
+    return Call("DELETE", named("triggers", trigger), TriggerDeleted)

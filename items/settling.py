@@ -1,0 +1,174 @@
+"""Settles the items of executions that triggers started, as the executions end.
+
+In the flow: the ledger's consumer calls `settle` in the transaction in which it writes the ends, so an item ends with
+its execution or neither does, and a page that is read again finds the firing ended. COMPLETED is DONE; FAILED and
+TIMEOUT are failures of the application, with the queue's retries; whatever else ended gives its items back. What a
+program itself said of an item meanwhile stays. `look_for_lost` finds firings whose end nobody will tell: Redis and the
+ledger both lack the execution, or its end was in entries that were dropped unread.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, or_, select, update
+
+from ..configs.logger import Logger
+from ..ledger.executions import Execution
+from ..ledger.schema.tables import executions, firings, item_queues, queue_items
+from ..scheduler.model.states import TERMINAL, State
+from .bounds import SENT_A_ROUND
+from .failures import pause_ms
+from .states import Failure, Status
+from .store import Store, now_of
+from .trigger import OF_TRIGGERS
+
+_log: Final = Logger(__name__)
+LOST: Final = "LOST"
+"""The state of a firing whose execution nobody knows any more."""
+LOST_AFTER_MS: Final = 60_000
+_FAILURES: Final = frozenset({State.FAILED, State.TIMEOUT})
+_MOST_REASON_CHARS: Final = 500
+Known = Callable[[list[str]], Mapping[str, str]]
+"""Tells the states of those executions that Redis knows, by id."""
+
+
+def settle(connection: Connection, changed: Iterable[Execution]) -> None:
+    """Settle the items of executions that have ended.
+
+    Args:
+        connection: Of the transaction that writes the ends.
+        changed: Executions as they are written, of triggers or not, ended or not.
+    """
+    ended = {
+        each.execution_id: each
+        for each in changed
+        if each.execution_id.startswith(OF_TRIGGERS) and each.state in TERMINAL and each.lost_ms is None
+    }
+    if not ended:
+        return
+    at_ms = now_of(connection)
+    for execution_id in _living_among(connection, ended):
+        one = ended[execution_id]
+        _settle_one(connection, execution_id, State(one.state), one.reason, at_ms)
+
+
+def put_back(connection: Connection, execution_id: str, state: str, at_ms: int) -> None:
+    """Give the items of a firing back, and end it in a state."""
+    if _end(connection, execution_id, state, at_ms):
+        of = queue_items.c
+        connection.execute(
+            update(queue_items)
+            .where(of.job_id == execution_id, of.status == Status.IN_PROGRESS)
+            .values(status=Status.NEW, job_id=None, revision=of.revision + 1, updated_ms=at_ms)
+        )
+
+
+def look_for_lost(store: Store, known: Known, has_read_all: Callable[[], bool]) -> int:
+    """Settle a page of firings whose end was not told; how many.
+
+    Args:
+        store: The database.
+        known: Asks Redis.
+        has_read_all: Whether the ledger has read all that Redis has told.
+
+    Raises:
+        QueueUnavailable: If Redis does not answer.
+        LedgerError: If the database does not answer.
+    """
+    old = store.read(_long_ago)
+    if not old:
+        return 0
+    in_redis = known([row.execution_id for row in old])
+    if not has_read_all():
+        return 0
+    found = 0
+    for row in old:
+        told, written = in_redis.get(row.execution_id), row.state
+        is_written = written is not None and row.lost_ms is None
+        if is_written and written in TERMINAL:
+            found += store.write(_settling(row.execution_id, State(written)))
+        elif told in TERMINAL and not is_written:
+            found += store.write(_settling(row.execution_id, State(told)))
+        elif told is None and not is_written:
+            _log.warning("firing_lost", execution_id=row.execution_id)
+            found += store.write(_losing(row.execution_id))
+    return found
+
+
+def _settling(execution_id: str, state: State) -> Callable[[Connection], int]:
+    def work(connection: Connection) -> int:
+        _settle_one(connection, execution_id, state, None, now_of(connection))
+        return 1
+
+    return work
+
+
+def _losing(execution_id: str) -> Callable[[Connection], int]:
+    def work(connection: Connection) -> int:
+        put_back(connection, execution_id, LOST, now_of(connection))
+        return 1
+
+    return work
+
+
+def _long_ago(connection: Connection) -> list[Any]:
+    """Firings that were accepted a while ago and live, with what the ledger knows of their executions."""
+    of, state = firings.c, executions.c.state
+    found = (
+        select(of.execution_id, executions.c.state, executions.c.lost_ms)
+        .join_from(firings, executions, of.execution_id == executions.c.execution_id, isouter=True)
+        .where(of.ended_ms.is_(None), of.sent_ms < now_of(connection) - LOST_AFTER_MS)
+        .where(or_(state.is_(None), state.in_(sorted(TERMINAL)), executions.c.lost_ms.is_not(None)))
+        .order_by(of.created_ms)
+    )
+    return list(connection.execute(found.limit(SENT_A_ROUND)))
+
+
+def _living_among(connection: Connection, execution_ids: Collection[str]) -> list[str]:
+    of = firings.c
+    found = select(of.execution_id).where(of.execution_id.in_(execution_ids), of.ended_ms.is_(None))
+    return list(connection.execute(found.order_by(of.execution_id)).scalars())
+
+
+def _settle_one(connection: Connection, execution_id: str, state: State, reason: str | None, at_ms: int) -> None:
+    if state is not State.COMPLETED and state not in _FAILURES:
+        put_back(connection, execution_id, state, at_ms)
+        return
+    if not _end(connection, execution_id, state, at_ms):
+        return
+    of = queue_items.c
+    held = update(queue_items).where(of.job_id == execution_id, of.status == Status.IN_PROGRESS)
+    changed: dict[str, Any] = {"revision": of.revision + 1, "updated_ms": at_ms}
+    if state is State.COMPLETED:
+        ended = {"status": Status.DONE, "ended_ms": at_ms, "error_message": None, "failure": None}
+        connection.execute(held.values(ended | changed))
+        return
+    words = f"its execution ended as {state}" + (f": {reason[:_MOST_REASON_CHARS]}" if reason else "")
+    changed |= {"failure": Failure.APPLICATION, "error_message": words}
+    rows = connection.execute(
+        select(of.item_id, of.retries, item_queues.c.max_retries, item_queues.c.retry_seconds)
+        .join_from(queue_items, item_queues)
+        .where(of.job_id == execution_id, of.status == Status.IN_PROGRESS)
+        .with_for_update(of=queue_items)
+    ).all()
+    for row in rows:
+        one = held.where(of.item_id == row.item_id)
+        if row.retries >= row.max_retries:
+            connection.execute(one.values({"status": Status.FAILED, "ended_ms": at_ms} | changed))
+            continue
+        again_ms = at_ms + pause_ms(row.retry_seconds, row.retries)
+        is_later = again_ms > at_ms
+        again = {
+            "status": Status.POSTPONED if is_later else Status.NEW,
+            "available_ms": again_ms if is_later else None,
+            "retries": row.retries + 1,
+            "job_id": None,
+        }
+        connection.execute(one.values(again | changed))
+
+
+def _end(connection: Connection, execution_id: str, state: str, at_ms: int) -> bool:
+    """End a firing; whether it lived."""
+    of = firings.c
+    over = update(firings).where(of.execution_id == execution_id, of.ended_ms.is_(None))
+    return bool(connection.execute(over.values(ended_ms=at_ms, state=state, event=None)).rowcount)

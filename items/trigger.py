@@ -1,0 +1,153 @@
+"""``Trigger`` and ``Firing``, as the database has them, and the execution that a firing starts.
+
+In the flow: rows become these at the border of the database; nothing here asks anything. Times are Unix milliseconds
+of the database's clock. An execution's id is made of its trigger and of the sequence or the instant at which it fires,
+and is written down with the firing, so that it is sent under no other.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from ..scheduler.events import ExecutionRequestedEvent
+from ..scheduler.events.requested import ITEMS_MAX_CHARS
+from ..scheduler.events.schedule import instant_of
+from ..scheduler.model.priority import Priority
+from .json_texts import value_of
+
+OF_TRIGGERS: Final = "trigger:"
+"""How the ids of executions begin that a trigger started."""
+SOURCE: Final = "TRIGGER"
+_FIRST_CHARS: Final = 8
+
+
+class TriggerType(StrEnum):
+    """Of which type a trigger is."""
+
+    QUEUE = "QUEUE"
+    """It fires when its queue has items."""
+    TIME = "TIME"
+    """It fires at the times of a line of cron."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A trigger's settings, and how it stands."""
+
+    trigger_id: int
+    external_id: str
+    name: str
+    type: TriggerType
+    queue_id: int | None
+    """Whose items it fires for; None: it is of type TIME."""
+    batch_size: int
+    """How many items an execution works on at most."""
+    polling_interval: int
+    """After so many seconds it looks again, if no item's arrival is told."""
+    enabled: bool
+    max_jobs: int
+    """How many executions of it may live at once."""
+    cron: str | None
+    tz: str
+    command: tuple[str, ...]
+    image: str | None
+    action: str
+    user_id: str | None
+    priority: Priority
+    """The band of its executions."""
+    timeout_seconds: int
+    sequence: int
+    """How often it has fired."""
+    last_fired_ms: int | None
+    next_fire_ms: int | None
+    """When it looks again, or fires; None: never."""
+    last_processed_item_id: str | None
+    """The item that it claimed last."""
+    failures: int
+    """How many firings could not be sent, one after the other."""
+    backoff_ms: int | None
+    """It does not fire before."""
+    last_error: str | None
+    revision: int
+    created_ms: int
+    updated_ms: int
+    live_jobs: int = 0
+    """How many executions of it live, as far as was asked."""
+
+
+def trigger_of(row: Any) -> Trigger:
+    """Return the trigger of a row of `triggers`, which may have `live_jobs` besides."""
+    of: dict[str, Any] = dict(row._mapping)
+    of |= {
+        "type": TriggerType(of["type"]),
+        "command": tuple(json.loads(of["command"])),
+        "priority": Priority[of["priority"]],
+    }
+    return Trigger(**of)
+
+
+def key_of_firing(trigger: Trigger, at_ms: int) -> str:
+    """Return the key under which a trigger fires once.
+
+    Args:
+        trigger: The trigger, before it fires.
+        at_ms: The instant of its line of cron; for a queue, now. An older copy of the ledger that is brought back
+            counts again from an earlier sequence, and must not find executions of then.
+    """
+    instant = instant_of(at_ms)
+    return instant if trigger.type is TriggerType.TIME else f"{trigger.sequence + 1}-{instant}"
+
+
+def event_of(trigger: Trigger, key: str, items: Sequence[Any]) -> ExecutionRequestedEvent:
+    """Return what a firing starts.
+
+    Args:
+        trigger: The trigger.
+        key: Of the firing.
+        items: Rows of the items that it claims.
+
+    Raises:
+        InvalidRequest: If the trigger's settings are not allowed (any more).
+    """
+    metadata: dict[str, Any] = {"user_id": trigger.user_id, "source": SOURCE, "labels": {"trigger": trigger.name}}
+    if trigger.type is TriggerType.QUEUE:
+        metadata["queue_item_ids"] = tuple(row.item_id for row in items)
+    return ExecutionRequestedEvent.from_any(
+        {
+            # With a part that nobody else can guess, so that nobody takes the id before.
+            "execution_id": f"{OF_TRIGGERS}{trigger.trigger_id}-{trigger.external_id[:_FIRST_CHARS]}:{key}",
+            "command": trigger.command,
+            "image": trigger.image,
+            "action": trigger.action,
+            "priority": trigger.priority,
+            "timeout_seconds": trigger.timeout_seconds,
+            "metadata": metadata,
+            "items": items_json(items) if trigger.type is TriggerType.QUEUE else None,
+        }
+    )
+
+
+def items_json(items: Sequence[Any]) -> str:
+    """Return what a program finds of its items; of one whose payload is too long for it, there is no payload."""
+    told = [
+        {
+            "id": row.item_id,
+            "queue_id": row.queue_id,
+            "reference": row.reference,
+            "priority": -row.rank,
+            "fence": row.fence + 1,
+            "retries": row.retries,
+            "payload": value_of(row.payload),
+        }
+        for row in items
+    ]
+    text = _text(told)
+    if len(text) > ITEMS_MAX_CHARS:
+        text = _text([{name: value for name, value in each.items() if name != "payload"} for each in told])
+    return text
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,221 @@
+"""``Triggers``: made, changed, deleted and found.
+
+In the flow: admins make them; the ledger's process fires them (`trigger_rounds`). Each change is one transaction
+with its line in the audit. A trigger that is deleted starts nothing more; what it started goes on, and its items are
+settled all the same. What is changed applies to the firings from then on.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from sqlalchemy import Connection, Select, delete, insert, select, update
+
+from ..k8s.runnable import check_runnable
+from ..ledger.errors import RowsRefused
+from ..ledger.schema.tables import item_queues, triggers
+from ..scheduler.model.cron import Cron
+from ..scheduler.model.errors import InvalidRequest
+from ..scheduler.model.priority import Priority
+from .bounds import COMMAND_MAX_CHARS
+from .changes import Verb, differences, note_change
+from .errors import ItemChanged, QueueUnknown, TriggerNameTaken, TriggerUnknown
+from .firing import live_jobs, next_of
+from .store import Store, now_of
+from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "queue_id": None,
+    "batch_size": 1,
+    "polling_interval": 30,
+    "enabled": True,
+    "max_jobs": 1,
+    "cron": None,
+    "tz": "UTC",
+    "image": None,
+    "action": "pod",
+    "user_id": None,
+    "priority": Priority.NORMAL,
+    "timeout_seconds": 300,
+}
+_SHOWN: Final = (
+    *("name", "type", "queue_id", "batch_size", "polling_interval", "enabled", "max_jobs", "cron", "tz", "image"),
+    *("action", "user_id", "priority", "timeout_seconds"),
+)
+_MOVES_TIME: Final = ("cron", "tz", "enabled", "queue_id", "polling_interval")
+
+
+class Triggers:
+    """The triggers of one ledger. Safe to share between threads. Each method raises LedgerError if the database does
+    not answer."""
+
+    def __init__(self, store: Store) -> None:
+        """Makes no connection."""
+        self._store = store
+
+    def all(self) -> list[Trigger]:
+        """Return all triggers, by name."""
+        return self._store.read(
+            lambda connection: [trigger_of(row) for row in connection.execute(_found().order_by(triggers.c.name))]
+        )
+
+    def find(self, trigger: str | int) -> Trigger:
+        """Return a trigger, by its name or its id.
+
+        Raises:
+            TriggerUnknown: If there is none.
+        """
+        return self._store.read(lambda connection: _trigger_in(connection, trigger))
+
+    def create(self, name: str, *, type: TriggerType, command: tuple[str, ...], by: str, **fields: Any) -> Trigger:
+        """Make a trigger.
+
+        Args:
+            name: Its name, which no other has.
+            type: QUEUE or TIME.
+            command: What its executions run.
+            by: Who asks, for the audit.
+            fields: The other fields of `Trigger`; `DEFAULTS` has what is left out.
+
+        Raises:
+            TriggerNameTaken: If another has the name.
+            QueueUnknown: If there is no such queue.
+            InvalidRequest: If a field is not allowed, or does not fit the type.
+            PodRejected: If no pod could run it.
+        """
+        values = {**DEFAULTS, **fields, "name": name, "type": type, "command": command}
+
+        def work(connection: Connection) -> Trigger:
+            at_ms = now_of(connection)
+            if connection.execute(select(triggers.c.trigger_id).where(triggers.c.name == name)).first():
+                raise TriggerNameTaken(name)
+            _check(connection, values)
+            standing = {"sequence": 0, "failures": 0, "revision": 1, "created_ms": at_ms, "updated_ms": at_ms}
+            standing |= {"external_id": str(uuid4()), "next_fire_ms": _next_ms(values, at_ms)}
+            row = connection.execute(insert(triggers).values(_columns(values) | standing).returning(triggers)).one()
+            made = trigger_of(row)
+            _check_event(made)
+            text = "; ".join(f"{field} {value}" for field, value in _shown(made).items())
+            note_change(connection, Verb.CREATE_TRIGGER, subject_of(name), None, text, by=by, at_ms=at_ms)
+            return made
+
+        try:
+            return self._store.write(work)
+        except RowsRefused:
+            # Another transaction was quicker.
+            raise TriggerNameTaken(name) from None
+
+    def change(self, trigger: str | int, changed: Mapping[str, Any], *, by: str, revision: int | None) -> Trigger:
+        """Change a trigger; one that backs off is tried at once.
+
+        Args:
+            trigger: Its name, or its id.
+            changed: The fields that are to have other values; its type stays.
+            by: Who asks, for the audit.
+            revision: The one that the caller saw; None: any.
+
+        Raises:
+            TriggerUnknown: If there is none.
+            ItemChanged: If it was changed meanwhile.
+            TriggerNameTaken: If another has the name.
+            QueueUnknown: If there is no such queue.
+            InvalidRequest: If a field is not allowed, or does not fit the type.
+        """
+
+        def work(connection: Connection) -> Trigger:
+            before = _trigger_in(connection, trigger, locks=True)
+            if revision is not None and revision != before.revision:
+                raise ItemChanged(f"trigger {before.name!r}")
+            at_ms = now_of(connection)
+            values = {name: getattr(before, name) for name in (*_SHOWN, "command")} | dict(changed)
+            _check(connection, values)
+            columns = _columns(values) | {"revision": before.revision + 1, "updated_ms": at_ms}
+            columns |= {"failures": 0, "backoff_ms": None, "last_error": None}
+            if any(values[name] != getattr(before, name) for name in _MOVES_TIME):
+                columns["next_fire_ms"] = _next_ms(values, at_ms)
+            of_it = update(triggers).where(triggers.c.trigger_id == before.trigger_id)
+            after = trigger_of(connection.execute(of_it.values(columns).returning(triggers)).one())
+            _check_event(after)
+            said = differences(_shown(before), _shown(after))
+            new = ("command", "another command") if after.command != before.command else ("", "")
+            texts = ["; ".join(filter(None, pair)) for pair in zip(said, new, strict=True)]
+            subject = subject_of(before.name)
+            note_change(connection, Verb.CHANGE_TRIGGER, subject, texts[0], texts[1], by=by, at_ms=at_ms)
+            return after
+
+        try:
+            return self._store.write(work)
+        except RowsRefused:
+            raise TriggerNameTaken(str(changed.get("name"))) from None
+
+    def delete(self, trigger: str | int, *, by: str) -> Trigger:
+        """Delete a trigger; what it started goes on.
+
+        Raises:
+            TriggerUnknown: If there is none.
+        """
+
+        def work(connection: Connection) -> Trigger:
+            found = _trigger_in(connection, trigger, locks=True)
+            connection.execute(delete(triggers).where(triggers.c.trigger_id == found.trigger_id))
+            text = "; ".join(f"{field} {value}" for field, value in _shown(found).items())
+            at_ms = now_of(connection)
+            note_change(connection, Verb.DELETE_TRIGGER, subject_of(found.name), text, None, by=by, at_ms=at_ms)
+            return found
+
+        return self._store.write(work)
+
+
+def subject_of(name: str) -> str:
+    """Return what a trigger is called in the audit."""
+    return f"trigger:{name}"
+
+
+def _found() -> Select[Any]:
+    return select(triggers, live_jobs().label("live_jobs"))
+
+
+def _trigger_in(connection: Connection, trigger: str | int, *, locks: bool = False) -> Trigger:
+    column = triggers.c.trigger_id if isinstance(trigger, int) else triggers.c.name
+    query = _found().where(column == trigger)
+    row = connection.execute(query.with_for_update() if locks else query).one_or_none()
+    if row is None:
+        raise TriggerUnknown(trigger)
+    return trigger_of(row)
+
+
+def _check(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Refuse fields that do not fit together."""
+    is_of_queue = values["type"] is TriggerType.QUEUE
+    if is_of_queue != (values["queue_id"] is not None):
+        raise InvalidRequest("queue_id", f"the type is {values['type']}", allowed="with QUEUE, and only with it")
+    if is_of_queue == (values["cron"] is not None):
+        raise InvalidRequest("cron", f"the type is {values['type']}", allowed="with TIME, and only with it")
+    if values["cron"] is not None:
+        Cron.read(values["cron"], values["tz"])
+    if sum(map(len, values["command"])) > COMMAND_MAX_CHARS:
+        raise InvalidRequest("command", "it is too long", allowed=f"at most {COMMAND_MAX_CHARS} characters")
+    if is_of_queue:
+        found = select(item_queues.c.queue_id).where(item_queues.c.queue_id == values["queue_id"])
+        # It is not deleted before this trigger is there.
+        if connection.execute(found.with_for_update(read=True, key_share=True)).first() is None:
+            raise QueueUnknown(values["queue_id"])
+
+
+def _check_event(trigger: Trigger) -> None:
+    """Refuse what no firing could send and no pod could run. Nothing is written then."""
+    check_runnable(event_of(trigger, key_of_firing(trigger, trigger.created_ms), []))
+
+
+def _next_ms(values: Mapping[str, Any], at_ms: int) -> int | None:
+    return at_ms if values["type"] is TriggerType.QUEUE else next_of(values["cron"], values["tz"], at_ms)
+
+
+def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
+    command, priority = json.dumps(list(values["command"])), Priority(values["priority"]).name
+    return {**values, "type": values["type"].value, "command": command, "priority": priority}
+
+
+def _shown(trigger: Trigger) -> dict[str, object]:
+    return {name: getattr(trigger, name) for name in _SHOWN}

@@ -1,0 +1,54 @@
+"""Triggers with the real command, before everything that `bandmaster up` runs: items become executions and are done."""
+
+from cli.driving import Driver
+
+from waiting import wait_until
+
+QUEUE = "of-triggers"
+LINE = """sh -c 'echo "$BANDMASTER_ITEMS"'"""
+
+
+def counts(driver: Driver) -> dict[str, int]:
+    return driver.json("queue", "stats", QUEUE)["counts"]
+
+
+def test_five_items_become_executions_and_are_done(driver: Driver) -> None:
+    driver.json("queue", "create", QUEUE)
+    try:
+        made = driver.json("trigger", "create", "books", "--queue", QUEUE, "--command", LINE, "--max-jobs", "2")
+        assert (made["trigger"]["type"], made["trigger"]["batch_size"]) == ("QUEUE", 1)
+        for number in range(5):
+            driver.json("item", "add", QUEUE, f'{{"number": {number}}}')
+        driver.json("trigger", "change", "books", "--every", "1")
+        wait_until(lambda: counts(driver)["DONE"] == 5, timeout_seconds=120, what="five items that are done")
+        (shown,) = (each for each in driver.json("trigger", "list")["triggers"] if each["name"] == "books")
+        assert (shown["fired"], shown["failures"], shown["live_jobs"]) == (5, 0, 0)
+        items = {each["id"]: each["job_id"] for each in driver.json("item", "--queue", QUEUE)["items"]}
+        assert len(set(items.values())) == 5
+        execution_id = items[shown["last_processed_item_id"]]
+        assert shown["last_processed_item_id"] in driver.run("logs", execution_id).out
+    finally:
+        driver.run("trigger", "delete", "books")
+        driver.run("queue", "delete", QUEUE, "--force", "--yes")
+
+
+def test_what_does_not_fit_is_refused(driver: Driver) -> None:
+    refused = driver.run("trigger", "create", "of-nothing", "--command", "true")
+    assert (refused.code, "queue_id" in refused.err) == (2, True)
+    refused = driver.run("trigger", "create", "of-nothing", "--cron", "61 * * * *", "--command", "true")
+    assert (refused.code, "'61' is no minute" in refused.err) == (2, True)
+    gone = driver.run("trigger", "delete", "of-nothing")
+    assert (gone.code, "there is no trigger" in gone.err) == (3, True)
+
+
+def test_a_time_is_shown_and_a_disabled_trigger_stands_still(driver: Driver) -> None:
+    made = driver.json(
+        *("trigger", "create", "of-time", "--cron", "0 6 1 1 *", "--tz", "Europe/Berlin"),
+        *("--command", "true", "--disabled"),
+    )
+    try:
+        assert made["trigger"]["next_fire_at"].endswith("-01-01T05:00:00.000Z")
+        assert "of-time" in driver.run("trigger").out
+        assert "disabled" in driver.run("trigger", "list").out
+    finally:
+        assert driver.json("trigger", "delete", "of-time") == {"name": "of-time", "live_jobs": 0}
