@@ -86,6 +86,8 @@ def test_an_item_is_added_shown_postponed_retried_and_deleted(beside: Driver) ->
     ("code", "words", "why"),
     [
         (2, ("queue", "create", "two words"), "'two words' is no name of a queue"),
+        (2, ("queue", "create", "x", "--max-retries", "1001"), "invalid value for '--max-retries'"),
+        (2, ("queue", "change", QUEUE, "--lease", "0"), "invalid value for '--lease'"),
         (3, ("queue", "change", "nowhere", "--active"), "there is no queue 'nowhere'"),
         (3, ("queue", "delete", "nowhere"), "there is no queue 'nowhere'"),
         (3, ("queue", "stats", "nowhere"), "there is no queue 'nowhere'"),
