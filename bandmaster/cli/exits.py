@@ -10,7 +10,7 @@ import redis
 
 from bandmaster.admin.client.errors import ApiProblem, ApiUnavailable
 from bandmaster.configs.errors import ExtraMissing, SettingsError
-from bandmaster.items.errors import ItemsRefused, ItemUnknown, QueueUnknown
+from bandmaster.items.errors import ItemsRefused, ItemUnknown, QueueUnknown, TriggerUnknown
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.ledger.errors import (
     AnotherQueue,
@@ -76,6 +76,7 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (ScheduleExists, Exit.REJECTED),
     (QueueUnknown, Exit.NOT_FOUND),
     (ItemUnknown, Exit.NOT_FOUND),
+    (TriggerUnknown, Exit.NOT_FOUND),
     (ItemsRefused, Exit.REJECTED),
     (AmbiguousExecution, Exit.USAGE),
     (PodNotFound, Exit.NOT_FOUND),

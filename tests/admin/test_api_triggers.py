@@ -26,7 +26,7 @@ def test_a_trigger_is_made_changed_and_deleted(api: Api, prefix: str) -> None:
         assert [each["name"] for each in desk.get(f"{prefix}/triggers").json()["triggers"]] == ["tidy"]
         assert root.delete(f"{prefix}/triggers/tidy").json() == {"name": "tidy", "live_jobs": 0}
         assert root.get(f"{prefix}/triggers/tidy").status_code == 404
-        audited = {each["verb"] for each in root.get(f"{V1}/audit").json()["changes"]}
+        audited = {each["verb"] for each in root.get(f"{V1}/audit").json()["entries"]}
         assert {"create_trigger", "change_trigger", "delete_trigger"} <= audited
 
 

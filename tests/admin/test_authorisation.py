@@ -143,8 +143,7 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
     settings = NewQueue(name="invoices").model_dump()
     queue = items.queues.create(by="ann", **settings)
     items.adding.add(queue, by="ann")
-    never = {"cron": "0 0 1 1 *", "command": ("true",)}
-    items.triggers.create("book", type=TriggerType.TIME, by="ann", **never)
+    items.triggers.create("book", type=TriggerType.TIME, by="ann", cron="0 0 1 1 *", command=("true",))
     (item,) = items.claiming.claim(Claim(queue.queue_id, "ann"))
     with one_api.database.writing() as connection:
         connection.execute(update(queue_items).values(item_id="item-1", claim_key=item.item_id))
