@@ -243,7 +243,13 @@ class Planner:
 def put(
     schedules: Schedules, schedule: Schedule, *, paused: bool = False, only_new: bool = False, by: str | None = None
 ) -> Change:
-    """Add or replace a schedule, and plan it at once. As `Schedules.put`."""
+    """Add or replace a schedule, and plan it at once. As `Schedules.put`.
+
+    Raises:
+        InvalidRequest: If it has no time to come, since its end is over.
+    """
+    if not next_times(schedule, schedules.now_ms(), 1):
+        raise InvalidRequest("end", f"{schedule.name} would never run: its end is over", allowed="a later end, or none")
     change = schedules.put(schedule, paused=paused, only_new=only_new, by=by)
     Planner(schedules).plan(schedule.name)
     return change

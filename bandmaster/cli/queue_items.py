@@ -14,13 +14,23 @@ from bandmaster.cli.queues import Json, opened_items
 from bandmaster.cli.screen import Column, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_time
 from bandmaster.configs.extras import import_extra
+from bandmaster.items.bounds import PRIORITY_MAX
 from bandmaster.items.names import check_queue_name
 from bandmaster.items.states import Status
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.operators import user_at_host
 
 Item = Annotated[str, typer.Argument(metavar="ITEM", help="Its id.")]
-Priority = Annotated[int, typer.Option("--priority", "-p", metavar="N", help="The larger is handed out first.")]
+Priority = Annotated[
+    int,
+    typer.Option(
+        *("--priority", "-p"),
+        metavar="N",
+        min=-PRIORITY_MAX,
+        max=PRIORITY_MAX,
+        help="The larger is handed out first.",
+    ),
+]
 
 
 def list_items(

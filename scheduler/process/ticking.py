@@ -39,6 +39,8 @@ MAX_AGE_SHARE: Final = 0.9
 RENEWALS_A_TTL: Final = 3
 STANDS_BACK_TTLS: Final = 2
 """How long a process whose ticks fail does not renew: one TTL for its lead to expire, one for others to take it."""
+TELLS_AGAIN_SECONDS: Final = 600.0
+"""How often at most it is logged that no worker takes the ticks."""
 
 
 class Ticking:
@@ -58,6 +60,7 @@ class Ticking:
         self._ticks = Progress("ticks_fail", "tick_hangs")
         self._stands_back_until = 0.0
         self._last_tick: str | None = None
+        self._told_again_at = 0.0
         self._resigned = False
 
     @property
@@ -153,7 +156,8 @@ class Ticking:
         pipeline = self._client.pipeline()
         pipeline.lrem(queue, 1, self._last_tick)
         pipeline.hdel(f"{queue}.msgs", self._last_tick)
-        if pipeline.execute()[0]:
+        if pipeline.execute()[0] and time.monotonic() >= self._told_again_at:
+            self._told_again_at = time.monotonic() + TELLS_AGAIN_SECONDS
             log.warning(
                 "tick_not_fetched",
                 reason="no worker has taken the last try_schedule",

@@ -51,6 +51,14 @@ def test_queues_are_listed_changed_counted_and_deleted(beside: Driver) -> None:
     assert beside.run("queue", "delete", name).code == 3
 
 
+def test_a_priority_out_of_bounds_is_refused_before_anything_is_kept(beside: Driver) -> None:
+    before = beside.json("queue", "stats", QUEUE)["counts"]
+    for priority in ("2147483648", "-2147483648", "99999999999999999999"):
+        answer = beside.run("item", "add", QUEUE, "1", "--priority", priority)
+        assert (answer.code, answer.out) == (2, ""), answer
+    assert beside.json("queue", "stats", QUEUE)["counts"] == before
+
+
 def test_a_queue_with_items_is_deleted_by_force_only_and_when_that_is_confirmed(beside: Driver) -> None:
     name = "drafts-of-commands"
     beside.json("queue", "create", name)

@@ -1,8 +1,10 @@
 """Occurrences are planned before they are due, and each comes exactly once, whoever plans."""
 
+import pytest
 from schedule_playing import MINUTE_MS, Played, ids, schedule
 
-from bandmaster.scheduler.planning import Planner
+from bandmaster.scheduler.model.errors import InvalidRequest
+from bandmaster.scheduler.planning import Planner, put
 
 
 def test_each_occurrence_comes_once_and_waits_before_it_is_due(played: Played) -> None:
@@ -30,3 +32,9 @@ def test_planners_of_several_processes_make_each_occurrence_once(played: Played)
             each.round()
         played.maintenance.promote()
     assert played.waiting_ids() == ids("tidy", 1, 2, 3, 4, 5)
+
+
+def test_one_whose_end_is_over_is_refused_and_not_kept(played: Played) -> None:
+    with pytest.raises(InvalidRequest, match="tidy would never run: its end is over; allowed: a later end, or none"):
+        put(played.schedules, schedule(end="2020-01-01T00:00:00+00:00"))
+    assert played.schedules.page() == []

@@ -5,8 +5,10 @@ does not answer is told, and the rest is shown. An execution is sent to the shar
 command that dies between two calls leaves what each of them made.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from bandmaster.cli.desk.queue_executions import QueueExecutions
 from bandmaster.cli.desk.queue_figures import QueueFigures
@@ -22,6 +24,10 @@ from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.selecting import Wanted
 from bandmaster.scheduler.shards.asking import Answers, ask_all, shard_of, told_away
 from bandmaster.scheduler.shards.mapping import ShardMap
+
+A = TypeVar("A")
+AGAIN_SECONDS: Final = 30.0
+"""A shard that was away is asked again after so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +48,27 @@ class ShardedExecutions:
         self._parts = {name: each.executions for name, each in parts.items()}
         self._map = shards
         self._where: dict[str, str] = {}
+        self._away: dict[str, str] = {}
+        self._told_away: set[str] = set()
+        self._asked_again_at = 0.0
+
+    def _ask(self, question: Callable[[QueueExecutions], A]) -> Answers[A]:
+        """Ask every shard but those that were just away: a command asks several times, and would wait each time."""
+        if time.monotonic() >= self._asked_again_at:
+            self._away, self._asked_again_at = {}, time.monotonic() + AGAIN_SECONDS
+        asked = {name: each for name, each in self._parts.items() if name not in self._away}
+        answers = ask_all(asked, question)
+        self._away |= answers.away
+        return Answers(answers.found, {**self._away})
+
+    def _say_away(self) -> None:
+        for name in self._away.keys() - self._told_away:
+            note(f"shard {name} is away, and nothing of it is shown: {self._away[name]}")
+        self._told_away |= self._away.keys()
 
     def now_ms(self) -> int:
         """The time of the first server that answers."""
-        return ask_all(self._parts, lambda each: each.now_ms()).one()
+        return self._ask(lambda each: each.now_ms()).one()
 
     def find(self, typed: str) -> str:
         """The id that was meant, by itself or by its beginning, on whatever shard."""
@@ -58,7 +81,7 @@ class ShardedExecutions:
             except AmbiguousExecution as error:
                 return error.found
 
-        answers = ask_all(self._parts, find)
+        answers = self._ask(find)
         found = [(one, name) for name, ids in answers.found.items() for one in ids]
         if not found and answers.away:
             there = f"not found on {', '.join(answers.found)}; " if answers.found else ""
@@ -80,9 +103,9 @@ class ShardedExecutions:
 
     def listed(self, group: str, wanted: Wanted, most: int) -> Listed:
         """The first executions of a group that pass the filters, of each shard in turn."""
-        answers = ask_all(self._parts, lambda each: each.listed(group, wanted, most))
+        answers = self._ask(lambda each: each.listed(group, wanted, most))
         answers.one()
-        _say_away(answers)
+        self._say_away()
         self._note({name: each.records for name, each in answers.found.items()})
         records = [record for each in answers.found.values() for record in each.records]
         more = len(records) > most or any(each.more for each in answers.found.values())
@@ -90,7 +113,7 @@ class ShardedExecutions:
 
     def every(self, group: str, wanted: Wanted) -> list[Record]:
         """All of them; raises QueueUnavailable if a shard does not answer: whoever changes all wants all."""
-        found = ask_all(self._parts, lambda each: each.every(group, wanted)).all()
+        found = self._ask(lambda each: each.every(group, wanted)).all()
         self._note(found)
         return [record for records in found.values() for record in records]
 
@@ -100,7 +123,7 @@ class ShardedExecutions:
 
     def records(self, execution_ids: Sequence[str]) -> dict[str, Record]:
         """The records of those that are known, in order."""
-        answers = ask_all(self._parts, lambda each: each.records(execution_ids))
+        answers = self._ask(lambda each: each.records(execution_ids))
         answers.one()
         found = {one: record for records in answers.found.values() for one, record in records.items()}
         return {one: found[one] for one in execution_ids if one in found}
@@ -158,8 +181,3 @@ class ShardedOutput:
         yield from self._parts[self._executions.shard_of(execution_id)].output.reads(
             execution_id, tail_bytes, follow=follow
         )
-
-
-def _say_away(answers: Answers[Listed]) -> None:
-    for name, reason in answers.away.items():
-        note(f"shard {name} is away, and nothing of it is shown: {reason}")
