@@ -33,7 +33,11 @@ local function plan_one(s, is_run, instant, id, ...)
         return {'SKIPPED'}
     end
     local reply = parking.park(id, ...)
-    if due > now and IS_PARKED[reply[1]] then s.planned[#s.planned + 1] = instant end
+    if not IS_PARKED[reply[1]] then
+        occurrences.hold(s, id)
+    elseif due > now then
+        s.planned[#s.planned + 1] = instant
+    end
     return reply
 end
 

@@ -8,12 +8,13 @@
 --   by           the operator who asks, '' for an application that declares it
 -- Returns: {code, before}; code OK | SAME | UNKNOWN | EXISTS | FULL | OWN (an operator's stands, and is not replaced by a
 --   declared one); before is what was kept of it, '' for nothing
--- Uses: call, keys, now, changes, schedules, occurrences, transitions
+-- Uses: call, keys, now, changes, schedules, occurrences, promoting, transitions
 local MOST = 10000
 local PAUSES = {pause = 'paused', put_paused = 'paused', resume = 'active', put = 'active', add = 'active'}
 local KEEPS = {add = 'own', put = 'own', put_paused = 'own', declare = 'declared'}
 
 transition('schedule', function(name, act, overlap, definition, by)
+    promote_due(200)
     local before, s = call('HGET', K.schedules, name), schedules.state(name)
     if not before and not KEEPS[act] then return {'UNKNOWN', ''} end
     if before and act == 'add' then return {'EXISTS', before} end

@@ -38,3 +38,20 @@ def test_one_whose_end_is_over_is_refused_and_not_kept(played: Played) -> None:
     with pytest.raises(InvalidRequest, match="tidy would never run: its end is over; allowed: a later end, or none"):
         put(played.schedules, schedule(end="2020-01-01T00:00:00+00:00"))
     assert played.schedules.page() == []
+
+
+def test_what_is_due_when_a_schedule_changes_is_let_go_first(played: Played) -> None:
+    played.schedules.put(schedule())
+    played.planner.round()
+    played.clock.turn(MINUTE_MS + 1_000)
+    played.schedules.pause("tidy")
+    assert played.waiting_ids() == ids("tidy", 1)
+
+
+def test_an_occurrence_that_is_refused_is_not_said_to_have_run(played: Played) -> None:
+    played.controls.change_setting("max_queue_size", 1, lane="mails")
+    played.schedules.put(schedule())
+    played.let_run(4 * MINUTE_MS)
+    assert played.waiting_ids() == ids("tidy", 1)
+    assert played.schedules.get("tidy").problem == "QUEUE_FULL"
+    assert played.schedules.get("tidy").runs == tuple(ids("tidy", 1))

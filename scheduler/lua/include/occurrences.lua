@@ -48,6 +48,9 @@ do
         if #s.runs > MOST_RUNS then table.remove(s.runs, 1) end
     end
 
+    -- It was refused after all.
+    function occurrences.hold(s, id) if s.runs[#s.runs] == id then table.remove(s.runs) end end
+
     -- Whether one that is due now is to be left out; if not, it is let go.
     function occurrences.skips(s, id)
         if s.skips and overlaps(s) then
