@@ -6,7 +6,7 @@ whether this browser began this login says its cookie, and who its user is says 
 dies between the two, another one takes the second; if it dies within the second, the login has to begin anew.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -34,8 +34,16 @@ _SIGNED_IN: Final = """<!doctype html>
 does not send the session's cookie (SameSite=Strict) to where it is redirected; it would be told that nobody is signed
 in. From this page it goes on by itself, as from any of ours. Where to is fixed: nobody can have it sent elsewhere."""
 _DENIED: Final = frozenset({"access_denied", "consent_required", "interaction_required", "login_required"})
-_TEXT_MAX_CHARS: Final = 8_192
+_TEXT_MAX_CHARS: Final = 4_096
+"""All four of them together have to fit into one address, where a character may take three."""
+_TEXT_PATTERN: Final = r"^[\x20-\x7e]*$"
+"""RFC 6749, Appendix A: `state`, `code` and `error` are of printable ASCII; and an issuer is an URL (RFC 9207)."""
 _AGAIN: Final = "begin again at /api/v1/session/oidc"
+
+
+def _said(what: str) -> Any:
+    """A text of the address that the provider sends the browser to."""
+    return Query(max_length=_TEXT_MAX_CHARS, pattern=_TEXT_PATTERN, description=what)
 
 
 @router.get(
@@ -70,10 +78,10 @@ async def begin_with_provider(request: Request, services: ServicesOf) -> Respons
 async def end_with_provider(
     request: Request,
     services: ServicesOf,
-    state: Annotated[str, Query(max_length=_TEXT_MAX_CHARS, description="Of the login that was begun.")] = "",
-    code: Annotated[str, Query(max_length=_TEXT_MAX_CHARS, description="What the provider gave.")] = "",
-    iss: Annotated[str | None, Query(max_length=_TEXT_MAX_CHARS, description="Who the provider is.")] = None,
-    error: Annotated[str | None, Query(max_length=_TEXT_MAX_CHARS, description="Why it gave none.")] = None,
+    state: Annotated[str, _said("Of the login that was begun.")] = "",
+    code: Annotated[str, _said("What the provider gave.")] = "",
+    iss: Annotated[str | None, _said("Who the provider is.")] = None,
+    error: Annotated[str | None, _said("Why it gave none.")] = None,
 ) -> Response:
     """The provider sends the browser here. The answer sets the session's cookie, as signing in with a token does; then
     `GET /session` tells the CSRF token."""

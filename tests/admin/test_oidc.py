@@ -145,10 +145,21 @@ def test_the_login_of_another_browser_does_not_count_and_stays_theirs(here: Api,
     assert browser.get(back).status_code == 200
 
 
-@pytest.mark.parametrize("state", ["", "x", "A" * 43, "é", "a b", "%00"])
+@pytest.mark.parametrize("state", ["", "x", "A" * 43, "a b"])
 def test_a_state_that_nobody_began_is_none(browser: httpx.Client, state: str) -> None:
     sent_away(browser)
     assert code_of(browser.get(f"{CALLBACK}?state={state}&code=x")) == (401, "login_failed")
+
+
+@pytest.mark.parametrize("name", ["state", "code", "iss", "error"])
+@pytest.mark.parametrize("text", ["é", "%00", "A" * 4_097])
+def test_what_no_provider_sends_is_refused_before_anything_is_taken(
+    browser: httpx.Client, name: str, text: str
+) -> None:
+    state = query_of(sent_away(browser))["state"]
+    asked = {"state": state, "code": "x"} | {name: text}
+    answer = browser.get(f"{CALLBACK}?{'&'.join(f'{key}={value}' for key, value in asked.items())}")
+    assert code_of(answer) == (422, "invalid")
 
 
 def test_what_is_kept_of_a_login_is_no_code_and_a_code_no_login(here: Api, browser: httpx.Client) -> None:

@@ -49,6 +49,12 @@ def _index(recorded: Recorded, verb: Verb, *, state: State | None = None) -> int
     )
 
 
+def _sent_first(recorded: Recorded) -> JournalEntry:
+    """The first that somebody sent: an occurrence of a schedule may be taken back, and accepted again."""
+    parked = (entry for entry in recorded.entries if entry.verb == Verb.PARK)
+    return next(entry for entry in parked if message_of(entry.execution_id) in recorded.sent)
+
+
 def _change(recorded: Recorded, index: int, **fields: str) -> None:
     entry = recorded.entries[index]
     recorded.entries[index] = replace(entry, fields={**entry.fields, **fields})
@@ -80,7 +86,7 @@ def _admitted_before(recorded: Recorded, change: Callable[[JournalEntry], Journa
 
 
 def _accepted_twice(recorded: Recorded) -> None:
-    recorded.entries.append(recorded.entries[_index(recorded, Verb.PARK)])
+    recorded.entries.append(_sent_first(recorded))
 
 
 def _ended_again(recorded: Recorded) -> None:
@@ -154,7 +160,7 @@ def _lost(recorded: Recorded) -> None:
 
 
 def _kept(recorded: Recorded) -> None:
-    recorded.sent[message_of(recorded.entries[_index(recorded, Verb.PARK)].execution_id)].outcome = REFUSED
+    recorded.sent[message_of(_sent_first(recorded).execution_id)].outcome = REFUSED
 
 
 def _never_sent(recorded: Recorded) -> None:
