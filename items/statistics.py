@@ -5,15 +5,17 @@ when its last holder got it to its end (D42), and not from when it was added.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import func, select
 
 from ..ledger.schema.tables import queue_items
 from .returning import give_back_all
 from .states import Failure, Status
-from .store import Store
+from .store import Store, now_of
 
-COUNTED = tuple(status for status in Status if status is not Status.DELETED)
+HOUR_MS: Final = 3_600_000
+COUNTED: Final = tuple(status for status in Status if status is not Status.DELETED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Figures:
     """Of items that are DONE or FAILED; None: there are none."""
     oldest_new_ms: int | None
     """When the item that has waited longest was added; None: none waits."""
+    ended_last_hour: int
+    """How many have ended in the last hour, whatever their end."""
 
 
 def figures_of(store: Store, queue_id: int) -> Figures:
@@ -47,6 +51,9 @@ def figures_of(store: Store, queue_id: int) -> Figures:
     )
     oldest = select(func.min(of.created_ms)).where(of.queue_id == queue_id, of.status == Status.NEW)
     with store.asking.reading() as connection:
+        hour_ago_ms = now_of(connection) - HOUR_MS
+        ended = select(func.count()).where(of.queue_id == queue_id, of.ended_ms > hour_ago_ms)
+        ended_last_hour = connection.execute(ended).scalar_one()
         rows = connection.execute(by_status).all()
         oldest_ms = connection.execute(oldest).scalar_one()
     counts = dict.fromkeys(COUNTED, 0)
@@ -59,4 +66,11 @@ def figures_of(store: Store, queue_id: int) -> Figures:
         if status in (Status.DONE, Status.FAILED) and timed:
             took_ms, took = took_ms + int(ms or 0), took + timed
     average = took_ms / took / 1000 if took else None
-    return Figures(counts, failures[Failure.APPLICATION], failures[Failure.BUSINESS], average, oldest_ms)
+    return Figures(
+        counts=counts,
+        application_failures=failures[Failure.APPLICATION],
+        business_failures=failures[Failure.BUSINESS],
+        average_processing_seconds=average,
+        oldest_new_ms=oldest_ms,
+        ended_last_hour=ended_last_hour,
+    )

@@ -62,6 +62,8 @@ class ItemStats(Read):
     """From when their last holder got them to their end; of those that are DONE or FAILED."""
     oldest_new_at: str | None
     """When the one was added that has waited longest."""
+    ended_last_hour: int
+    """How many have ended in the last hour, whatever their end."""
 
 
 class ItemRow(Answer):

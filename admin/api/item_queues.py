@@ -85,6 +85,7 @@ def show_item_stats(services: ServicesOf, caller: OperateCaller, queue: QueueGiv
         bizExceptions=figures.business_failures,
         average_processing_seconds=figures.average_processing_seconds,
         oldest_new_at=iso_of(figures.oldest_new_ms),
+        ended_last_hour=figures.ended_last_hour,
         source="ledger",
         as_of=_now(services),
     )

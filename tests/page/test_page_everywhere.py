@@ -14,7 +14,10 @@ from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import wait_until
 
 HOSTILE: Final = "<img src=x onerror=document.title='stolen'>"
-VIEWS: Final = ("Now", "Executions", "Actions and users", "Dead letters", "Schedules", "Settings", "Audit", "Tokens")
+VIEWS: Final = (
+    *("Now", "Executions", "Actions and users", "Dead letters", "Schedules"),
+    *("Queues and triggers", "Settings", "Audit", "Tokens"),
+)
 HOLDS: Final = "until [ -e go ]; do sleep 0.05; done"
 
 
@@ -154,6 +157,10 @@ def test_however_much_happens_the_page_asks_twice_a_second_at_most(look: Look, i
 def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: Installation) -> None:
     make_dead(installation, "dead-for-axe")
     held = installation.submit("sh", "-c", rf"printf '\033[31mred\033[0m\n'; {HOLDS}", action="held")
+    queue_id = installation.call("POST", "/queues", {"name": "seen"})["id"]
+    of_trigger = {"type": "QUEUE", "queue_id": queue_id, "command": ["true"], "action": "see", "enabled": False}
+    installation.call("POST", "/triggers", {"name": "seen", **of_trigger})
+    item = installation.call("POST", "/queue-items", {"queue_name": "seen", "payload": {"number": 1}})["id"]
     page = look.at()
     expect(page.get_by_label("Token")).to_be_visible()
     assert wrong_for_some(page) == []
@@ -169,6 +176,9 @@ def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: I
         ("actions", "tr[data-row]"),
         ("dead", "tr[data-row]"),
         ("schedules", "form"),
+        ("queues", "tr[data-row='seen']"),
+        ("queues/seen", "tr[data-row]"),
+        (f"queues/seen/{item}", ".code"),
         ("settings", "tr[data-row]"),
         ("audit", "tr[data-row]"),
         ("tokens", "form"),

@@ -1,7 +1,7 @@
 // The keyboard: "/" searches, "j" and "k" move in a list, Enter opens, "?" helps, "g" and a letter go to a view.
 import { go } from "./route.js";
 
-export const GOES = { n: "now", e: "executions", a: "actions", d: "dead", c: "schedules", s: "settings", u: "audit", t: "tokens" };
+export const GOES = { n: "now", e: "executions", a: "actions", d: "dead", c: "schedules", q: "queues", s: "settings", u: "audit", t: "tokens" };
 const ROW = "[data-row]";
 let isGoing = false;
 

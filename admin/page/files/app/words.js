@@ -19,6 +19,17 @@ export const STATE_MEANS = {
   EXPIRED: "waited longer than the stale timeout",
 };
 
+export const ITEM_STATUSES = ["NEW", "POSTPONED", "IN_PROGRESS", "DONE", "FAILED", "ABANDONED", "DELETED"];
+export const ITEM_STATUS_MEANS = {
+  NEW: "ready to be handed out",
+  POSTPONED: "not to be handed out before a time",
+  IN_PROGRESS: "held by a robot or an execution",
+  DONE: "ended with success",
+  FAILED: "wrong itself, or its tries are used up",
+  ABANDONED: "three leases ended without an outcome",
+  DELETED: "deleted, and kept until its time is over",
+};
+
 export const count = (number) => (number === null || number === undefined ? "–" : number.toLocaleString("en"));
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 export const band = (name) => (name ? name[0] + name.slice(1).toLowerCase() : "–");

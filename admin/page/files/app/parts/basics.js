@@ -2,7 +2,7 @@
 import { html } from "../lib.js";
 import { useSignal } from "../signal.js";
 import { absolute, relative, second } from "../times.js";
-import { STATE_MEANS, band } from "../words.js";
+import { ITEM_STATUS_MEANS, STATE_MEANS, band } from "../words.js";
 
 export function Time({ at, none = "–" }) {
   useSignal(second);
@@ -19,6 +19,15 @@ export function StateBadge({ execution }) {
     ${dead && html` <span class="badge state-dead" title="It used up its tries, and is kept to be tried again">dead letter</span>`}
     ${lost && html` <span class="badge state-dead" title="Redis does not know it any more, and no end of it was read">lost</span>`}
     ${isAsked && state !== "CANCELLING" && html` <span class="badge" title="It was asked to end">ending</span>`}
+  `;
+}
+
+export function ItemBadge({ item: { status, failure } }) {
+  return html`
+    <span class="badge item-${status}" title=${`${status}: ${ITEM_STATUS_MEANS[status] ?? "a status that this page does not know"}`}>
+      ${status.toLowerCase().replaceAll("_", " ")}
+    </span>
+    ${failure && html` <small class="faint">${failure}</small>`}
   `;
 }
 

@@ -15,6 +15,7 @@ export const PLACES = [
   ["actions", "Actions and users", "read"],
   ["dead", "Dead letters", "read"],
   ["schedules", "Schedules", "operate"],
+  ["queues", "Queues and triggers", "operate"],
   ["settings", "Settings", "operate"],
   ["audit", "Audit", "admin"],
   ["tokens", "Tokens", "admin"],

@@ -6,7 +6,7 @@ const KEYS = [
   ["/", "search executions"],
   ["j, k", "the next and the one before, in a list"],
   ["Enter", "open what is focused"],
-  ["g, then n e a d c s u t", "go to Now, Executions, Actions, Dead letters, Schedules, Settings, Audit, Tokens"],
+  ["g, then n e a d c q s u t", "go to Now, Executions, Actions, Dead letters, Schedules, Queues, Settings, Audit, Tokens"],
   ["Esc", "close a question"],
   ["?", "this"],
 ];
