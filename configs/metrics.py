@@ -17,4 +17,5 @@ class MetricsSettings(Area, frozen=True):
     api_port: int | None = Field(default=None, ge=0, le=65_535)
     """The port where the API's process serves its own HTTP figures, likewise."""
     gates: int = Field(default=20, ge=0)
-    """How many gates have series: the fullest ones, and as many of those behind which most wait. As many actions."""
+    """How many gates have series: the fullest ones, and as many of those behind which most wait. As many actions, and
+    as many queues of items."""

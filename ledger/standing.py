@@ -3,6 +3,7 @@
 In the flow: ``bandmaster ledger`` shows it; who writes or reads it checks whose it is. Reads only.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,7 @@ from ..scheduler.engine.journal_following import Position
 from .database import Database, now_ms
 from .errors import AnotherQueue
 from .schema.revisions import check, revision_of
-from .schema.tables import consumer, executions, gaps, journals, transitions
+from .schema.tables import consumer, executions, gaps, journals, transitions, triggers
 
 WRITTEN_WITHIN_MS: Final = 30_000
 """A consumer that lives commits each second, if only its lease: one that has not for so long is dead, or hangs. So
@@ -46,6 +47,18 @@ class Standing:
         return self.renewed_ms_ago is not None and abs(self.renewed_ms_ago) <= WRITTEN_WITHIN_MS
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What of it is asked for often."""
+
+    is_written: bool
+    """Whether somebody writes it."""
+    position: Position | None
+    """How far the journal was read; None: it never was."""
+    failing_triggers: Sequence[str]
+    """Those that are enabled and whose last firing was not accepted, by name."""
+
+
 def check_queue(connection: Connection, queue: str) -> bool:
     """Refuse the ledger of another queue.
 
@@ -69,6 +82,12 @@ def is_written(connection: Connection) -> bool:
     """Whether somebody writes the history; without, it only tells of what was before."""
     renewed = select(func.abs(now_ms() - consumer.c.renewed_ms) <= WRITTEN_WITHIN_MS)
     return bool(connection.execute(renewed).scalar_one_or_none())
+
+
+def failing_triggers(connection: Connection) -> Sequence[str]:
+    """Return the names of the triggers that are enabled and whose last firing was not accepted."""
+    failing = select(triggers.c.name).where(triggers.c.enabled, triggers.c.failures > 0)
+    return connection.execute(failing.order_by(triggers.c.name)).scalars().all()
 
 
 def read_up_to(connection: Connection) -> Position | None:

@@ -5,7 +5,7 @@ Prometheus (configs/prometheus/alerts.yml) have the same names and numbers, whic
 minutes before they fire, while a verdict is of this moment.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -28,6 +28,7 @@ BEHIND_ENTRIES: Final = 10_000
 UNWRITTEN_SECONDS: Final = 60
 _MINUTE: Final = 60
 _HOUR: Final = 3_600
+_MOST_NAMED: Final = 3
 
 
 class Severity(StrEnum):
@@ -51,6 +52,7 @@ class VerdictCode(StrEnum):
     LEDGER_AWAY = "ledger_away"
     LEDGER_NOT_WRITTEN = "ledger_not_written"
     LEDGER_BEHIND = "ledger_behind"
+    TRIGGERS_FAIL = "triggers_fail"
     LIMIT_REACHED = "limit_reached"
     QUEUE_LONG = "queue_long"
 
@@ -192,6 +194,19 @@ def on_ledger(*, is_read: bool, is_written: bool, behind: int | None, unwritten:
             "" if is_written else ", and nobody writes it"
         )
         yield _verdict(VerdictCode.LEDGER_BEHIND, "", text)
+
+
+def on_triggers(failing: Sequence[str]) -> Iterator[Verdict]:
+    """What there is to say of the triggers that the ledger has.
+
+    Args:
+        failing: The names of those whose last firing was not accepted.
+    """
+    if failing:
+        named = ", ".join(failing[:_MOST_NAMED]) + (
+            f" and {len(failing) - _MOST_NAMED:,} others" if len(failing) > _MOST_NAMED else ""
+        )
+        yield _verdict(VerdictCode.TRIGGERS_FAIL, "", f"Triggers cannot start executions, and try again: {named}")
 
 
 def ordered(verdicts: Iterable[Verdict]) -> list[Verdict]:

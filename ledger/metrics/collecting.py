@@ -21,6 +21,7 @@ from ...scheduler.model.errors import QueueUnavailable
 from ..database import Database
 from ..errors import LedgerRefused, LedgerUnavailable
 from ..write_signs import WriteSigns
+from .item_families import of_items
 from .ledger_figures import LedgerFigures, read_ledger
 from .totals_families import of_ledger
 
@@ -36,9 +37,10 @@ class FiguresCollector(Collector):
         Args:
             engine: The queue.
             database: Its ledger.
-            gates: How many gates have series.
+            gates: How many gates have series, and as many queues of items.
         """
         self._queue = QueueReading(engine, gates)
+        self._queues = gates
         self._follower = Follower(engine.scripts)
         self._signs = WriteSigns(engine.scripts)
         self._database = database
@@ -57,6 +59,7 @@ class FiguresCollector(Collector):
             _log.warning("scrape_without_redis", error=str(error))
         if ledger is not None:
             yield from of_ledger(ledger, lanes)
+        yield from self._items()
         yield GaugeMetricFamily("bandmaster_redis_up", "1 if Redis answered this scrape, else 0", redis_up)
         yield GaugeMetricFamily("bandmaster_ledger_up", "1 if SQL answered it, else 0", int(ledger is not None))
 
@@ -66,6 +69,14 @@ class FiguresCollector(Collector):
         except (LedgerUnavailable, LedgerRefused) as error:
             _log.warning("scrape_without_ledger", error=str(error))
             return None
+
+    def _items(self) -> list[Metric]:
+        try:
+            with self._database.reading() as connection:
+                return list(of_items(connection, self._queues))
+        except (LedgerUnavailable, LedgerRefused) as error:
+            _log.warning("scrape_without_items", error=str(error))
+            return []
 
     def _lag(self, ledger: LedgerFigures | None) -> Iterator[Metric]:
         if ledger is None or ledger.position is None:

@@ -14,11 +14,10 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
-from ...scheduler.engine.journal_following import Position
 from ..database import Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.revisions import check
-from ..standing import check_queue, is_written, read_up_to
+from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
@@ -67,16 +66,16 @@ class Asking:
         with self.reading() as connection:
             return check_queue(connection, self._queue) and is_written(connection)
 
-    def progress(self) -> tuple[bool, Position | None]:
-        """Find out whether somebody writes it, and how far the journal was read; None: it never was.
+    def progress(self) -> Progress:
+        """Find out how far it has come.
 
         Raises:
             LedgerError: As `reading` says.
         """
         with self.reading() as connection:
             if not check_queue(connection, self._queue):
-                return False, None
-            return is_written(connection), read_up_to(connection)
+                return Progress(is_written=False, position=None, failing_triggers=())
+            return Progress(is_written(connection), read_up_to(connection), failing_triggers(connection))
 
     @contextmanager
     def writing(self) -> Generator[Connection]:

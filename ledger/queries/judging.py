@@ -6,10 +6,11 @@ In the flow: the command line asks here once, the API in the background. Reads o
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...scheduler.engine.journal_following import Follower, Position
+from ...scheduler.engine.journal_following import Follower
 from ...scheduler.transport.scripts import Scripts
-from ...scheduler.verdicts import Verdict, on_ledger
+from ...scheduler.verdicts import Verdict, on_ledger, on_triggers
 from ..errors import LedgerError
+from ..standing import Progress
 from ..write_signs import WriteSigns
 
 
@@ -24,21 +25,21 @@ class Judged:
     verdicts: list[Verdict]
 
 
-def judged_ledger(progress: Callable[[], tuple[bool, Position | None]], scripts: Scripts) -> Judged:
+def judged_ledger(progress: Callable[[], Progress], scripts: Scripts) -> Judged:
     """Return what there is to say of a ledger.
 
     Args:
-        progress: Asks whether somebody writes it and how far it has come, as `Asking.progress`.
+        progress: Asks how far it has come, as `Asking.progress`.
         scripts: Of the queue whose history it is.
 
     Raises:
         QueueUnavailable: If Redis does not answer.
     """
     try:
-        is_written, position = progress()
+        found = progress()
     except LedgerError:
         return Judged(False, False, list(on_ledger(is_read=False, is_written=False, behind=None, unwritten=None)))
-    behind = None if position is None else Follower(scripts).behind(position)
+    behind = None if found.position is None else Follower(scripts).behind(found.position)
     unwritten = WriteSigns(scripts).unwritten()
-    found = on_ledger(is_read=True, is_written=is_written, behind=behind, unwritten=unwritten)
-    return Judged(True, is_written, list(found))
+    told = on_ledger(is_read=True, is_written=found.is_written, behind=behind, unwritten=unwritten)
+    return Judged(True, found.is_written, [*told, *on_triggers(found.failing_triggers)])

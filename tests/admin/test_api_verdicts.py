@@ -4,10 +4,13 @@ from pathlib import Path
 
 import redis
 from calling import V1, Api
+from sqlalchemy import update
 
 from bandmaster.admin.ledger_watch import USABLE_SECONDS, LedgerWatch
+from bandmaster.items.trigger import TriggerType
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
+from bandmaster.ledger.schema.tables import triggers
 from bandmaster.ledger.write_signs import WriteSigns
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -74,6 +77,17 @@ def test_a_ledger_that_falls_behind_is_told_of(api: Api, redis_client: redis.Red
         pipeline.xadd("exec_queue:journal", {"verb": "none"})
     pipeline.execute()
     wait_until(lambda: ("ledger_behind", "warning", "") in told(api, "read"), what="the verdict")
+
+
+def test_a_trigger_that_cannot_fire_is_told_of_by_its_name(api: Api) -> None:
+    api.catch_up()
+    items = api.services.items
+    items.triggers.create("book", type=TriggerType.TIME, cron="0 0 1 1 *", command=("true",), by="a test")
+    with api.database.writing() as connection:
+        connection.execute(update(triggers).values(failures=1, last_error="the queue is full"))
+    wait_until(lambda: ("triggers_fail", "warning", "") in told(api, "read"), what="the verdict")
+    items.triggers.change("book", {"enabled": False}, by="a test", revision=None)
+    wait_until(lambda: "triggers_fail" not in {code for code, _, _ in told(api, "read")}, what="no verdict")
 
 
 def test_a_ledger_that_takes_no_writes_is_told_of_with_the_reason(api: Api, redis_client: redis.Redis) -> None:

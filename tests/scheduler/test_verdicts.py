@@ -18,6 +18,7 @@ from bandmaster.scheduler.verdicts import (
     on_installation,
     on_lane,
     on_ledger,
+    on_triggers,
     ordered,
 )
 from bandmaster.scheduler.views import ActionStatistics, QueueStatus
@@ -166,6 +167,13 @@ def test_a_ledger_that_takes_no_writes_is_told_of_with_the_reason_however_little
     }
     both = ledger(behind=10_001, unwritten=Unwritten(5 * MINUTE_MS, "it is full"))
     assert both.keys() == {"ledger_not_written", "ledger_behind"}
+
+
+def test_triggers_that_fail_are_told_of_by_name_the_first_few_of_them() -> None:
+    assert said(on_triggers(())) == {}
+    assert said(on_triggers(["book"])) == {"triggers_fail": "Triggers cannot start executions, and try again: book"}
+    many = said(on_triggers([f"t{number}" for number in range(1_005)]))
+    assert many["triggers_fail"].endswith(": t0, t1, t2 and 1,002 others")
 
 
 def test_the_worst_comes_first() -> None:
