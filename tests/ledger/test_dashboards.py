@@ -14,6 +14,12 @@ from asked_prometheus import Ask, free_port, scraping
 from metrics_process import Start
 from prometheus.dashboards import Asked, all_asked, dashboards
 
+from bandmaster.items.claiming import Claim
+from bandmaster.items.opened import open_items
+from bandmaster.items.outcome import Said
+from bandmaster.items.states import Status
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.queries.asking import Asking
 from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
@@ -27,6 +33,7 @@ CHOSEN: Final = {
     "api": "api",
     "lane": ".*",
     "gate": ".*",
+    "queue": ".*",
     "action": "resize",
     "__rate_interval": "1m",
     "__range": "1h",
@@ -59,6 +66,18 @@ def work(queue: ExecutionQueueService) -> None:
     assert queue.try_schedule()
     queue.transitions.hand_over("runs", 1, "pod-of-runs", "uid")
     assert queue.try_schedule() is None
+
+
+def work_on_items(ledger_url: str) -> None:
+    """A queue of three items: one is done, one is held."""
+    items = open_items(Asking(Database(ledger_url), queue="exec_queue"))
+    fields = {"description": None, "max_retries": 2, "enforce_unique_reference": False, "is_active": True}
+    queue = items.queues.create("invoices", by="a test", lease_seconds=300, retry_seconds=0, **fields)
+    for number in range(3):
+        items.adding.add(queue, by="a test", payload=number)
+    done, _ = items.claiming.claim(Claim("invoices", "robot", count=2))
+    items.outcome.say(done.item_id, Said(Status.DONE), robot_id="robot", fence=1)
+    items.store.asking.database.close()
 
 
 def sign(queue: ExecutionQueueService) -> None:
@@ -131,6 +150,7 @@ def test_every_panel_has_an_answer(
         begun = 'bandmaster_ended_total{reason="OOMKilled"} == 0'
         wait_until(lambda: len(ask(begun)) == 2, what="the first scrapes", timeout_seconds=60)
         work(queue)
+        work_on_items(f"sqlite:///{tmp_path / 'ledger.sqlite3'}")
         left = all_asked()
         assert len(left) > 100
 
@@ -163,6 +183,8 @@ def test_every_panel_has_an_answer(
             ("gates", "Full gates"): [1],
             ("gates", "Pauses"): [1],
             ("pods", "Pods"): [1],
+            ("queues", "New"): [1],
+            ("queues", "Ended in the last hour"): [1],
             ("pods", "Completed in this time"): [0.5],
             ("workers", "Threads"): [4],
         }

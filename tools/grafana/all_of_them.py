@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from . import gates, one_action, overview, pods, workers
+from . import gates, one_action, overview, pods, queues, workers
 from .dashboards import Dashboard
 
 DASHBOARDS: Final[tuple[Dashboard, ...]] = (
@@ -10,5 +10,6 @@ DASHBOARDS: Final[tuple[Dashboard, ...]] = (
     one_action.DASHBOARD,
     gates.DASHBOARD,
     pods.DASHBOARD,
+    queues.DASHBOARD,
     workers.DASHBOARD,
 )

@@ -1,0 +1,85 @@
+"""Queues of items, and triggers: what waits for robots and for executions, and how it ends."""
+
+from typing import Final
+
+from .dashboards import Dashboard, Row, Variable
+from .expressions import INSTALLATION, now, total
+from .panels import Query, Unit, figure, lines, table
+
+_QUEUE: Final = 'queue=~"$queue"'
+_NEW: Final = now("bandmaster_items", _QUEUE, 'status="NEW"')
+_LIVING: Final = now("bandmaster_items", _QUEUE)
+_OLDEST: Final = now("bandmaster_items_oldest_seconds", _QUEUE)
+_ENDED: Final = now("bandmaster_items_ended_last_hour", _QUEUE)
+_FOREMOST: Final = "Only the queues with the most that is new have series (metrics.gates)."
+
+_NOW: Final = Row(
+    "Now",
+    (
+        figure(
+            *("New", "items", Unit.NUMBER),
+            f"Sum of bandmaster_items with status NEW over queues: ready to be handed out. {_FOREMOST}",
+            total(_NEW),
+        ),
+        figure(
+            *("Oldest", "seconds", Unit.SECONDS),
+            f"Greatest bandmaster_items_oldest_seconds of the queues; 0: none waits. {_FOREMOST}",
+            f"max({_OLDEST})",
+        ),
+        figure(
+            *("Ended in the last hour", "items", Unit.NUMBER),
+            f"Sum of bandmaster_items_ended_last_hour over queues and ends. {_FOREMOST}",
+            total(_ENDED),
+        ),
+        figure(
+            *("Triggers that fail", "triggers", Unit.NUMBER),
+            "bandmaster_triggers_failing: those that are enabled, and whose last firing was not accepted.",
+            now("bandmaster_triggers_failing"),
+        ),
+        figure(
+            *("Firings to be sent", "firings", Unit.NUMBER),
+            "bandmaster_firings_unsent: they have claimed their items, and Redis has not accepted them yet.",
+            now("bandmaster_firings_unsent"),
+        ),
+    ),
+)
+_QUEUES: Final = Row(
+    "Queues",
+    (
+        lines(
+            *("New items", "items", Unit.NUMBER, f"bandmaster_items with status NEW, by queue. {_FOREMOST}"),
+            Query(_NEW, "{{queue}}"),
+        ),
+        lines(
+            *("Items by status", "items", Unit.NUMBER),
+            f"Sum of bandmaster_items over queues, by status: what lives. {_FOREMOST}",
+            Query(total(_LIVING, "status"), "{{status}}"),
+            stacked=True,
+        ),
+        lines(
+            *("Oldest item", "seconds", Unit.SECONDS, f"bandmaster_items_oldest_seconds, by queue. {_FOREMOST}"),
+            Query(_OLDEST, "{{queue}}"),
+        ),
+        lines(
+            *("Ends of the last hour", "items", Unit.NUMBER),
+            f"Sum of bandmaster_items_ended_last_hour over queues, by status, at each moment. {_FOREMOST}",
+            Query(total(_ENDED, "status"), "{{status}}"),
+            stacked=True,
+        ),
+        table(
+            *("Queues now", "items", Unit.NUMBER),
+            "bandmaster_items by status, bandmaster_items_ended_last_hour and bandmaster_items_oldest_seconds, by "
+            f"queue. {_FOREMOST}",
+            Query(total(_NEW, "queue"), "new"),
+            Query(total(now("bandmaster_items", _QUEUE, 'status="POSTPONED"'), "queue"), "postponed"),
+            Query(total(now("bandmaster_items", _QUEUE, 'status="IN_PROGRESS"'), "queue"), "held"),
+            Query(total(_ENDED, "queue"), "ended"),
+            Query(total(_OLDEST, "queue"), "oldest", Unit.SECONDS),
+        ),
+    ),
+)
+DASHBOARD: Final = Dashboard(
+    *("queues", "Queues", "Queues of items for robots and executions, and triggers."),
+    variables=(Variable("queue", "Queue", f"label_values(bandmaster_items{{{INSTALLATION}}}, queue)", several=True),),
+    rows=(_NOW, _QUEUES),
+)
