@@ -15,8 +15,8 @@ from dramatiq import Message
 
 from ...configs.logger import Logger
 from ...scheduler.engine.schedules import Change, Schedules
-from ...scheduler.events.schedule import SCHEDULE_NAME
 from ...scheduler.events.schedule import Schedule as Checked
+from ...scheduler.events.schedule_fields import SCHEDULE_NAME
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.unique import UniqueKey

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from ..events.schedule import Overlap, Schedule, check_schedule_name
+from ..events.schedule import Schedule
+from ..events.schedule_fields import Overlap, check_schedule_name
 from ..model.errors import InvalidRequest, ScheduleExists, UnknownSchedule
 from ..model.operators import check_by
 from ..transport.reading import Reader, repeated
