@@ -20,8 +20,9 @@ from typing import Any, Final
 
 from ..configs.logger import Logger
 from .engine.grants import Parked
+from .engine.held_schedule import Held
 from .engine.parking import Candidate, park_arguments, read_parked
-from .engine.schedules import READ_A_PAGE, Change, Held, Schedules
+from .engine.schedules import READ_A_PAGE, Change, Schedules
 from .events.schedule import MISSED_AFTER_MS, OF_SCHEDULES, Schedule, instant_of, occurrence_id
 from .events.schedule_fields import Missed
 from .model.errors import DuplicateExecution, InvalidRequest, NotLeader, QueueRejected, UnknownSchedule
@@ -115,7 +116,7 @@ class Planner:
     def __init__(self, schedules: Schedules, *, now_ms: Callable[[], int] | None = None) -> None:
         """Makes no call. `now_ms`: the time, in place of the server's; for tests."""
         self._schedules = schedules
-        self._now_ms = now_ms or schedules.now_ms
+        self._now_ms = now_ms or schedules.server_time_ms
         self._told: dict[str, str] = {}
         self._looked_ms: int | None = None
         self._looked_after = ""
@@ -238,7 +239,7 @@ def put(
     Raises:
         InvalidRequest: If it has no time to come, since its end is over.
     """
-    if not next_times(schedule, schedules.now_ms(), 1):
+    if not next_times(schedule, schedules.server_time_ms(), 1):
         raise InvalidRequest("end", f"{schedule.name} would never run: its end is over", allowed="a later end, or none")
     change = schedules.put(schedule, paused=paused, only_new=only_new, by=by)
     Planner(schedules).plan(schedule.name)

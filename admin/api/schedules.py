@@ -49,7 +49,7 @@ def list_schedules(
     """By name. What they run is told to admins."""
     after = "" if cursor is None else read_cursor(cursor, str)[0]
     found = services.queue.schedules.page(after, limit + 1)
-    page, now_ms, tells = found[:limit], services.queue.schedules.now_ms(), caller.token.may(Scope.ADMIN)
+    page, now_ms, tells = found[:limit], services.queue.schedules.server_time_ms(), caller.token.may(Scope.ADMIN)
     return SchedulePage(
         schedules=[schedule_answer(each, now_ms, tells_payload=tells) for each in page],
         next=cursor_of(page[-1].name) if len(found) > limit else None,
@@ -128,7 +128,7 @@ def show_next_times(
     """As its line and zone say."""
     held = services.queue.schedules.get(name)
     schedule = held.schedule
-    times = next_times(schedule, services.queue.schedules.now_ms(), count)
+    times = next_times(schedule, services.queue.schedules.server_time_ms(), count)
     return NextTimes(
         name=name,
         tz=schedule.tz,
@@ -144,7 +144,7 @@ def _from_zero(position: int) -> int | None:
 
 
 def _one(services: Services, caller: Caller, name: str) -> OneSchedule:
-    now_ms = services.queue.schedules.now_ms()
+    now_ms = services.queue.schedules.server_time_ms()
     found = services.queue.schedules.some([name])
     if not found:
         raise UnknownSchedule(name)

@@ -138,6 +138,21 @@ def check_names(actor_name: str, schedule: Checked | None, others: Iterable[tupl
             )
 
 
+def withdraw(schedules: Schedules, elsewhere: Iterable[Checked]) -> None:
+    """Let a server forget schedules that live on another one, since their lane or band does by now.
+
+    The other server is told apart from this one. If the process dies, or a server is away, between the two, the next
+    worker does what is left. Until then a schedule that is withdrawn and not declared is planned nowhere, and its
+    occurrences of that time do not run; one that is declared and not withdrawn is planned on both servers.
+
+    Raises:
+        QueueUnavailable: If Redis did not answer.
+    """
+    for each in elsewhere:
+        if schedules.withdraw(each.name) is Change.OK:
+            log.warning("schedule_withdrawn", schedule=each.name, reason="its lane and band are on another server")
+
+
 def declare(schedules: Schedules, declared: Iterable[Checked]) -> None:
     """Tell the server schedules that actors declare, and plan those that are new. A refusal is logged: work goes on.
 

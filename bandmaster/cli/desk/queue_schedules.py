@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bandmaster.cli.desk.told import NextTimes
 from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.grants import Parked
-from bandmaster.scheduler.engine.schedules import Held
+from bandmaster.scheduler.engine.held_schedule import Held
 from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.planning import Planner, next_times, put, run_now
 
@@ -25,12 +25,12 @@ class QueueSchedules:
 
     def page(self, after: str, most: int) -> "list[ScheduleAnswer]":
         """The next by name, after a name."""
-        now_ms = self._schedules.now_ms()
+        now_ms = self._schedules.server_time_ms()
         return [_answer(each, now_ms) for each in self._schedules.page(after, most)]
 
     def one(self, name: str) -> "ScheduleAnswer":
         """One; raises UnknownSchedule."""
-        return _answer(self._schedules.get(name), self._schedules.now_ms())
+        return _answer(self._schedules.get(name), self._schedules.server_time_ms())
 
     def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> "ScheduleAnswer":
         """Add or replace one; with `only_new`, raises ScheduleExists."""
@@ -59,7 +59,7 @@ class QueueSchedules:
         """Its next times."""
         held = self._schedules.get(name)
         schedule = held.schedule
-        return NextTimes(schedule.tz, held.is_paused, next_times(schedule, self._schedules.now_ms(), most))
+        return NextTimes(schedule.tz, held.is_paused, next_times(schedule, self._schedules.server_time_ms(), most))
 
 
 def _answer(held: Held, now_ms: int) -> "ScheduleAnswer":
