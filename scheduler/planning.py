@@ -246,6 +246,13 @@ def put(
     return change
 
 
+def resume(schedules: Schedules, name: str, *, by: str | None = None) -> bool:
+    """End a schedule's pause, and plan it at once. As `Schedules.resume`."""
+    was_paused = schedules.resume(name, by=by)
+    Planner(schedules).plan(name)
+    return was_paused
+
+
 def run_now(schedules: Schedules, name: str, key: str | None = None) -> Parked:
     """Run a schedule once now, whether it is paused or not; its own times stay.
 

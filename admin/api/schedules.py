@@ -13,7 +13,7 @@ from ...k8s.runnable import check_runnable
 from ...scheduler.events.schedule import Schedule, occurrence_id
 from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, UnknownSchedule, shown
 from ...scheduler.model.states import State
-from ...scheduler.planning import Planner, next_times, put, run_now
+from ...scheduler.planning import next_times, put, resume, run_now
 from ..answers.controls import Changed
 from ..answers.executions import Accepted
 from ..answers.schedules import NextTimes, OneSchedule, SchedulePage, ScheduleRemoved, schedule_answer
@@ -99,9 +99,7 @@ def pause_schedule(services: ServicesOf, caller: OperateCaller, name: ScheduleNa
 @router.delete("/schedules/{name}/pause", summary="Resume a schedule")
 def resume_schedule(services: ServicesOf, caller: OperateCaller, name: ScheduleName) -> Changed:
     """What was due in the pause does not count as missed."""
-    changed = services.queue.schedules.resume(name, by=caller.by)
-    Planner(services.queue.schedules).plan(name)
-    return Changed(name=name, changed=changed)
+    return Changed(name=name, changed=resume(services.queue.schedules, name, by=caller.by))
 
 
 @router.post("/schedules/{name}/run", status_code=201, summary="Run a schedule now", responses=_ANSWERS)

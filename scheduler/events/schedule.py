@@ -5,6 +5,7 @@ by whoever plans the next occurrences. What enters is proven as a whole, what is
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -54,6 +55,7 @@ MOST_BYTES: Final = 8_192
 """Of a schedule's JSON: the latest changes of schedules are kept with the others."""
 DEFAULT_QUEUE: Final = "default"
 OF_SCHEDULES: Final = "schedule:"
+_OCCURRENCE: Final = re.compile(rf"{OF_SCHEDULES}[^:]+:[0-9]{{8}}T[0-9]{{6}}Z")
 KEPT: Final = "kept"
 """The context of what is read back: proving it again would compute its times, by the rules of a later release."""
 
@@ -66,6 +68,11 @@ def instant_of(unix_ms: int) -> str:
 def occurrence_id(name: str, unix_ms: int) -> str:
     """Return the id of the execution that is a schedule's occurrence: the same, whoever plans it."""
     return f"{OF_SCHEDULES}{name}:{instant_of(unix_ms)}"
+
+
+def is_occurrence(execution_id: str) -> bool:
+    """Whether an id is that of an occurrence of a schedule, which whoever plans it gives again."""
+    return _OCCURRENCE.fullmatch(execution_id) is not None
 
 
 class Schedule(Part, frozen=True):

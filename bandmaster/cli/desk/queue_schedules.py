@@ -11,7 +11,7 @@ from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.grants import Parked
 from bandmaster.scheduler.engine.held_schedule import Held
 from bandmaster.scheduler.events.schedule import Schedule
-from bandmaster.scheduler.planning import Planner, next_times, put, run_now
+from bandmaster.scheduler.planning import next_times, put, resume, run_now
 
 if TYPE_CHECKING:
     from bandmaster.admin.answers.schedules import ScheduleAnswer
@@ -47,9 +47,7 @@ class QueueSchedules:
 
     def resume(self, name: str) -> bool:
         """Resume one; whether it was paused."""
-        was_paused = self._schedules.resume(name)
-        Planner(self._schedules).plan(name)
-        return was_paused
+        return resume(self._schedules, name)
 
     def run_now(self, name: str, key: str) -> Parked:
         """Run one once; the same key again is the same execution, and is refused as a duplicate."""
