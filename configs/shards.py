@@ -111,6 +111,11 @@ def read_shards(given: Mapping[str, str | Mapping[str, object]]) -> dict[str, Sh
     Raises:
         SettingsError: If a shard is wrong, or two claim the same.
     """
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SettingsError(
+            f"shards: a {type(given).__name__} ({_shown(given)}) names no shards; allowed: a dict by their names, "
+            'like {"high": "redis://…"} or {"bulk": {"url": "redis://…", "lanes": ["reports"]}}'
+        )
     try:
         return ShardsSettings.model_validate(dict(given)).servers
     except ValidationError as error:
@@ -119,20 +124,44 @@ def read_shards(given: Mapping[str, str | Mapping[str, object]]) -> dict[str, Sh
         raise SettingsError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
+def _shown(given: object) -> str:
+    first = next(iter(cast("Iterable[object]", given)), None) if isinstance(given, list | tuple) else given
+    return redacted_url(first) if isinstance(first, str) else f"a {type(first).__name__}"
+
+
 def check_servers(default_url: str | None, shards: Mapping[str, ShardSettings]) -> None:
     """Check that no two shards are the same database of the same server.
 
     Raises:
         ValueError: If two are.
     """
-    seen: dict[object, str] = {} if default_url is None else {_server(default_url): DEFAULT}
-    for name, shard in shards.items():
-        other = seen.setdefault(_server(shard.url), name)
+    urls = ({} if default_url is None else {DEFAULT: default_url}) | {name: each.url for name, each in shards.items()}
+    found = same_places({name: _server(url) for name, url in urls.items()})
+    if found is not None:
+        raise ValueError(f"shards {told_same(*found, redacted_url(urls[found[1]]))}")
+
+
+def same_places(places: Mapping[str, object]) -> tuple[str, str] | None:
+    """Return two shards whose databases are the same; None: no two are."""
+    seen: dict[object, str] = {}
+    for name, place in places.items():
+        other = seen.setdefault(place, name)
         if other != name:
-            raise ValueError(
-                f"shards {other} and {name} are the same database of one server ({redacted_url(shard.url)}), and would "
-                "share every key; give one of them another server or database"
-            )
+            return other, name
+    return None
+
+
+def told_same(one: str, other: str, place: str) -> str:
+    """Say that two shards are one database, and what to do."""
+    return (
+        f"{one} and {other} are the same database of one server ({place}), and would share every key; give one of them "
+        "another server or database"
+    )
+
+
+def host_of(name: str | None) -> str | None:
+    """Return a host's name; all of this machine's are one."""
+    return "localhost" if name in _LOCAL else name
 
 
 def _table(name: str, value: object) -> object:
@@ -171,6 +200,5 @@ def _server(url: str) -> object:
     if "sentinel" in parts.scheme:
         service, _, database = parts.path.strip("/").partition("/")
         return (frozenset(place.split(",")), service, database or "0")
-    host = "localhost" if parts.hostname in _LOCAL else parts.hostname
     database = parse_qs(parts.query).get("db", [parts.path.strip("/") or "0"])[0]
-    return (host, parts.port or 6379, database)
+    return (host_of(parts.hostname), parts.port or 6379, database)

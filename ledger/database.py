@@ -114,6 +114,14 @@ class Database:
                 yield connection
 
     @contextmanager
+    def overwriting(self) -> Generator[Connection]:
+        """As `writing`; SQLite overwrites what the transaction deletes or changes. PostgreSQL's vacuum does."""
+        with self.writing() as connection:
+            if self.is_sqlite:
+                connection.exec_driver_sql("PRAGMA secure_delete = ON")
+            yield connection
+
+    @contextmanager
     def reading(self) -> Generator[Connection]:
         """One transaction that reads: all its queries see the same state.
 

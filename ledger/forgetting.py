@@ -138,10 +138,8 @@ def forget(
     erasing = Erasing(queue.scripts)
     say("clearing Redis")
     revoked = _revoke(database, user_id, by=by)
-    if gate in queue.controls.limits():
-        queue.controls.set_limit(gate, None, by=by)
-    queue.controls.resume(gate, by=by)
-    erasing.forget_pauses(gate)
+    _lift(queue, gate, by=by)
+    erasing.forget_gate(gate)
     erased = sum(erasing.erase(user_id, pseudonym, page, by=by) for page in _ids(database, user_id))
     # One more, so that there is an entry behind all that names the user; the ledger's position will not be before it.
     erasing.erase(user_id, pseudonym, [], by=by)
@@ -160,7 +158,11 @@ def forget(
 
     def is_of_user(entry: JournalEntry) -> bool:
         fields = entry.fields
-        named = fields.get("user") == user_id or fields.get("name") == gate or is_of_schedule(entry, user_id)
+        named = (
+            fields.get("user") == user_id
+            or fields.get("name") in (gate, WEIGHT + gate)
+            or is_of_schedule(entry, user_id)
+        )
         return named or is_asked_by(fields.get("by", ""), user_id)
 
     say("striking the journal")
@@ -169,6 +171,17 @@ def forget(
         left = known_of(connection, user_id).executions
     _empty_log(database)
     return Forgotten(pseudonym, changed, erased, struck, revoked, forgotten_items, left)
+
+
+def _lift(queue: Engine, gate: str, *, by: str) -> None:
+    """Take back all that operators set for the user's own gate."""
+    if gate in queue.controls.limits():
+        queue.controls.set_limit(gate, None, by=by)
+    if gate in queue.controls.rates.by_whom().by_operators:
+        queue.controls.rates.set(gate, None, by=by)
+    if gate in queue.shares.weights():
+        queue.shares.weigh(gate, None, by=by)
+    queue.controls.resume(gate, by=by)
 
 
 def catch_up(queue: Engine, database: Database, *, wait_seconds: float = WAIT_SECONDS) -> str:
@@ -211,8 +224,7 @@ def _ids(database: Database, user_id: str) -> Iterator[list[str]]:
 
 def _change_page(database: Database, user_id: str, pseudonym: str) -> int:
     """Change what is known of some executions; how many. Whether they have ended is asked in the same transaction."""
-    with database.writing() as connection:
-        _overwrite(connection)
+    with database.overwriting() as connection:
         of_user = select(executions.c.execution_id).where(executions.c.user_id == user_id, _HAS_ENDED)
         ids = list(connection.execute(of_user.limit(PAGE).with_for_update()).scalars())
         for table in (payloads, results):
@@ -235,8 +247,7 @@ def _revoke(database: Database, user_id: str, *, by: str) -> int:
 
 def _change_rest(database: Database, user_id: str, pseudonym: str) -> None:
     """Change what names the user otherwise."""
-    with database.writing() as connection:
-        _overwrite(connection)
+    with database.overwriting() as connection:
         # Whoever sums waits does so while it holds this row: what it wrote by the old name is here then.
         connection.execute(select(consumer.c.consumer_id).with_for_update())
         gate, other = f"user:{user_id}", f"user:{pseudonym}"
@@ -258,9 +269,3 @@ def _empty_log(database: Database) -> None:
     if database.is_sqlite:
         with database.reading() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _overwrite(connection: Connection) -> None:
-    """Have SQLite overwrite what this transaction deletes; PostgreSQL's vacuum does."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("PRAGMA secure_delete = ON")

@@ -81,9 +81,7 @@ def forget_items(database: Database, user_id: str, pseudonym: str) -> int:
     of = queue_items.c
     after, forgotten = "", 0
     while True:
-        with database.writing() as connection:
-            if database.is_sqlite:
-                connection.exec_driver_sql("PRAGMA secure_delete = ON")
+        with database.overwriting() as connection:
             page = select(of.item_id).where(of.item_id > after).order_by(of.item_id).limit(_FORGOTTEN_A_PAGE)
             ids = list(connection.execute(page).scalars())
             if not ids:

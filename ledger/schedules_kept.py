@@ -60,9 +60,7 @@ def forget_schedules(database: Database, user_id: str, pseudonym: str, living: C
     key = tuple_(of.journal_id, of.entry_ms, of.entry_number)
     after, forgotten = (-1, -1, -1), 0
     while True:
-        with database.writing() as connection:
-            if database.is_sqlite:
-                connection.exec_driver_sql("PRAGMA secure_delete = ON")
+        with database.overwriting() as connection:
             page = select(changes).where(of.verb == Verb.SCHEDULE, key > tuple_(*after)).order_by(*key)
             rows = connection.execute(page.limit(_ROWS_A_PAGE)).all()
             for row in rows:

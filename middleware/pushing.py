@@ -9,7 +9,7 @@ harmless.
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -54,6 +54,20 @@ def _handled_elsewhere(queue: str) -> GatedActor:
 def _handler(payload: dict[str, Any]) -> None: ...
 
 
+def check_handler(queue: str, handler: Callable[..., Any]) -> None:
+    """Check that a function can be called with a payload and nothing else.
+
+    Raises:
+        InvalidRequest: If it cannot.
+    """
+    try:
+        inspect.signature(handler).bind({})
+    except TypeError as error:
+        problem = f"the handler of {queue!r} cannot be called with a payload"
+        allowed = f"one argument, as in handle(payload); {error}"
+        raise InvalidRequest("handler", problem, allowed=allowed) from None
+
+
 def message_of_task(
     queue: str,
     payload: Mapping[str, Any],
@@ -67,7 +81,7 @@ def message_of_task(
     Raises:
         InvalidRequest: If the queue's name, the payload or the priority is not allowed.
     """
-    name = _checked_queue(queue)
+    name = checked_queue(queue)
     options: dict[str, Any] = {"band": Priority.parse(priority).name}
     if execution_id is not None:
         options["execution_id"] = execution_id
@@ -112,7 +126,8 @@ def _make_known(broker: Broker, queue: str) -> None:
         raise InvalidRequest("broker", problem, allowed="a BandedRedisBroker; in memory, one with the queue's handler")
 
 
-def _checked_queue(queue: object) -> str:
+def checked_queue(queue: object) -> str:
+    """Return the value if it may name a queue; else raise InvalidRequest."""
     try:
         return check_lane(queue)
     except InvalidRequest as error:

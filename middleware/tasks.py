@@ -18,7 +18,7 @@ from ..scheduler.model.errors import InvalidRequest
 from .actor import Actor, actor
 from .broker import BandedRedisBroker
 from .options import ActorOptions
-from .pushing import DEFAULT_PRIORITY, actor_of, message_of_task, push
+from .pushing import DEFAULT_PRIORITY, actor_of, check_handler, checked_queue, message_of_task, push
 
 MAX_RETRIES: Final = 3
 
@@ -84,15 +84,22 @@ def task_handler(
         **options: Those of `actor`, such as ``time_limit``, ``limits`` or ``max_retries``, which is 3 unless given.
 
     Raises:
-        InvalidRequest: If the queue's name or an option is not allowed, or the queue has a handler already.
+        InvalidRequest: If the queue's name or an option is not allowed, the queue has a handler already, or the
+            function cannot be called with a payload.
     """
-    name = actor_of(queue)
+    name = actor_of(checked_queue(queue))
     owner = broker or _broker()
     if name in owner.actors:
         raise InvalidRequest("queue", f"{queue!r} has a handler already", allowed="one for each queue")
     options.setdefault("band", "LOW")
     options.setdefault("max_retries", MAX_RETRIES)
-    return cast("TaskDecorator", actor(queue_name=queue, actor_name=name, broker=owner, **options))
+    declare = actor(queue_name=queue, actor_name=name, broker=owner, **options)
+
+    def handle(fn: Callable[[Payload], Any]) -> Any:
+        check_handler(queue, fn)
+        return declare(fn)
+
+    return cast("TaskDecorator", handle)
 
 
 def _broker() -> Broker:

@@ -134,7 +134,7 @@ class GateLoads(Reader):
     @repeated
     def _opens_in_ms(self) -> dict[str, int]:
         """When the gates that their rate keeps closed open, by gate; of several lanes, to the first."""
-        now_ms = self._now_ms()
+        now_ms = self.server_time_ms()
         pipeline = self._client.pipeline(transaction=False)
         for raw in self._client.zrange(self._keys.named("later"), 0, -1):
             key = self._keys.later(raw.decode())
@@ -149,12 +149,8 @@ class GateLoads(Reader):
     def _is_closed_by_rate(self, gate: str) -> bool:
         lanes = [raw.decode() for raw in self._client.zrange(self._keys.gate_lanes(gate), 0, -1)]
         found = self._read([("ZSCORE", self._keys.later(lane), gate) for lane in lanes])
-        since_ms = self._now_ms() - ASKED_AGAIN_MS
+        since_ms = self.server_time_ms() - ASKED_AGAIN_MS
         return any(at is not None and float(at) >= since_ms for at in found)
-
-    def _now_ms(self) -> int:
-        seconds, microseconds = self._client.time()
-        return seconds * 1000 + microseconds // 1000
 
     @repeated
     def _loads(self, gates: list[str], known: "_Known") -> list[GateLoad]:

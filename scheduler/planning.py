@@ -13,16 +13,18 @@ What could not be planned or started for `MISSED_AFTER_MS` is missed, and the sc
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final
 
 from ..configs.logger import Logger
 from .engine.grants import Parked
+from .engine.held_schedule import Held
 from .engine.parking import Candidate, park_arguments, read_parked
-from .engine.schedules import READ_A_PAGE, Change, Held, Schedules
-from .events.schedule import MISSED_AFTER_MS, OF_SCHEDULES, Missed, Schedule, instant_of, occurrence_id
+from .engine.schedules import READ_A_PAGE, Change, Schedules
+from .events.schedule import MISSED_AFTER_MS, OF_SCHEDULES, Schedule, instant_of, occurrence_id
+from .events.schedule_fields import Missed
 from .model.errors import DuplicateExecution, InvalidRequest, NotLeader, QueueRejected, UnknownSchedule
 from .model.identifiers import new_execution_id
 from .queue import candidate_of
@@ -86,18 +88,7 @@ def plan_of(schedule: Schedule, cursor_ms: int, now_ms: int) -> Plan:
 def occurrence_of(schedule: Schedule, execution_id: str, due_ms: int | None) -> Candidate:
     """Return an occurrence in the form in which it is parked."""
     if schedule.actor is None:
-        candidate = candidate_of(schedule.event(execution_id, due_ms))
-        return Candidate(
-            candidate.execution_id,
-            candidate.lane,
-            candidate.band,
-            candidate.action,
-            candidate.user_id,
-            candidate.gates,
-            candidate.timeout_ms,
-            due_ms,
-            event=candidate.event,
-        )
+        return replace(candidate_of(schedule.event(execution_id, due_ms)), due_ms=due_ms)
     message = {
         "queue_name": schedule.lane_used,
         "actor_name": schedule.actor,
@@ -125,7 +116,7 @@ class Planner:
     def __init__(self, schedules: Schedules, *, now_ms: Callable[[], int] | None = None) -> None:
         """Makes no call. `now_ms`: the time, in place of the server's; for tests."""
         self._schedules = schedules
-        self._now_ms = now_ms or schedules.now_ms
+        self._now_ms = now_ms or schedules.server_time_ms
         self._told: dict[str, str] = {}
         self._looked_ms: int | None = None
         self._looked_after = ""
@@ -185,6 +176,14 @@ class Planner:
         try:
             schedule = held.schedule
             plan = plan_of(schedule, held.cursor_ms, now_ms)
+            all_ms = [*plan.missed_ms, *plan.times_ms]
+            parked = [
+                (
+                    f"{at_ms}/{instant_of(at_ms)}",
+                    occurrence_of(schedule, occurrence_id(held.name, at_ms), schedule.due_ms(at_ms)),
+                )
+                for at_ms in all_ms
+            ]
         except (InvalidRequest, ValueError, OverflowError) as error:
             self._tell(held.name, DAMAGED, error=str(error))
             look_ms = now_ms + DAMAGED_AGAIN_MS
@@ -192,15 +191,7 @@ class Planner:
                 held, [], epoch=epoch, cursor_ms=held.cursor_ms, look_ms=look_ms, problem=DAMAGED
             )
             return answer[0] != b"CHANGED"
-        all_ms = [*plan.missed_ms, *plan.times_ms]
         is_over = not all_ms or all_ms[-1] <= now_ms
-        parked = [
-            (
-                f"{at_ms}/{instant_of(at_ms)}",
-                occurrence_of(schedule, occurrence_id(held.name, at_ms), schedule.due_ms(at_ms)),
-            )
-            for at_ms in all_ms
-        ]
         answer = self._schedules.plan(
             held,
             [(instant, park_arguments(candidate)) for instant, candidate in parked],
@@ -248,11 +239,18 @@ def put(
     Raises:
         InvalidRequest: If it has no time to come, since its end is over.
     """
-    if not next_times(schedule, schedules.now_ms(), 1):
+    if not next_times(schedule, schedules.server_time_ms(), 1):
         raise InvalidRequest("end", f"{schedule.name} would never run: its end is over", allowed="a later end, or none")
     change = schedules.put(schedule, paused=paused, only_new=only_new, by=by)
     Planner(schedules).plan(schedule.name)
     return change
+
+
+def resume(schedules: Schedules, name: str, *, by: str | None = None) -> bool:
+    """End a schedule's pause, and plan it at once. As `Schedules.resume`."""
+    was_paused = schedules.resume(name, by=by)
+    Planner(schedules).plan(name)
+    return was_paused
 
 
 def run_now(schedules: Schedules, name: str, key: str | None = None) -> Parked:

@@ -263,12 +263,6 @@ class Views(Reader):
             pipeline.scard(self._keys.held(gate))
         return pipeline.execute()
 
-    @repeated
-    def server_time_ms(self) -> int:
-        """The time of the server's clock, which gives all timestamps."""
-        seconds, microseconds = self._client.time()
-        return seconds * 1000 + microseconds // 1000
-
 
 def _read_tombstone(raw: bytes | None) -> dict[str, str]:
     # A third word identifies the sending, if the sender chose the execution id.

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ...scheduler.engine.schedules import Held
+from ...scheduler.engine.held_schedule import Held
 from ...scheduler.events.schedule import Schedule
 from ...scheduler.model.errors import InvalidRequest
 from ...scheduler.model.times import iso_of

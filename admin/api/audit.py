@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query
 from ...ledger.asked import read_asked
 from ...ledger.queries.looking import written_until_ms
 from ...ledger.queries.operators import Audited, EntryPlace, Kind, Sought, audited
+from ...scheduler.engine.held_schedule import readable_schedule
 from ...scheduler.engine.journal import Verb
-from ...scheduler.engine.schedules import readable_schedule
 from ...scheduler.model.rates import readable
 from ..answers.controls import Audit, AuditEntry
 from .cursors import cursor_of, read_cursor

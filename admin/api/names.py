@@ -12,7 +12,7 @@ from ...items.names import QUEUE_NAME, ROBOT_ID, check_queue_name, check_robot_i
 from ...scheduler.engine.controls import SETTING_MAX, check_pausable
 from ...scheduler.engine.shares import MOST_WEIGHT, check_kind
 from ...scheduler.events.fields import ExecutionId, as_pattern, check_text, described
-from ...scheduler.events.schedule import SCHEDULE_NAME, check_schedule_name
+from ...scheduler.events.schedule_fields import SCHEDULE_NAME, check_schedule_name
 from ...scheduler.model.auto import AUTO, Auto
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.identifiers import (

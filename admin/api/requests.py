@@ -22,7 +22,7 @@ from ...scheduler.events.fields import (
     UserId,
     Word,
 )
-from ...scheduler.events.schedule import JITTER_MAX_MS, MISSED_LIMIT_MAX, Missed, Overlap
+from ...scheduler.events.schedule_fields import JITTER_MAX_MS, MISSED_LIMIT_MAX, Missed, Overlap
 from ...scheduler.model.auto import Auto
 from ...scheduler.model.limits import LIMIT_MAX
 from ...scheduler.model.priority import Priority

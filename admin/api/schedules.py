@@ -13,7 +13,7 @@ from ...k8s.runnable import check_runnable
 from ...scheduler.events.schedule import Schedule, occurrence_id
 from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, UnknownSchedule, shown
 from ...scheduler.model.states import State
-from ...scheduler.planning import Planner, next_times, put, run_now
+from ...scheduler.planning import next_times, put, resume, run_now
 from ..answers.controls import Changed
 from ..answers.executions import Accepted
 from ..answers.schedules import NextTimes, OneSchedule, SchedulePage, ScheduleRemoved, schedule_answer
@@ -49,7 +49,7 @@ def list_schedules(
     """By name. What they run is told to admins."""
     after = "" if cursor is None else read_cursor(cursor, str)[0]
     found = services.queue.schedules.page(after, limit + 1)
-    page, now_ms, tells = found[:limit], services.queue.schedules.now_ms(), caller.token.may(Scope.ADMIN)
+    page, now_ms, tells = found[:limit], services.queue.schedules.server_time_ms(), caller.token.may(Scope.ADMIN)
     return SchedulePage(
         schedules=[schedule_answer(each, now_ms, tells_payload=tells) for each in page],
         next=cursor_of(page[-1].name) if len(found) > limit else None,
@@ -99,9 +99,7 @@ def pause_schedule(services: ServicesOf, caller: OperateCaller, name: ScheduleNa
 @router.delete("/schedules/{name}/pause", summary="Resume a schedule")
 def resume_schedule(services: ServicesOf, caller: OperateCaller, name: ScheduleName) -> Changed:
     """What was due in the pause does not count as missed."""
-    changed = services.queue.schedules.resume(name, by=caller.by)
-    Planner(services.queue.schedules).plan(name)
-    return Changed(name=name, changed=changed)
+    return Changed(name=name, changed=resume(services.queue.schedules, name, by=caller.by))
 
 
 @router.post("/schedules/{name}/run", status_code=201, summary="Run a schedule now", responses=_ANSWERS)
@@ -128,7 +126,7 @@ def show_next_times(
     """As its line and zone say."""
     held = services.queue.schedules.get(name)
     schedule = held.schedule
-    times = next_times(schedule, services.queue.schedules.now_ms(), count)
+    times = next_times(schedule, services.queue.schedules.server_time_ms(), count)
     return NextTimes(
         name=name,
         tz=schedule.tz,
@@ -144,7 +142,7 @@ def _from_zero(position: int) -> int | None:
 
 
 def _one(services: Services, caller: Caller, name: str) -> OneSchedule:
-    now_ms = services.queue.schedules.now_ms()
+    now_ms = services.queue.schedules.server_time_ms()
     found = services.queue.schedules.some([name])
     if not found:
         raise UnknownSchedule(name)

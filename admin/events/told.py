@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ...scheduler.engine.held_schedule import readable_schedule
 from ...scheduler.engine.journal import JournalEntry, Verb
 from ...scheduler.engine.journal_following import Position
-from ...scheduler.engine.schedules import readable_schedule
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.rates import readable

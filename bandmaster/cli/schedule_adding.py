@@ -17,7 +17,8 @@ from bandmaster.cli.schedules import Json, say_schedule
 from bandmaster.cli.screen import note
 from bandmaster.cli.times import read_duration, read_when
 from bandmaster.k8s.runnable import check_runnable
-from bandmaster.scheduler.events.schedule import Missed, Overlap, Schedule, occurrence_id
+from bandmaster.scheduler.events.schedule import Schedule, occurrence_id
+from bandmaster.scheduler.events.schedule_fields import Missed, Overlap
 from bandmaster.scheduler.model.errors import shown
 from bandmaster.scheduler.model.priority import Priority
 

@@ -12,7 +12,7 @@ import typer
 from bandmaster.cli.completing import complete_schedule
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_facts, say_json, say_table
-from bandmaster.scheduler.events.schedule import check_schedule_name
+from bandmaster.scheduler.events.schedule_fields import check_schedule_name
 from bandmaster.scheduler.model.times import iso_of
 
 if TYPE_CHECKING:

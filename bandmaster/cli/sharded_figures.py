@@ -5,12 +5,14 @@ In the flow: reads only, all servers at once. `--shard NAME` before the command 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from bandmaster.cli.desk.port import Figures
+from bandmaster.cli.desk.port import ShardFigures
 from bandmaster.cli.desk.told import Standing
 from bandmaster.cli.screen import Column
 from bandmaster.scheduler.shards.asking import ask_all
 
+AWAY_SECONDS: Final = 2.0
 COLUMNS = (
     *(Column("SHARD"), Column("WAITING", right=True), Column("RUNNING", right=True)),
     *(Column("SCHEDULED", right=True), Column("DEAD", right=True), Column("LED"), Column("STATE", folds=True)),
@@ -28,10 +30,15 @@ class ShardStanding:
     """Why."""
 
 
-def standings_of(shards: Mapping[str, Figures]) -> list[ShardStanding]:
-    """Ask all shards, and return what each told, in their order."""
-    answers = ask_all(shards, lambda each: each.standing())
-    return [ShardStanding(name, answers.found.get(name), answers.away.get(name, "")) for name in shards]
+def standings_of(shards: Mapping[str, ShardFigures]) -> list[ShardStanding]:
+    """Ask all shards, and return what each told, in their order.
+
+    One that does not answer within `AWAY_SECONDS` is asked nothing more: each of many calls would wait for it.
+    """
+    there = ask_all(shards, lambda each: each.answer(), within_seconds=AWAY_SECONDS)
+    answers = ask_all({name: shards[name] for name in there.found}, lambda each: each.standing())
+    away = there.away | answers.away
+    return [ShardStanding(name, answers.found.get(name), away.get(name, "")) for name in shards]
 
 
 def row_of(each: ShardStanding) -> list[str]:

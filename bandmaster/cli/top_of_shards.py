@@ -8,13 +8,15 @@ from collections.abc import Mapping
 
 from rich.live import Live
 
-from bandmaster.cli.desk.port import Figures
+from bandmaster.cli.desk.port import ShardFigures
 from bandmaster.cli.screen import output, say_json, table_of
 from bandmaster.cli.sharded_figures import COLUMNS, row_of, standings_of
 from bandmaster.cli.status import sharded_document
 
 
-def top_of_shards(shards: Mapping[str, Figures], every_seconds: float, count: int | None, *, as_json: bool) -> None:
+def top_of_shards(
+    shards: Mapping[str, ShardFigures], every_seconds: float, count: int | None, *, as_json: bool
+) -> None:
     """Show all shards until so many looks were taken; None: until Ctrl-C."""
     done = 0
     with Live(console=output(), screen=not as_json, auto_refresh=False) as live:

@@ -50,7 +50,7 @@ def in_memory(broker: Broker | None = None) -> Generator[BandedStubBroker]:
     stand_in.adopt(_actors(broker).values())
     if isinstance(broker, BandedRedisBroker):
         _bound(stand_in, broker.bounds)
-    before = type(broker), broker.__dict__
+    before: tuple[type[Broker], dict[str, Any]] = (type(broker), vars(broker))
     _become(broker, BandedStubBroker, stand_in.__dict__)
     if broker not in _booted:
         _booted.add(broker)

@@ -85,7 +85,8 @@ def _make(change: LastChange, engine: Engine) -> bool:
         case Verb.RESUME:
             controls.resume(change.name, by=BY)
         case Verb.SET if change.name.startswith(WEIGHT):
-            engine.shares.weigh(change.name.removeprefix(WEIGHT), _whole(change.value), by=BY)
+            weight = _whole(change.value)
+            engine.shares.weigh(change.name.removeprefix(WEIGHT), None if weight == 1 else weight, by=BY)
         case Verb.SET if change.name.rpartition(":")[2] == FAIR_BY:
             lane = change.name.removeprefix(_LANE).removesuffix(FAIR_BY).rstrip(":")
             engine.shares.share(lane or DEFAULT_LANE, change.value or None, by=BY)

@@ -15,7 +15,9 @@ from typing import Final
 from ...configs.logger import Logger
 from ...scheduler.engine.engine import Engine
 from ...scheduler.engine.restoring import Known, Restored, Restoring
+from ...scheduler.events.schedule import is_occurrence
 from ...scheduler.model.limits import EVERYTHING
+from ...scheduler.model.states import State
 from ...scheduler.overview import Overview
 from ..database import Database
 from ..errors import AnotherQueue, QueueNotEmpty
@@ -47,6 +49,8 @@ class Rebuilt:
         match outcome:
             case Restored.RESTORED:
                 self.restored[execution.state] = self.restored.get(execution.state, 0) + 1
+            case Restored.NO_PAYLOAD if _is_planned_again(execution):
+                pass
             case Restored.NO_PAYLOAD:
                 self.leave(execution, "its payload is not in the ledger")
             case Restored.ERROR:
@@ -57,6 +61,11 @@ class Rebuilt:
     def leave(self, execution: Known, why: str) -> None:
         """Note one that is not restored."""
         self.not_restored[execution.execution_id] = f"it was {execution.state} on lane {execution.lane}, and {why}"
+
+
+def _is_planned_again(execution: Known) -> bool:
+    """Whether it is an occurrence that was not due: its schedule is there again, or its application declares it."""
+    return execution.state is State.SCHEDULED and not execution.attempt and is_occurrence(execution.execution_id)
 
 
 def rebuild(

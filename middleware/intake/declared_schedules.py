@@ -15,8 +15,8 @@ from dramatiq import Message
 
 from ...configs.logger import Logger
 from ...scheduler.engine.schedules import Change, Schedules
-from ...scheduler.events.schedule import SCHEDULE_NAME
 from ...scheduler.events.schedule import Schedule as Checked
+from ...scheduler.events.schedule_fields import SCHEDULE_NAME
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.unique import UniqueKey
@@ -136,6 +136,21 @@ def check_names(actor_name: str, schedule: Checked | None, others: Iterable[tupl
             raise InvalidRequest(
                 OPTION, f"{actor_name} and {other} both declare {theirs.name}", allowed="another name="
             )
+
+
+def withdraw(schedules: Schedules, elsewhere: Iterable[Checked]) -> None:
+    """Let a server forget schedules that live on another one, since their lane or band does by now.
+
+    The other server is told apart from this one. If the process dies, or a server is away, between the two, the next
+    worker does what is left. Until then a schedule that is withdrawn and not declared is planned nowhere, and its
+    occurrences of that time do not run; one that is declared and not withdrawn is planned on both servers.
+
+    Raises:
+        QueueUnavailable: If Redis did not answer.
+    """
+    for each in elsewhere:
+        if schedules.withdraw(each.name) is Change.OK:
+            log.warning("schedule_withdrawn", schedule=each.name, reason="its lane and band are on another server")
 
 
 def declare(schedules: Schedules, declared: Iterable[Checked]) -> None:

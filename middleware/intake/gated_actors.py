@@ -15,7 +15,7 @@ from ...scheduler.model.errors import QueueUnavailable
 from .actor_options import GatedActor, read_actor
 from .declaration import Declaration
 from .declared_limits import by_lane, check_agreement
-from .declared_schedules import check_names, declare
+from .declared_schedules import check_names, declare, withdraw
 
 
 class GatedActors(Mapping[str, GatedActor]):
@@ -98,15 +98,16 @@ class GatedActors(Mapping[str, GatedActor]):
             self._declare_schedules(controls)
 
     def _declare_schedules(self, controls: Controls) -> None:
-        here = [each for each in self._declared() if self._is_scheduled_here(each)]
+        scheduled = [(self._is_scheduled_here(each), each.schedule) for each in self._declared()]
         try:
-            declare(controls.schedules, [each.schedule for each in here if each.schedule is not None])
+            withdraw(controls.schedules, [each for is_here, each in scheduled if each is not None and not is_here])
+            declare(controls.schedules, [each for is_here, each in scheduled if each is not None and is_here])
         except QueueUnavailable:
             self._declaration.forget()
             raise
 
     def schedule_only(self, is_here: Callable[[GatedActor], bool]) -> None:
-        """Declare the schedules of some actors only: those of others are declared on another server."""
+        """Declare the schedules of some actors only: those of others are withdrawn here, and live elsewhere."""
         self._is_scheduled_here = is_here
 
     def when_lost(self, tell_again: Callable[[], None]) -> None:

@@ -4,9 +4,10 @@ In the flow: once, at the end of the constructor of a broker that has shards. No
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from ...configs.shards import ShardSettings, read_shards
+from ...configs.errors import SettingsError
+from ...configs.shards import ShardSettings, host_of, read_shards, same_places, told_same
 from ...scheduler.server.connection import client_of
 from ..broker_arguments import SERVERS
 from .routing import Shards
@@ -40,7 +41,7 @@ def share(
         What starts the workers of the further shards: the broker's middleware.
 
     Raises:
-        SettingsError: If a shard is wrong.
+        SettingsError: If a shard is wrong, or two are one database.
         InvalidRequest: If one of `consumed` is no shard.
     """
     kept = {name: value for name, value in arguments.items() if name not in SERVERS}
@@ -56,7 +57,23 @@ def share(
             **kept,
         )
 
-    home.shards = Shards(home, read_shards(shards), make, consumed)
+    made = Shards(home, read_shards(shards), make, consumed)
+    places = {name: _place(each.client) for name, each in made.brokers.items()}
+    if (found := same_places(places)) is not None:
+        place = ", ".join(str(part) for part in cast("tuple[object, ...]", places[found[1]]))
+        raise SettingsError(f"shards: {told_same(*found, place)}")
+    home.shards = made
     for name, each in home.shards.others.items():
         each.shards, each.shard = home.shards, name
     return ShardWorkers(home.shards)
+
+
+def _place(client: Any) -> object:
+    """Which database of which server a client is of, as far as it can be told without asking."""
+    given: dict[str, Any] = client.connection_pool.connection_kwargs
+    database = int(given.get("db") or 0)
+    if "path" in given:
+        return given["path"], database
+    if "host" not in given:
+        return (client,)  # of sentinels, which are asked for the server
+    return host_of(given["host"]), int(given.get("port") or 6379), database

@@ -6,6 +6,7 @@ messages run for every shard, those on the process, its worker and declarations 
 more than the question whether there are any.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -34,7 +35,7 @@ ONCE: Final = frozenset(
 """Signals whose hooks of an application's middleware run once, on the broker that users have."""
 
 
-class ShardedBroker(LaneBroker):
+class ShardedBroker(LaneBroker, ABC):
     """A broker that may be one of several shards."""
 
     shards: "Shards[ShardedBroker] | None" = None
@@ -150,13 +151,13 @@ class ShardedBroker(LaneBroker):
             outcomes |= zip(places[names[name]], sent, strict=True)
         return [outcomes[index] for index in range(len(messages))]
 
+    @abstractmethod
     def enqueue_here(self, message: "Message[Any]", delay: int | None) -> "Message[Any]":
         """Enqueue a message on this shard, whatever its lane and band."""
-        raise NotImplementedError
 
+    @abstractmethod
     def send_here(self, messages: "list[Message[Any]]", delay: int | None) -> "list[Message[Any] | QueueRejected]":
         """Enqueue many messages on this shard."""
-        raise NotImplementedError
 
     def _further(self) -> "list[ShardedBroker]":
         """The other shards, if this is the broker that users have."""

@@ -34,7 +34,7 @@ class Planning:
         if self._engine.views.leader() is not None:
             return False
         look_ms = self._engine.schedules.next_look_ms()
-        if look_ms is None or look_ms > self._engine.schedules.now_ms():
+        if look_ms is None or look_ms > self._engine.schedules.server_time_ms():
             return False
         scripts = self._engine.scripts
         if not scripts.client.set(scripts.keys.lock(LOCK), "1", nx=True, px=LOCK_MS):

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Final
 
 from dramatiq import Broker, MessageProxy, Worker
-from dramatiq.brokers.redis import DEFAULT_DEAD_MESSAGE_TTL
 from dramatiq.middleware import Middleware
 from dramatiq.worker import ConsumerThread
 
@@ -27,6 +26,7 @@ from ..round_thread import RoundThread, done
 from .backlog import Backlog, Backlogs, ListedMessage
 from .lane_bounds import LaneBounds
 from .left_over import LeftOver
+from .lengths import Lengths
 from .planning import Planning
 from .pump import LONGEST_WAIT_SECONDS, Pump
 from .repairs import Repairs
@@ -37,7 +37,6 @@ from .thread_supervision import Progress, revive
 from .wake_lists import WakeLists
 from .work_queue import give_work_queue
 
-DEFAULT_LEASE_TTL_MS: Final = 30_000
 BOOTING_WAIT_SECONDS: Final = 0.02
 """The longest wait of the pump while a lane's consumer has not started yet."""
 
@@ -60,8 +59,7 @@ class LaneProcess(Middleware):
         self.progress = Progress()
         self._gated = gated
         self._wake_lists = wake_lists
-        self._lease_ttl_ms = lease_ttl_ms
-        self._controls = engine.controls
+        self._lengths = Lengths(engine.controls, lease_ttl_ms)
         self._bounds = bounds
         self._exchange = Exchange(
             engine,
@@ -103,22 +101,14 @@ class LaneProcess(Middleware):
     def after_worker_boot(self, broker: Broker, worker: Worker) -> None:
         """Start to renew leases; the pump starts with the first consumer."""
         if self._gated.lanes:
-            done(lambda: self._say_lengths(broker), "boot")
+            done(lambda: self._lengths.say(broker), "boot")
             done(lambda: self._bounds.put_down(self._gated.lanes), "boot")
             self._heartbeat.rounds.start()
             self._signing.begin()
 
     def _say_again(self, broker: Broker) -> None:
-        self._say_lengths(broker)
+        self._lengths.say(broker)
         self._bounds.put_down_again(self._gated.lanes)
-
-    def _say_lengths(self, broker: Broker) -> None:
-        # The scripts use the lease's length: they take a gap of more than half a lease without calls for an outage.
-        if self._lease_ttl_ms != DEFAULT_LEASE_TTL_MS:
-            self._controls.change_setting("lease_ttl_ms", self._lease_ttl_ms, only_if_unset=True)
-        kept_ms: int = getattr(broker, "dead_message_ttl", DEFAULT_DEAD_MESSAGE_TTL)
-        if kept_ms != DEFAULT_DEAD_MESSAGE_TTL:
-            self._controls.change_setting("dead_message_ttl_seconds", max(1, kept_ms // 1000), only_if_unset=True)
 
     def before_worker_shutdown(self, broker: Broker, worker: Worker) -> None:
         """Stop admitting, and hand back grants that have not begun."""
@@ -216,7 +206,7 @@ class LaneProcess(Middleware):
         """Make a queue a lane if it has executions, or ends to be told, but no gated actor any more."""
         worker = self._worker
         if worker is not None and self._left_over.look(queue_name):
-            done(lambda: self._say_lengths(worker.broker), "left over")
+            done(lambda: self._lengths.say(worker.broker), "left over")
 
     def is_first_consumer(self) -> bool:
         """Whether the calling thread makes its first consumer; after an error it makes another."""

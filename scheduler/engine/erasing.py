@@ -68,6 +68,6 @@ class Erasing(Reader):
         return self._client.xdel(self._scripts.keys.named(stream), *entry_ids) if entry_ids else 0
 
     @repeated
-    def forget_pauses(self, gate: str) -> None:
-        """Delete when a gate was paused."""
-        self._client.delete(self._scripts.keys.pauses(gate))
+    def forget_gate(self, gate: str) -> None:
+        """Delete when a gate was paused, and by what time its rate was measured."""
+        self._client.delete(self._scripts.keys.pauses(gate), self._scripts.keys.rate_time(gate))

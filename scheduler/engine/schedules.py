@@ -7,21 +7,20 @@ schedule is declared again by its application. Repeating a call does no harm.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from ..events.schedule import Overlap, Schedule, check_schedule_name
+from ..events.schedule import Schedule
+from ..events.schedule_fields import Overlap, check_schedule_name
 from ..model.errors import InvalidRequest, ScheduleExists, UnknownSchedule
 from ..model.operators import check_by
 from ..transport.reading import Reader, repeated
 from ..transport.scripts import Argument, Scripts
+from .held_schedule import Held, read_held
 
 MOST_SCHEDULES: Final = 10_000
 """So many may be kept; `schedule.lua` has the same number."""
 READ_A_PAGE: Final = 200
-_NONE: Final = "-"
-_PLANNED_WORDS: Final = 6
 
 
 class Change(StrEnum):
@@ -32,36 +31,6 @@ class Change(StrEnum):
     """It was so before."""
     OWN = "OWN"
     """An operator's schedule has this name: it stays, and the declared one is not used."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A schedule as it is kept."""
-
-    name: str
-    definition: str
-    """The schedule's JSON."""
-    is_declared: bool
-    """Whether an application declares it; else an operator added it."""
-    is_paused: bool
-    revision: str = "0"
-    cursor_ms: int = 0
-    """Each occurrence up to this time is dealt with."""
-    skipped: int = 0
-    """How many were left out, as missed or since an earlier one lived."""
-    problem: str | None = None
-    """What keeps it from being planned, a word."""
-    runs: tuple[str, ...] = ()
-    """The ids of the last occurrences that were let go, the latest last."""
-
-    @property
-    def schedule(self) -> Schedule:
-        """What it is.
-
-        Raises:
-            InvalidRequest: If another release wrote it, or it is damaged.
-        """
-        return Schedule.from_json(self.definition)
 
 
 class Schedules(Reader):
@@ -100,6 +69,14 @@ class Schedules(Reader):
         """Add or change a schedule that an application declares. It stays paused if it was; an operator's stays."""
         return Change(self._change(schedule, "declare", ""))
 
+    def withdraw(self, name: str) -> Change:
+        """Remove a schedule that an application declares elsewhere, and what is planned of it and not due.
+
+        What was let go stays, and an operator's does. SAME: there is none.
+        """
+        code, _ = self._scripts.call(self._schedule, check_schedule_name(name), "withdraw", "", "", "")
+        return Change.SAME if code == b"UNKNOWN" else Change(code.decode())
+
     def pause(self, name: str, *, by: str | None = None) -> bool:
         """Let no occurrence start until it is resumed; return whether it was active.
 
@@ -126,7 +103,7 @@ class Schedules(Reader):
         code, before = self._scripts.call(self._schedule, name, "remove", "", "", self._name(by))
         if code == b"UNKNOWN":
             raise UnknownSchedule(name)
-        return _held(name, before, None)
+        return read_held(name, before, None)
 
     def set_again(self, name: str, kept: str | None, *, by: str) -> None:
         """Let a schedule be as the journal has it; None: let there be none.
@@ -138,7 +115,7 @@ class Schedules(Reader):
             with suppress(UnknownSchedule):
                 self.remove(name, by=by)
             return
-        held = _held(name, kept.encode(), None)
+        held = read_held(name, kept.encode(), None)
         if not held.is_declared:
             self.put(held.schedule, paused=held.is_paused, by=by)
         elif held.is_paused:
@@ -184,7 +161,7 @@ class Schedules(Reader):
         fields = [field for name in names for field in (name, f"{name}\n")]
         values = self._client.hmget(self._scripts.keys.named("schedules"), fields)
         pairs = zip(names, values[::2], values[1::2], strict=True)
-        return [_held(name, value, state) for name, value, state in pairs if value is not None]
+        return [read_held(name, value, state) for name, value, state in pairs if value is not None]
 
     def page(self, after: str = "", most: int = READ_A_PAGE) -> list[Held]:
         """Return the next by name, after a name."""
@@ -221,12 +198,6 @@ class Schedules(Reader):
         found = self._client.zrange(self._scripts.keys.named("schedule_times"), 0, 0, withscores=True)
         return int(found[0][1]) if found else None
 
-    @repeated
-    def now_ms(self) -> int:
-        """Return the server's time in unix milliseconds."""
-        seconds, microseconds = self._client.time()
-        return int(seconds) * 1000 + int(microseconds) // 1000
-
     def plan(
         self,
         held: Held,
@@ -260,39 +231,3 @@ class Schedules(Reader):
     def run_now(self, name: str, arguments: Sequence[Argument]) -> list[Any]:
         """Park one execution of a schedule now; return the answer of plan.lua."""
         return self._scripts.call(self._plan, "", name, "", "", "", 0, "", "0/", *arguments)
-
-
-def readable_schedule(kept: str) -> str:
-    """Return what the journal has of a schedule as people read it, without what it runs."""
-    if not kept:
-        return kept
-    held = _held("", kept.encode(), None)
-    try:
-        schedule = held.schedule
-    except InvalidRequest:
-        return "not readable"
-    what = f"actor {schedule.actor}" if schedule.actor is not None else "a command"
-    state = ", ".join(word for word, is_so in (("paused", held.is_paused), ("declared", held.is_declared)) if is_so)
-    return f"{schedule.cron} ({schedule.tz}), {what}{f', {state}' if state else ''}"
-
-
-def _held(name: str, value: bytes, state: bytes | None) -> Held:
-    """Read the two fields of one; a state that is damaged reads as none."""
-    # Padded, so that what is damaged reads as a definition that cannot be read.
-    kept, paused, _, definition = (*value.decode(errors="replace").split(" ", 3), "", "", "", "")[:4]
-    is_declared, is_paused = kept == "declared", paused == "paused"
-    words = [] if state is None else state.decode(errors="replace").split(" ")
-    if len(words) != _PLANNED_WORDS or not (words[1].isdecimal() and words[2].isdecimal()):
-        return Held(name, definition, is_declared, is_paused)
-    revision, cursor, skipped, problem, _, runs = words
-    return Held(
-        name,
-        definition,
-        is_declared,
-        is_paused,
-        revision,
-        int(cursor),
-        int(skipped),
-        None if problem == _NONE else problem,
-        () if runs == _NONE else tuple(runs.split(",")),
-    )

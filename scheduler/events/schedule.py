@@ -1,25 +1,23 @@
 """``Schedule``: what is to be run again and again, and when. Its occurrences are executions.
 
 In the flow: made where a schedule enters (command line, API, an actor's declaration), kept as JSON in Redis, and read
-by whoever plans the next occurrences. Every instance is valid. Nothing is stored here.
+by whoever plans the next occurrences. What enters is proven as a whole, what is kept was. Nothing is stored here.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
 from hashlib import blake2b
-from typing import Annotated, Any, ClassVar, Final, Self, cast
+from typing import Any, ClassVar, Final, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, model_validator
 
 from ..keys import DEFAULT_LANE
-from ..model.cron import Cron, check_line
+from ..model.cron import Cron
 from ..model.errors import InvalidRequest, shown
-from ..model.identifiers import action_of, check_lane
+from ..model.identifiers import action_of
 from ..model.priority import Priority
-from ..model.timezones import check_timezone
 from .event import Part, refuse
 from .fields import (
     DEFAULT_ACTION,
@@ -32,49 +30,34 @@ from .fields import (
     Quantity,
     UserId,
     UtcTime,
-    as_pattern,
     check_text,
-    described,
 )
 from .requested import ExecutionRequestedEvent, Metadata
+from .schedule_fields import (
+    JITTER_MAX_MS,
+    MISSED_LIMIT_MAX,
+    ActorName,
+    Args,
+    Kwargs,
+    LaneName,
+    Line,
+    Missed,
+    MissedRule,
+    Name,
+    Overlap,
+    OverlapRule,
+    Zone,
+)
 
-SCHEDULE_NAME: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,80}")
 MISSED_AFTER_MS: Final = 60_000
 """An occurrence that could not be started for so long is missed. `lua/include/occurrences.lua` has the same number."""
 MOST_BYTES: Final = 8_192
 """Of a schedule's JSON: the latest changes of schedules are kept with the others."""
-MISSED_LIMIT_MAX: Final = 100
-JITTER_MAX_MS: Final = 86_400_000
 DEFAULT_QUEUE: Final = "default"
 OF_SCHEDULES: Final = "schedule:"
-
-
-class Missed(StrEnum):
-    """What becomes of occurrences that were due while nobody could plan or start them."""
-
-    SKIP = "skip"
-    """They are left out."""
-    ONCE = "once"
-    """The last of them runs."""
-    ALL = "all"
-    """The last `missed_limit` of them run."""
-
-
-class Overlap(StrEnum):
-    """What becomes of an occurrence while an earlier one waits or runs."""
-
-    ALLOW = "allow"
-    """It runs, as far as its gates let it."""
-    SKIP = "skip"
-    """It is left out."""
-
-
-def check_schedule_name(value: object) -> str:
-    """Return the value if it may name a schedule; else raise InvalidRequest."""
-    if isinstance(value, str) and SCHEDULE_NAME.fullmatch(value):
-        return value
-    allowed = "1 to 80 characters of A-Z a-z 0-9 . _ -, not only dots"
-    raise InvalidRequest("schedule", f"{shown(value)} is not a schedule's name", allowed=allowed)
+_OCCURRENCE: Final = re.compile(rf"{OF_SCHEDULES}[^:]+:[0-9]{{8}}T[0-9]{{6}}Z")
+KEPT: Final = "kept"
+"""The context of what is read back: proving it again would compute its times, by the rules of a later release."""
 
 
 def instant_of(unix_ms: int) -> str:
@@ -87,46 +70,9 @@ def occurrence_id(name: str, unix_ms: int) -> str:
     return f"{OF_SCHEDULES}{name}:{instant_of(unix_ms)}"
 
 
-def _enum(kind: type[StrEnum]) -> Any:
-    def read(value: object) -> object:
-        if isinstance(value, str) and value in list(kind):
-            return kind(value)
-        raise InvalidRequest(kind.__name__.lower(), f"{shown(value)} is not known", allowed=", ".join(kind))
-
-    return BeforeValidator(read)
-
-
-def _listed(value: object) -> object:
-    if isinstance(value, list | tuple):
-        return tuple(cast("list[object]", value))
-    raise InvalidRequest("args", f"{shown(value)} is no list", allowed='a JSON list, like ["a", 1]')
-
-
-def _json(value: Any) -> Any:
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest("args", f"cannot be written as JSON: {type(error).__name__}") from None
-
-
-def _named(value: object) -> object:
-    if isinstance(value, dict) and all(isinstance(name, str) for name in cast("dict[object, object]", value)):
-        return cast("dict[str, Any]", value)
-    raise InvalidRequest(
-        "kwargs", f"{shown(cast('object', value))} is no object", allowed='a JSON object, like {"size": 3}'
-    )
-
-
-def _actor(value: str) -> str:
-    if value.isprintable() and value.strip():
-        return value
-    raise InvalidRequest("actor", f"{shown(value)} is no actor's name", allowed="printable characters")
-
-
-Name = Annotated[str, AfterValidator(check_schedule_name), described(pattern=as_pattern(SCHEDULE_NAME))]
-Line = Annotated[str, BeforeValidator(check_line)]
-Zone = Annotated[str, BeforeValidator(check_timezone)]
-ActorName = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_actor)]
+def is_occurrence(execution_id: str) -> bool:
+    """Whether an id is that of an occurrence of a schedule, which whoever plans it gives again."""
+    return _OCCURRENCE.fullmatch(execution_id) is not None
 
 
 class Schedule(Part, frozen=True):
@@ -139,13 +85,9 @@ class Schedule(Part, frozen=True):
     """The time zone of the line, as the IANA names it."""
     actor: ActorName | None = None
     """The name of the actor that is sent; this or `command`."""
-    args: Annotated[tuple[Any, ...], BeforeValidator(_listed), AfterValidator(lambda v: tuple(_json(v)))] = Field(
-        default=(), repr=False
-    )
+    args: Args = Field(default=(), repr=False)
     """Its arguments, as JSON."""
-    kwargs: Annotated[dict[str, Any], BeforeValidator(_named), AfterValidator(_json)] = Field(
-        default_factory=dict[str, Any], repr=False
-    )
+    kwargs: Kwargs = Field(default_factory=dict[str, Any], repr=False)
     command: Command | None = Field(default=None, repr=False)
     """A program and its arguments, as `bandmaster submit` takes them; this or `actor`."""
     image: Image | None = None
@@ -154,7 +96,7 @@ class Schedule(Part, frozen=True):
     memory_limit: Quantity | None = None
     timeout_seconds: int | None = Field(default=None, ge=1, le=TIMEOUT_MAX_SECONDS)
     """A command that runs longer ends as TIMEOUT; None: 300. An actor has its own time limit."""
-    lane: Annotated[str, AfterValidator(check_lane)] | None = None
+    lane: LaneName | None = None
     """The actor's queue; None: `default`. Commands run in `executions`."""
     priority: Priorities = Priority.NORMAL
     action: Action | None = None
@@ -162,10 +104,10 @@ class Schedule(Part, frozen=True):
     user_id: UserId | None = None
     gates: Gates = ()
     """Gates to pass, besides those of its action and user."""
-    missed: Annotated[Missed, _enum(Missed)] = Missed.SKIP
+    missed: MissedRule = Missed.SKIP
     missed_limit: int = Field(default=10, ge=1, le=MISSED_LIMIT_MAX)
     """With `all`: so many of them at most."""
-    overlap: Annotated[Overlap, _enum(Overlap)] = Overlap.ALLOW
+    overlap: OverlapRule = Overlap.ALLOW
     jitter_ms: int = Field(default=0, ge=0, le=JITTER_MAX_MS)
     """Each occurrence is put off by up to this time, the same for the same occurrence; shorter than the interval."""
     start: UtcTime | None = None
@@ -177,7 +119,9 @@ class Schedule(Part, frozen=True):
     of_actors: ClassVar = ("args", "kwargs", "lane")
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _whole(self, info: ValidationInfo) -> Self:
+        if info.context is KEPT:
+            return self
         if (self.actor is None) == (self.command is None):
             given = "neither is given" if self.actor is None else "both are given"
             raise InvalidRequest("actor, command", given, allowed="exactly one of the two")
@@ -219,13 +163,13 @@ class Schedule(Part, frozen=True):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read what `to_json` wrote.
+        """Read what `to_json` wrote. What it means as a whole was proven when it was accepted, and is not again.
 
         Raises:
             InvalidRequest: If a field is wrong, or of another release.
         """
         try:
-            return cls.model_validate_json(text)
+            return cls.model_validate_json(text, context=KEPT)
         except ValidationError as error:
             refuse(cls, error, None)
 

@@ -61,16 +61,16 @@ class Cron:
             InvalidRequest: If one is not allowed, or the line never fires; the error names the part that is wrong.
         """
         cron = cls(check_line(line), check_timezone(tz))
-        try:
-            fires = next(cron.after(0), None) is not None
-        except CronSimError:
-            fires = False
-        if not fires:
-            raise InvalidRequest("cron", f"{shown(line)} never fires", allowed="a line with a day that there is")
+        if next(cron.after(0), None) is None:
+            raise _never(cron.line)
         return cron
 
     def after(self, unix_ms: int) -> Iterator[int]:
-        """The times later than this one, in order and each once, in unix milliseconds."""
+        """The times later than this one, in order and each once, in unix milliseconds.
+
+        Raises:
+            InvalidRequest: If it never fires.
+        """
         try:
             begin = datetime.fromtimestamp(unix_ms // 1000, UTC).astimezone(ZoneInfo(self.tz))
             last_ms = unix_ms
@@ -82,6 +82,8 @@ class Cron:
                     yield at_ms
         except OverflowError:  # the year 9999 is near
             return
+        except CronSimError:
+            raise _never(self.line) from None
 
     def between(self, after_ms: int, until_ms: int) -> Iterator[int]:
         """The times later than one moment and up to another."""
@@ -104,6 +106,10 @@ class Cron:
         """The shortest time between two of the next; None if there are not two."""
         times = list(islice(self.after(after_ms), looks_at))
         return min((later - earlier for earlier, later in pairwise(times)), default=None)
+
+
+def _never(line: str) -> InvalidRequest:
+    return InvalidRequest("cron", f"{shown(line)} never fires", allowed="a line with a day that there is")
 
 
 def check_line(value: object) -> str:

@@ -70,7 +70,7 @@ class PlanningRounds:
         look_ms = self._schedules.next_look_ms()
         if look_ms is None:
             return LONGEST_SECONDS
-        seconds = (look_ms - self._schedules.now_ms()) / 1000
+        seconds = (look_ms - self._schedules.server_time_ms()) / 1000
         return min(LONGEST_SECONDS, max(SHORTEST_SECONDS, seconds))
 
 

@@ -99,6 +99,7 @@ class Desk:
         while self._dropped:
             entry = self._dropped.popleft()
             if not self.give_up(entry) and self.take_held(entry):
+                entry.is_lost = True
                 self.leave(entry)
 
     def take_arriving(self) -> list[Entry]:

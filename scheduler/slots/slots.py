@@ -1,15 +1,17 @@
-"""``Slots``: the slots of one queue, for code that is no actor; and `slot`, of the queue that the settings name.
+"""``Slots``: the slots of one queue, for code that is no actor; and `slot`, of the queue that the program uses.
 
-In the flow: an application's code enters here; `slot.py` waits, and `attendant.py` serves it. The server, its prefix
-and the defaults come from the settings that everything else reads, or are given.
+In the flow: an application's code enters here; `slot.py` waits, and `attendant.py` serves it. The server and its prefix
+are those of the broker that is set at that moment, or of the settings, which have the defaults too; or they are given.
 """
 
 import threading
 from types import TracebackType
 from typing import Final, Self
 
+import dramatiq.broker
+
 from ...configs.queue import QueueSettings
-from ...configs.settings import load_settings
+from ...configs.settings import Settings, load_settings
 from ..engine.engine import Engine
 from ..model.errors import InvalidRequest, shown
 from ..model.identifiers import check_action, slot_lane
@@ -65,23 +67,21 @@ class Slots:
         return cls(ExecutionQueueService(client_of(url, name="bandmaster-slots"), prefix=prefix))
 
     @classmethod
-    def from_settings(cls) -> Self:
-        """Return the slots of the queue that the settings name (`BANDMASTER_REDIS__URL` and the like).
+    def from_settings(cls, queue: Engine | None = None) -> Self:
+        """Return slots with the lengths and times of the settings.
+
+        Args:
+            queue: The queue; None: the one that the settings name (`BANDMASTER_REDIS__URL` and the like).
 
         Raises:
             SettingsError: If a setting is wrong.
             QueueUnavailable: If the server's URL cannot be used.
+            InvalidRequest: As for `Slots`.
         """
         settings = load_settings()
-        client = client_of(
-            redis_url(settings), socket_timeout_seconds=settings.redis.command_timeout_seconds, name="bandmaster-slots"
-        )
-        queue = ExecutionQueueService(
-            client, prefix=settings.redis.prefix, deadline_seconds=settings.redis.deadline_seconds
-        )
         given = settings.queue.model_fields_set
         return cls(
-            queue,
+            queue if queue is not None else _queue_of(settings),
             max_queue_length=settings.queue.max_queue_length if "max_queue_length" in given else None,
             queue_timeout_seconds=settings.queue.queue_timeout_seconds,
         )
@@ -133,6 +133,18 @@ class Slots:
         self.close()
 
 
+def _queue_of(settings: Settings) -> ExecutionQueueService:
+    timeout_seconds = settings.redis.command_timeout_seconds
+    client = client_of(redis_url(settings), socket_timeout_seconds=timeout_seconds, name="bandmaster-slots")
+    return ExecutionQueueService(client, prefix=settings.redis.prefix, deadline_seconds=settings.redis.deadline_seconds)
+
+
+def _queue_set() -> Engine | None:
+    """Return the queue of the broker that is set now; None: none is, or it has none on a server."""
+    queue = getattr(dramatiq.broker.global_broker, "queue", None)
+    return queue if isinstance(queue, Engine) else None
+
+
 class _Opened:
     """The slots of this process by queue; None is the one that the settings name."""
 
@@ -145,10 +157,11 @@ class _Opened:
         self._lock = threading.Lock()
 
     def of(self, queue: Engine | None) -> Slots:
+        queue = _queue_set() if queue is None else queue
         found = self._slots.get(queue)
         if found is None:
             with self._lock:
-                found = self._slots.get(queue) or (Slots.from_settings() if queue is None else Slots(queue))
+                found = self._slots.get(queue) or Slots.from_settings(queue)
                 self._slots[queue] = found
         return found
 
@@ -168,7 +181,8 @@ def slot(name: str, limit: int | None = None, timeout: float | None = None, *, q
         name: What is limited: an action.
         limit: How many slots of the name there are, unless an operator has set another limit.
         timeout: How long to wait, in seconds; None: `queue.queue_timeout_seconds`.
-        queue: The queue; None: the one that the settings name.
+        queue: The queue; None: that of the broker that is set (`dramatiq.set_broker`), and where none is, or none on a
+            server, the one that the settings name.
     """
     return _opened.of(queue).slot(name, limit, timeout)
 

@@ -28,6 +28,11 @@ class Reader:
         """Run a read, repeated within one deadline while the server does not answer."""
         return self._scripts.repeat(read)
 
+    def server_time_ms(self) -> int:
+        """Return the time of the server's clock, which gives all timestamps, in unix milliseconds."""
+        seconds, microseconds = self.ask(self._client.time)
+        return int(seconds) * 1000 + int(microseconds) // 1000
+
     def _read(self, commands: "list[tuple[str, ...]]") -> list[Any]:
         """Answers to plain commands, in one round trip."""
         pipeline = self._client.pipeline(transaction=False)

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from bandmaster.scheduler.engine.journal import JournalEntry, Verb
-from bandmaster.scheduler.events.schedule import OF_SCHEDULES, Missed, Overlap, Schedule, occurrence_id
+from bandmaster.scheduler.events.schedule import OF_SCHEDULES, Schedule, occurrence_id
+from bandmaster.scheduler.events.schedule_fields import Missed, Overlap
 from bandmaster.scheduler.model.states import State
 from chaos.found import Found, Kind
 from chaos.recorded import Recorded, Timed

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from bandmaster.scheduler.engine.schedules import Held
+from bandmaster.scheduler.engine.held_schedule import Held
 from bandmaster.scheduler.model.errors import ScheduleExists, UnknownSchedule
 from bandmaster.scheduler.planning import put
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -61,7 +61,7 @@ class Timetable:
         deadline = time.monotonic() + longest_seconds
         while True:
             # In this order: what is planned up to now then is certainly planned up to now.
-            now_ms = self._calm.now_ms()
+            now_ms = self._calm.server_time_ms()
             kept = self._calm.page(most=_PAGE)
             if all(each.is_paused or each.cursor_ms > now_ms for each in kept) or time.monotonic() > deadline:
                 break

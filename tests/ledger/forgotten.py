@@ -17,7 +17,7 @@ SECRET = "a-marker-of-"
 
 
 def fill(queue: ExecutionQueueService, user: str, *, lives: bool = False) -> None:
-    """Executions that ended in every way, a limit, a pause, a dead letter and a direct message of a user."""
+    """Executions of a user that ended in every way, and direct messages; its limit, rate, weight and pause."""
     by = f"{user} (token 0123456789ab, 127.0.0.1)"
 
     def send(name: str) -> None:
@@ -29,6 +29,8 @@ def fill(queue: ExecutionQueueService, user: str, *, lives: bool = False) -> Non
         queue.enqueue(ExecutionRequestedEvent.from_any(event))
 
     queue.controls.set_limit(f"user:{user}", 5, by=by)
+    queue.controls.rates.set(f"user:{user}", "1000/s burst 9", by=by)
+    queue.shares.weigh(f"user:{user}", 3, by=by)
     queue.controls.pause(f"user:{user}", by=by)
     queue.controls.resume(f"user:{user}", by=by)
     send("done")

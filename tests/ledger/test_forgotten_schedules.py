@@ -11,7 +11,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import UserHasSchedules
 from bandmaster.ledger.forgetting import Forgotten, catch_up, forget
 from bandmaster.ledger.rebuild.rebuilding import rebuild
-from bandmaster.scheduler.engine.schedules import Held, readable_schedule
+from bandmaster.scheduler.engine.held_schedule import Held, readable_schedule
 from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.errors import QueueRejected
 from bandmaster.scheduler.queue import ExecutionQueueService

@@ -76,6 +76,8 @@ def test_nothing_names_a_forgotten_user_and_others_keep_everything(
     after = {key: redis_client.dump(key) for key in redis_client.scan_iter(f"exec_queue:*-of-{len(OTHER)}")}
     assert after == of_other
     assert queue.controls.limits() == {f"user:{OTHER}": 5}
+    assert list(queue.controls.rates.all()) == [f"user:{OTHER}"]
+    assert queue.shares.weights() == {f"user:{OTHER}": 3}
     mine = rows_of(reading, done.pseudonym)
     assert len(mine["executions"]) == 4
     assert (mine["payloads"], mine["results"]) == ([], [])
@@ -258,6 +260,8 @@ def test_a_rebuilt_redis_knows_nothing_of_a_forgotten_user(
     assert done.not_restored == {}
     assert queue.views.pending() == [f"waits-of-{len(OTHER)}"]
     assert queue.controls.limits() == {f"user:{OTHER}": 5}
+    assert list(queue.controls.rates.all()) == [f"user:{OTHER}"]
+    assert queue.shares.weights() == {f"user:{OTHER}": 3}
     is_forgotten(redis_client, database)
 
 

@@ -6,8 +6,9 @@ from ledger_reading import Reading, catch_up
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.rebuild.rebuilding import rebuild
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events.schedule import Schedule
-from bandmaster.scheduler.planning import put
+from bandmaster.scheduler.planning import Planner, put
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 
@@ -42,3 +43,17 @@ def test_they_are_again_as_operators_left_them(
     put(queue.schedules, yearly("kept", 31), by="ada")
     put(queue.schedules, yearly("kept", 30), by="ada")
     assert planned == [each for each in queue.ids.scheduled() if each in planned], "the same id is accepted once"
+
+
+def test_a_planned_occurrence_without_a_payload_is_planned_again_and_no_loss(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    mails = Schedule.of({"name": "mails", "cron": "0 0 1 1 *", "actor": "mail", "lane": "mails"})
+    put(queue.schedules, mails, by="ada")
+    planned = list(queue.ids.scheduled())
+    queue.transitions.park(Candidate("later", "mails", 2, "mail", due_ms=10**13, message=b"kept by no ledger"))
+    catch_up(consumer)
+    redis_client.flushdb()
+    assert list(rebuild(queue, database).not_restored) == ["later"]
+    Planner(queue.schedules).round()
+    assert list(queue.ids.scheduled()) == planned

@@ -202,6 +202,34 @@ def test_a_queue_has_one_handler(broker: BandedRedisBroker) -> None:
         def second(payload: dict[str, Any]) -> None: ...
 
 
+@pytest.mark.parametrize("name", ["", "two words", "a:b", "x" * 300, 7])
+def test_a_queue_that_cannot_be_is_refused_when_its_handler_is_declared(broker: BandedRedisBroker, name: Any) -> None:
+    with pytest.raises(InvalidRequest, match="no queue's name"):
+        task_handler(name)
+    assert not [each for each in broker.actors if each.startswith("task.")]
+
+
+def nothing() -> None: ...
+def two(one: object, another: object) -> None: ...
+def named(*, payload: object) -> None: ...
+def more(payload: object, more: int = 1) -> None: ...
+def any_number(*payloads: object) -> None: ...
+
+
+@pytest.mark.parametrize("handler", [nothing, two, named])
+def test_a_handler_that_cannot_take_a_payload_is_refused_when_it_is_declared(
+    broker: BandedRedisBroker, handler: Any
+) -> None:
+    with pytest.raises(InvalidRequest, match="cannot be called with a payload; allowed: one argument, as in handle"):
+        task_handler("never")(handler)
+    assert "task.never" not in broker.actors
+
+
+def test_a_handler_may_have_other_arguments_with_defaults(broker: BandedRedisBroker) -> None:
+    for handler in (more, any_number):
+        task_handler(f"takes-{handler.__name__}")(handler)
+
+
 def test_a_broker_without_bands_is_refused(redis_client: redis.Redis) -> None:
     for each in (RedisBroker(client=redis_client), StubBroker()):
         with pytest.raises(InvalidRequest, match="does not know the tasks of default"):

@@ -38,6 +38,10 @@ class Installation:
                 )
             )
 
+    def set(self, name: str, value: str) -> None:
+        """Set a variable of what is started from now on."""
+        self._environment[name] = value
+
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run a command until its end."""
         return subprocess.run(
@@ -129,6 +133,19 @@ def test_one_that_is_away_is_told_and_the_rest_is_shown(
     assert installation.told("cancel", high)["executions"][0]["state"] == "CANCELLED"
     servers["low"].start()
     assert installation.told("cancel", low)["executions"][0]["state"] == "CANCELLED"
+
+
+def test_one_that_hangs_is_told_as_away_long_before_its_calls_give_up(
+    servers: dict[str, OwnServer], installation: Installation
+) -> None:
+    installation.set("BANDMASTER_REDIS__DEADLINE_SECONDS", "20")
+    servers["low"].signal(signal.SIGSTOP)
+    try:
+        shards = installation.told("status")["shards"]
+        assert shards["low"]["away"] == "Redis did not answer within 2 s"
+        assert shards["default"]["away"] is None
+    finally:
+        servers["low"].signal(signal.SIGCONT)
 
 
 def test_what_belongs_to_one_server_is_told_to_name_it(installation: Installation) -> None:

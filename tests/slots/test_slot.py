@@ -1,5 +1,6 @@
 """`with slot(…)`: who waits gets slots in order, under the limit; what is refused, late or ended leaves nothing."""
 
+import gc
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -249,3 +250,12 @@ def test_a_server_that_is_away_is_said_within_the_deadline(redis_url: str) -> No
     nowhere = ExecutionQueueService(redis.Redis(unix_socket_path="/nowhere"), deadline_seconds=0.2)
     with Slots(nowhere) as slots, pytest.raises(QueueUnavailable), slots.slot(NAME):
         pass
+
+
+def test_a_slot_whose_context_is_forgotten_is_given_back_and_lost(slots: Slots, queue: ExecutionQueueService) -> None:
+    held = slots.slot(NAME, limit=1).__enter__()  # as code does that never leaves it
+    gc.collect()
+    wait_until(lambda: is_free(queue), what="the slot, given back")
+    assert held.is_lost
+    with slots.slot(NAME, limit=1, timeout=10) as another:
+        assert not another.is_lost

@@ -111,6 +111,14 @@ class Figures(Protocol):
         ...
 
 
+class ShardFigures(Figures, Protocol):
+    """Those of one of several servers."""
+
+    def answer(self) -> None:
+        """Return when the server has answered; raises QueueUnavailable."""
+        ...
+
+
 class Controls(Protocol):
     """An operator's controls, which take effect at once everywhere."""
 
@@ -273,5 +281,5 @@ class Desk:
     letters: Letters
     output: Output
     schedules: Schedules
-    shards: Mapping[str, Figures] = field(default_factory=dict[str, Figures])
+    shards: Mapping[str, ShardFigures] = field(default_factory=dict[str, ShardFigures])
     """Of several servers: the figures of each, by its shard's name; empty: there is one."""

@@ -10,9 +10,9 @@ from typing import Final
 from bandmaster.cli.naming import unused_name
 from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.controls import BOUNDS, Dropped
+from bandmaster.scheduler.engine.held_schedule import readable_schedule
 from bandmaster.scheduler.engine.journal import Change, Verb
 from bandmaster.scheduler.engine.rate_controls import RateInForce
-from bandmaster.scheduler.engine.schedules import readable_schedule
 from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.rates import Rate, readable

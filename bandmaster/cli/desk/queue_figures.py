@@ -31,6 +31,10 @@ class QueueFigures:
         self._desk_ledger = ledger
         self._queue = bandmaster.queue
 
+    def answer(self) -> None:
+        """Return when the server has answered."""
+        self._queue.views.server_time_ms()
+
     def standing(self) -> Standing:
         """The queue at a glance."""
         queue = self._queue

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from bandmaster.cli.desk.told import NextTimes
 from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.grants import Parked
-from bandmaster.scheduler.engine.schedules import Held
+from bandmaster.scheduler.engine.held_schedule import Held
 from bandmaster.scheduler.events.schedule import Schedule
-from bandmaster.scheduler.planning import Planner, next_times, put, run_now
+from bandmaster.scheduler.planning import next_times, put, resume, run_now
 
 if TYPE_CHECKING:
     from bandmaster.admin.answers.schedules import ScheduleAnswer
@@ -25,12 +25,12 @@ class QueueSchedules:
 
     def page(self, after: str, most: int) -> "list[ScheduleAnswer]":
         """The next by name, after a name."""
-        now_ms = self._schedules.now_ms()
+        now_ms = self._schedules.server_time_ms()
         return [_answer(each, now_ms) for each in self._schedules.page(after, most)]
 
     def one(self, name: str) -> "ScheduleAnswer":
         """One; raises UnknownSchedule."""
-        return _answer(self._schedules.get(name), self._schedules.now_ms())
+        return _answer(self._schedules.get(name), self._schedules.server_time_ms())
 
     def put(self, schedule: Schedule, *, paused: bool, only_new: bool) -> "ScheduleAnswer":
         """Add or replace one; with `only_new`, raises ScheduleExists."""
@@ -47,9 +47,7 @@ class QueueSchedules:
 
     def resume(self, name: str) -> bool:
         """Resume one; whether it was paused."""
-        was_paused = self._schedules.resume(name)
-        Planner(self._schedules).plan(name)
-        return was_paused
+        return resume(self._schedules, name)
 
     def run_now(self, name: str, key: str) -> Parked:
         """Run one once; the same key again is the same execution, and is refused as a duplicate."""
@@ -59,7 +57,7 @@ class QueueSchedules:
         """Its next times."""
         held = self._schedules.get(name)
         schedule = held.schedule
-        return NextTimes(schedule.tz, held.is_paused, next_times(schedule, self._schedules.now_ms(), most))
+        return NextTimes(schedule.tz, held.is_paused, next_times(schedule, self._schedules.server_time_ms(), most))
 
 
 def _answer(held: Held, now_ms: int) -> "ScheduleAnswer":

@@ -1,31 +1,26 @@
-"""D24 to D31: a scheduler between a table and Redis pushes twice, late or never; what waits in Redis alone does not."""
+"""D28 to D31: beside a table, schedulers lead twice, hold up others and count by two clocks; in Redis they do not."""
 
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
-from model.clock import turned_includes
 from turned_queue import TurnedQueue
 
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
-from bandmaster.scheduler.engine.grants import Code, Grant, Renewal
-from bandmaster.scheduler.engine.maintenance import Maintenance
-from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.errors import NotLeader
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.process.leadership import Leadership
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.transport.scripts import Scripts
-from defects.contrast import Died, DyingClient, contrast, event
-from defects.task_table import LEADER, STUCK_SECONDS, TaskManager
+from defects.beside_a_table import due, next_one, other_process
+from defects.contrast import contrast, event
+from defects.task_table import LEADER, TaskManager
 
 COUNT = 250
 """More than a batch of 100, and more than one page of ours."""
@@ -39,154 +34,6 @@ def simple(redis_client: redis.Redis, tmp_path: Path) -> TaskManager:
 @pytest.fixture
 def ours(redis_client: redis.Redis) -> TurnedQueue:
     return TurnedQueue(redis_client)
-
-
-def due(queue: TurnedQueue, seconds: float = 1) -> datetime:
-    return datetime.fromtimestamp(queue.clock.now_ms / 1000 + seconds, UTC)
-
-
-def next_one(queue: Any) -> str | None:
-    started = queue.try_schedule()
-    return None if started is None else started[0]
-
-
-def begin(queue: TurnedQueue) -> Grant:
-    """A worker takes the next one, under a lease that it has to renew."""
-    (grant,) = queue.transitions.admit(("executions",), 1, lease_ms=30_000, consumer=True).grants
-    return grant
-
-
-def other_process(manager: TaskManager) -> TaskManager:
-    (_, _, path), *_ = manager.rows.execute("PRAGMA database_list").fetchall()
-    other = TaskManager(manager.client, Path(path))
-    other.clock = manager.clock
-    return other
-
-
-def test_d24_what_is_recovered_is_queued_once(simple: TaskManager, ours: TurnedQueue) -> None:
-    def holds(queue: Any) -> bool:
-        if queue is ours:
-            ours.enqueue(event("t"))
-            begin(ours)
-            ours.let_time_pass(STUCK_SECONDS + 60)  # its holder is gone; the rounds reap and promote
-            return (next_one(ours), next_one(ours)) == ("t", None)
-        queue.submit(1)
-        queue.tick()
-        queue.begin(queue.pop())
-        now = queue.clock()
-        queue.clock = lambda: now + STUCK_SECONDS + 60
-        queue.recover()
-        queue.tick()  # for it, what is PENDING and due is its own
-        return bool(queue.queued() == 1)
-
-    contrast(holds, simple=simple, ours=ours)
-
-
-def test_d25_a_worker_is_never_faster_than_the_state(simple: TaskManager, ours: TurnedQueue) -> None:
-    def holds(queue: Any) -> bool:
-        if queue is ours:
-            ours.enqueue(event("t", scheduled_at=due(ours)))
-            ours.clock.turn(2_000)
-            assert next_one(ours) == "t"
-            return ours.views.meta("t")["state"] == State.RUNNING
-        queue.submit(1)
-        seen: list[str] = []
-        worker = other_process(queue)
-        queue.tick(before_commit=lambda: seen.append(worker.status(worker.pop() or 0)))
-        return seen == ["QUEUED"]
-
-    contrast(holds, simple=simple, ours=ours)
-
-
-def test_d25_a_scheduler_that_dies_in_the_middle_queues_nothing_twice(
-    simple: TaskManager, ours: TurnedQueue, redis_client: redis.Redis
-) -> None:
-    def dies() -> None:
-        raise Died
-
-    def holds(queue: Any) -> bool:
-        if queue is ours:
-            for number in range(100):
-                ours.enqueue(event(f"t{number}", scheduled_at=due(ours)))
-            ours.clock.turn(2_000)
-            dying = DyingClient(connection_pool=redis_client.connection_pool)
-            scripts = Scripts(dying, replaced_includes=turned_includes())
-            ours.maintenance.wake()  # the library is loaded
-            dying.lives = 1
-            with pytest.raises(Died):
-                Maintenance(scripts).promote()  # it never hears that it has
-            ours.maintenance.promote()
-            promoted = [each.execution_id for each in ours.journal.entries() if each.verb == "promote"]
-            return len(promoted) == len(set(promoted)) == ours.views.status().queue_depth == 100
-        for number in range(100):
-            queue.submit(number)
-        with pytest.raises(Died):
-            queue.tick(before_commit=dies)
-        other_process(queue).tick()
-        return bool(queue.queued() == 100)
-
-    contrast(holds, simple=simple, ours=ours)
-
-
-def test_d26_what_was_taken_by_a_worker_that_died_at_once_comes_back(simple: TaskManager, ours: TurnedQueue) -> None:
-    def holds(queue: Any) -> bool:
-        if queue is ours:
-            ours.enqueue(event("t"))
-            begin(ours)
-            ours.let_time_pass(60)
-            return next_one(ours) == "t"
-        queue.submit(1)
-        queue.tick()
-        assert queue.pop() == 1  # it dies before it marks its row
-        now = queue.clock()
-        queue.clock = lambda: now + 86_400
-        queue.recover()
-        queue.tick()
-        return queue.pop() == 1
-
-    contrast(holds, simple=simple, ours=ours)
-
-
-def test_d27_a_long_task_whose_worker_lives_is_not_started_again(simple: TaskManager, ours: TurnedQueue) -> None:
-    def holds(queue: Any) -> bool:
-        if queue is ours:
-            ours.enqueue(event("t"))
-            grant = begin(ours)
-            for _ in range(0, STUCK_SECONDS + 60, 10):
-                ours.clock.turn(10_000)
-                assert ours.transitions.renew([grant]) == [Renewal.RENEWED]
-                ours.maintenance.reap()
-            return next_one(ours) is None
-        queue.submit(1)
-        queue.tick()
-        queue.begin(queue.pop())
-        now = queue.clock()
-        queue.clock = lambda: now + STUCK_SECONDS + 60
-        queue.recover()
-        return queue.pop() is None
-
-    contrast(holds, simple=simple, ours=ours)
-
-
-def test_d27_what_has_ended_stays_ended(simple: TaskManager, ours: TurnedQueue) -> None:
-    def holds(queue: Any) -> bool:
-        if queue is ours:
-            ours.enqueue(event("t"))
-            grant = begin(ours)
-            ours.let_time_pass(STUCK_SECONDS)
-            assert next_one(ours) == "t"
-            assert ours.release("t", 2) == Code.OK
-            stale = Release("t", grant.attempt, State.FAILED, grant.nonce)
-            return ours.transitions.settle(stale).code != Code.OK and ours.views.meta("t")["state"] == State.COMPLETED
-        queue.submit(1)
-        queue.tick()
-        queue.begin(queue.pop())
-        now = queue.clock()
-        queue.clock = lambda: now + STUCK_SECONDS + 60
-        queue.recover(between=lambda: queue.finish(1))
-        return queue.status(1) == "DONE"
-
-    contrast(holds, simple=simple, ours=ours)
 
 
 def test_d28_who_led_once_changes_nothing_any_more(
