@@ -32,7 +32,7 @@ MOST_JOINED: Final = 200
 RETURNED_A_PAGE: Final = 500
 DELETED_A_PAGE: Final = 1_000
 TRIGGERS_A_ROUND: Final = 100
-SENT_A_ROUND: Final = 100
+SENT_A_PAGE: Final = 100
 BATCH_MAX: Final = 100
 """How many items one execution of a trigger works on."""
 POLLING_MAX_SECONDS: Final = 86_400

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from ..k8s.runnable import check_runnable
 from ..ledger.errors import RowsRefused
-from ..ledger.schema.tables import item_queues, triggers
+from ..ledger.schema.tables import firings, item_queues, triggers
 from ..scheduler.model.cron import Cron
 from ..scheduler.model.errors import InvalidRequest
 from ..scheduler.model.priority import Priority
@@ -134,6 +134,9 @@ class Triggers:
             columns |= {"failures": 0, "backoff_ms": None, "last_error": None}
             if any(values[name] != getattr(before, name) for name in _MOVES_TIME):
                 columns["next_fire_ms"] = _next_ms(values, at_ms)
+            # What was put off is tried at once as well.
+            waits = update(firings).where(firings.c.trigger_id == before.trigger_id, firings.c.ended_ms.is_(None))
+            connection.execute(waits.where(firings.c.sent_ms.is_(None)).values(again_ms=0))
             of_it = update(triggers).where(triggers.c.trigger_id == before.trigger_id)
             after = trigger_of(connection.execute(of_it.values(columns).returning(triggers)).one())
             _check_event(after)
