@@ -102,7 +102,7 @@ def test_values_of_triggers_are_bounded(work: Work) -> None:
         refuses(wanted, create, **(given | {field: value}))
         refuses(wanted, change, "tick", {field: value}, by="a test", revision=None)
     assert [(each.name, each.revision) for each in work.items.triggers.all()] == [("tick", 1)]
-    assert create(**(given | {"priority": Priority.HIGH})).priority is Priority.HIGH
+    assert create(**given, priority=Priority.HIGH).priority is Priority.HIGH
 
 
 def test_a_name_is_told_as_taken_if_it_is_only(work: Work) -> None:
