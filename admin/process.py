@@ -54,6 +54,7 @@ def serve(settings: Settings, ends: frozenset[signal.Signals]) -> None:
     services = open_services(settings, client)
     with _metrics(settings.metrics) as measured:
         _serve(settings, ends, listening, services, measured(guarded(build(services), api)))
+    services.items.waking.close()
     services.shards.close()
     services.queue.close()
     services.ledger.database.close()

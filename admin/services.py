@@ -28,6 +28,9 @@ from .shards.shards import Shards
 QUEUE_AT_ONCE: Final = 24
 """How many routes ask Redis at once: fewer than there are threads, which are AnyIO's forty."""
 
+CLAIMS_AT_ONCE: Final = 16
+"""How many requests claim items at once: each keeps a thread until the database answers."""
+
 BULKS_AT_ONCE: Final = 4
 """How many of them change many, or count what a change of many would change: each takes seconds."""
 
@@ -62,6 +65,8 @@ class Services:
     """Looks at Redis and at the ledger, one each however many ask: whoever probes needs no token and has no quota."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
+    claims: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CLAIMS_AT_ONCE))
+    """Of the requests that claim items."""
     bulks: Places = field(
         default_factory=lambda: Places(BULKS_AT_ONCE, 1, of="change many, or count them,", code="too_many_bulks")
     )

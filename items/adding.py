@@ -15,6 +15,7 @@ from ..ledger.schema.tables import queue_items
 from ..ledger.statements import insert_or
 from ..scheduler.model.identifiers import new_execution_id
 from .bounds import PAYLOAD_MAX_BYTES
+from .checks import check_fields
 from .errors import DuplicateReference, KeyReused, QueueInactive
 from .json_texts import text_of
 from .model import NO_DEADLINE_MS, Item, Queue, item_of
@@ -62,9 +63,11 @@ class Adding:
             QueueInactive: If it takes nothing.
             DuplicateReference: If another item has the reference, and the queue wants each once.
             KeyReused: If the key came with something else before.
-            InvalidRequest: If the payload is not as it should be.
+            InvalidRequest: If a field is out of its bounds, or the payload is not as it should be.
             LedgerError: If the database does not answer.
         """
+        times = {"deadline_ms": deadline_ms, "available_ms": available_ms}
+        check_fields({"reference": reference, "priority": priority, **times})
         text = text_of(PAYLOAD, payload, max_bytes=PAYLOAD_MAX_BYTES)
         check_payload(queue.payload_schema, payload)
         item_id = new_execution_id()

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select, update
 
-from ..ledger.errors import RowsRefused
+from ..ledger.errors import RowsTaken
 from ..ledger.schema.tables import queue_items
 from .adding import PAYLOAD
 from .bounds import PAYLOAD_MAX_BYTES
 from .changes import Verb, differences, note_change
+from .checks import check_fields
 from .errors import DuplicateReference, ItemChanged, ItemUnknown, WrongStatus
 from .json_texts import text_of
 from .model import NO_DEADLINE_MS, Item, Queue, item_of
@@ -50,10 +51,11 @@ class Editing:
             ItemChanged: If it was changed meanwhile.
             WrongStatus: If its status does not allow it.
             DuplicateReference: If another item has the reference, and the queue wants each once.
-            InvalidRequest: If the payload is not as the queue wants it.
+            InvalidRequest: If a field is not allowed, or the payload is not as the queue wants it.
         """
-        queue = self._store.read(lambda connection: _queue_of(connection, item_id))
         values = dict(changed)
+        check_fields(values)
+        queue = self._store.read(lambda connection: _queue_of(connection, item_id))
         if PAYLOAD in values:
             check_payload(queue.payload_schema, values[PAYLOAD])
             values[PAYLOAD] = text_of(PAYLOAD, values[PAYLOAD], max_bytes=PAYLOAD_MAX_BYTES)
@@ -72,7 +74,7 @@ class Editing:
 
         try:
             return self._store.write(work)
-        except RowsRefused:
+        except RowsTaken:
             raise DuplicateReference(str(values.get("reference")), queue.name, None) from None
 
     def delete(self, item_id: str, *, by: str, revision: int | None) -> Item:

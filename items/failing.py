@@ -1,7 +1,7 @@
 """What becomes of a trigger whose firings fail: it backs off, twice as long each time, and says why.
 
-In the flow: `firing` and `sending` write it down in their transactions; the API and the command line show it. A firing
-that Redis accepts ends it.
+In the flow: `firing` and `sending` write it down in their transactions; the API and the command line show it. What
+fails while it backs off already is the same failure. A firing that Redis accepts ends it.
 """
 
 from typing import Final
@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from ..configs.logger import Logger
 from ..ledger.schema.tables import triggers
+from ..scheduler.model.errors import BandmasterError
 from .bounds import MESSAGE_MAX_CHARS
 
 _log: Final = Logger(__name__)
@@ -23,8 +24,13 @@ def backoff_ms_of(failures: int) -> int:
     return min(FIRST_BACKOFF_SECONDS * 2 ** min(failures - 1, _MOST_DOUBLED), LAST_BACKOFF_SECONDS) * 1000
 
 
+def told_of(error: Exception) -> str:
+    """Return why a firing failed, for people; what is not ours may have a payload in it, and is for the log."""
+    return str(error) if isinstance(error, BandmasterError) else f"{type(error).__name__}: the ledger's log says more"
+
+
 def note_failure(connection: Connection, trigger_id: int, problem: str, at_ms: int) -> int:
-    """Write down that a firing failed.
+    """Write down that a firing failed; those that fail together count once.
 
     Args:
         connection: Of a transaction that writes.
@@ -36,8 +42,12 @@ def note_failure(connection: Connection, trigger_id: int, problem: str, at_ms: i
         When it is tried again.
     """
     of = triggers.c
-    found = connection.execute(select(of.name, of.failures).where(of.trigger_id == trigger_id).with_for_update())
+    found = connection.execute(
+        select(of.name, of.failures, of.backoff_ms).where(of.trigger_id == trigger_id).with_for_update()
+    )
     row = found.one_or_none()
+    if row is not None and row.backoff_ms is not None and row.backoff_ms > at_ms:
+        return row.backoff_ms
     failures = 1 if row is None else row.failures + 1
     again_ms = at_ms + backoff_ms_of(failures)
     if row is not None:

@@ -1,18 +1,20 @@
 """Fires triggers that are due: a firing and its claims, in one transaction.
 
-In the flow: the ledger's leader looks for what is due each second, and at once when an item's arrival is told. The
-trigger's row is locked while it fires, and a firing is unique by its key, so of two leaders one finds that there is
-nothing to do (D42). Items are taken in the order in which robots take them (D40); what others are at is passed over.
-They are IN_PROGRESS from then on without a deadline of a lease, held under the execution's id. Killed before the
-commit, nothing has happened; after it, `sending` goes on from the row.
+In the flow: the ledger's leader looks each second, and at once when an item's arrival is told: for triggers that are
+due, and for those of queues in which an item can be claimed, however that came to be (`has_come`). The trigger's row is
+locked while it fires, and a firing is unique by its key, so of two leaders one finds that there is nothing to do (D42).
+Items are taken in the order in which robots take them (D40); what others are at is passed over. They are IN_PROGRESS
+from then on without a deadline of a lease, held under the execution's id. Killed before the commit, nothing has
+happened; after it, `sending` goes on from the row.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, or_, select, update
+from sqlalchemy import Connection, Select, exists, func, insert, or_, select, update
 
 from ..ledger.schema.tables import firings, item_queues, queue_items, triggers
+from ..scheduler.events.requested import ITEMS_MAX_BYTES
 from ..scheduler.events.schedule import MISSED_AFTER_MS
 from ..scheduler.model.cron import Cron
 from ..scheduler.model.errors import InvalidRequest
@@ -20,12 +22,10 @@ from .bounds import TRIGGERS_A_ROUND
 from .failing import note_failure
 from .returning import give_back
 from .states import Status
-from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
+from .trigger import Trigger, TriggerType, event_of, item_json, key_of_firing, trigger_of
 
 Guard = Callable[[Connection], bool]
 """Whether the process still leads, asked in the transaction that writes."""
-ITEMS_MAX_BYTES: Final = 40_000
-"""Of the payloads of one firing's items, so that all of them are told to its program; one item it always has."""
 
 
 def live_jobs() -> Any:
@@ -41,10 +41,27 @@ def due_triggers(connection: Connection, at_ms: int) -> list[int]:
     return list(connection.execute(found.order_by(of.next_fire_ms).limit(TRIGGERS_A_ROUND)).scalars())
 
 
-def make_due(connection: Connection, queue_ids: set[int], at_ms: int) -> int:
-    """Let the triggers of queues look at once, since an item came; how many."""
-    of = triggers.c
-    come = update(triggers).where(of.queue_id.in_(queue_ids), of.enabled, of.next_fire_ms > at_ms)
+def has_come(at_ms: int) -> Select[Any]:
+    """Return the query for triggers that are not due, and whose queues have an item that can be claimed.
+
+    It may be new, put back, tried again or due, or its lease has ended: whoever did it told nobody, or the clock did.
+    """
+    of, item = triggers.c, queue_items.c
+    found = [
+        exists().where(item.queue_id == of.queue_id, item.status == status, *by_the_clock)
+        for status, by_the_clock in (
+            (Status.NEW, ()),
+            (Status.POSTPONED, (item.available_ms <= at_ms,)),
+            (Status.IN_PROGRESS, (item.locked_until_ms <= at_ms,)),
+        )
+    ]
+    of_queue = select(of.trigger_id).join_from(triggers, item_queues)
+    return of_queue.where(of.enabled, of.next_fire_ms > at_ms, item_queues.c.is_active, or_(*found))
+
+
+def make_due(connection: Connection, at_ms: int) -> int:
+    """Let the triggers look at once for which an item has come; how many."""
+    come = update(triggers).where(triggers.c.trigger_id.in_(has_come(at_ms)))
     return connection.execute(come.values(next_fire_ms=at_ms)).rowcount
 
 
@@ -94,17 +111,18 @@ def _fire_for_items(connection: Connection, trigger: Trigger, at_ms: int) -> str
     assert trigger.queue_id is not None
     queue = select(item_queues.c.is_active).where(item_queues.c.queue_id == trigger.queue_id)
     is_active = connection.execute(queue.with_for_update(read=True, key_share=True)).scalar_one()
-    rows = _claimable(connection, trigger, at_ms) if is_active else []
+    rows, has_more = _claimable(connection, trigger, at_ms) if is_active else ([], False)
     if not rows:
         _move(connection, trigger, next_fire_ms=look_ms)
         return None
     # Where there may be more, it goes on as soon as another execution may live.
-    next_ms = at_ms if len(rows) == trigger.batch_size else look_ms
+    next_ms = at_ms if has_more else look_ms
     last = {"next_fire_ms": next_ms, "last_processed_item_id": rows[-1].item_id}
     return _written(connection, trigger, at_ms, rows, at_ms, **last)
 
 
-def _claimable(connection: Connection, trigger: Trigger, at_ms: int) -> list[Any]:
+def _claimable(connection: Connection, trigger: Trigger, at_ms: int) -> tuple[list[Any], bool]:
+    """The items of one execution, as many as can be told to its program, one at least; whether there may be more."""
     assert trigger.queue_id is not None
     give_back(connection, trigger.queue_id, at_ms)
     of = queue_items.c
@@ -118,11 +136,11 @@ def _claimable(connection: Connection, trigger: Trigger, at_ms: int) -> list[Any
     rows = list[Any]()
     size = 0
     for row in connection.execute(found):
-        size += len((row.payload or "").encode())
+        size += len(item_json(row)) + 1
         if rows and size > ITEMS_MAX_BYTES:
-            break
+            return rows, True
         rows.append(row)
-    return rows
+    return rows, len(rows) == trigger.batch_size
 
 
 def _written(

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from .bounds import MOST_JOINED
+from .checks import check_fields
 from .claiming import Claim, claim_all
 from .model import Item
+from .names import check_robot_id
 from .store import Store
 
 
@@ -47,9 +49,14 @@ class Claiming:
         Raises:
             QueueUnknown: If there is no such queue.
             QueueInactive: If it gives nothing.
+            InvalidRequest: If the robot's name, the count or the lease is none.
             ClaimOver: If its key stands for items that are not held any more.
             LedgerError: If the database does not answer; items may have been handed out, and the same key gets them.
         """
+        check_robot_id(claim.robot_id)
+        check_fields({"count": claim.count})
+        if claim.lease_seconds is not None:
+            check_fields({"lease_seconds": claim.lease_seconds})
         mine = _Waiting(claim)
         with self._lock:
             self._waiting.append(mine)

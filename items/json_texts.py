@@ -44,19 +44,24 @@ def _check(field: str, value: Any, level: int) -> None:
     if level > JSON_MOST_LEVELS:
         raise InvalidRequest(field, "it is nested too deep", allowed=f"at most {JSON_MOST_LEVELS} levels")
     if isinstance(value, str):
-        _check_text(field, value)
+        check_text(field, value)
     elif isinstance(value, float) and not math.isfinite(value):
         raise InvalidRequest(field, "it has a number that is not finite", allowed=_WANTED)
     elif isinstance(value, dict):
         for name, each in cast("dict[str, Any]", value).items():
-            _check_text(field, name)
+            check_text(field, name)
             _check(field, each, level + 1)
     elif isinstance(value, list):
         for each in cast("list[Any]", value):
             _check(field, each, level + 1)
 
 
-def _check_text(field: str, text: str) -> None:
+def check_text(field: str, text: str) -> None:
+    """Refuse a text that the database could not hold.
+
+    Raises:
+        InvalidRequest: If it has NUL, or half of a surrogate pair.
+    """
     if "\0" in text:
         raise InvalidRequest(field, "it has a NUL character", allowed=_WANTED)
     try:

@@ -1,4 +1,4 @@
-"""Checks of the names of queues and robots, where they enter."""
+"""Checks of the names of queues, triggers and robots, where they enter."""
 
 import re
 from typing import Final
@@ -8,6 +8,7 @@ from .bounds import NAME_MAX_CHARS, ROBOT_ID_MAX_CHARS
 
 QUEUE_NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9._-]{{0,{NAME_MAX_CHARS - 1}}}")
 """Begins with a letter, so that it is no queue's id."""
+_ALLOWED: Final = f"1 to {NAME_MAX_CHARS} characters of A-Z a-z 0-9 . _ -, the first a letter or _"
 ROBOT_ID: Final = re.compile(rf"[A-Za-z0-9._:@+-]{{1,{ROBOT_ID_MAX_CHARS}}}")
 
 
@@ -15,8 +16,14 @@ def check_queue_name(value: str) -> str:
     """Return the value if it may name a queue; else raise InvalidRequest."""
     if QUEUE_NAME.fullmatch(value):
         return value
-    allowed = f"1 to {NAME_MAX_CHARS} characters of A-Z a-z 0-9 . _ -, the first a letter or _"
-    raise InvalidRequest("queue", f"{shown(value)} is no name of a queue", allowed=allowed)
+    raise InvalidRequest("queue", f"{shown(value)} is no name of a queue", allowed=_ALLOWED)
+
+
+def check_trigger_name(value: str) -> str:
+    """Return the value if it may name a trigger; else raise InvalidRequest."""
+    if QUEUE_NAME.fullmatch(value):
+        return value
+    raise InvalidRequest("trigger", f"{shown(value)} is no name of a trigger", allowed=_ALLOWED)
 
 
 def check_robot_id(value: str) -> str:

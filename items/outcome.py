@@ -18,6 +18,7 @@ from ..ledger.schema.tables import queue_items
 from ..scheduler.model.errors import InvalidRequest
 from ..scheduler.model.times import iso_of
 from .bounds import RESULT_MAX_BYTES
+from .checks import check_fields
 from .errors import ItemUnknown, LeaseLost
 from .failures import kind_of, pause_ms
 from .json_texts import text_of
@@ -139,6 +140,9 @@ def _became(item: Item) -> str:
 
 
 def _check(said: Said) -> None:
+    check_fields({name: getattr(said, name) for name in ("error_message", "progress", "available_ms")})
+    if said.lease_seconds is not None:
+        check_fields({"lease_seconds": said.lease_seconds})
     if said.status not in _SAID:
         raise InvalidRequest("status", f"{said.status} is not said by a robot", allowed=", ".join(_SAID))
     if said.failure is not None and said.status is not Status.FAILED:

@@ -12,12 +12,14 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
-from ..ledger.errors import RowsRefused
+from ..ledger.errors import RowsTaken
 from ..ledger.schema.tables import item_queues, queue_items, triggers
 from .bounds import DELETED_A_PAGE
 from .changes import Verb, differences, note_change
+from .checks import check_fields
 from .errors import ItemChanged, QueueHasItems, QueueHasTriggers, QueueNameTaken, QueueUnknown
 from .model import Queue, queue_of
+from .names import check_queue_name
 from .schemas import check_schema
 from .states import Status
 from .store import Store, now_of
@@ -65,8 +67,10 @@ class Queues:
 
         Raises:
             QueueNameTaken: If another has the name.
-            InvalidRequest: If the schema is none.
+            InvalidRequest: If a field is not allowed, or the schema is none.
         """
+        check_queue_name(name)
+        check_fields(fields)
         schema = check_schema(payload_schema)
 
         def work(connection: Connection) -> Queue:
@@ -92,7 +96,7 @@ class Queues:
 
         try:
             return self._store.write(work)
-        except RowsRefused:
+        except RowsTaken:
             # Another transaction was quicker.
             raise QueueNameTaken(name) from None
 
@@ -110,9 +114,12 @@ class Queues:
             ItemChanged: If it was changed meanwhile.
             QueueNameTaken: If another has the name.
             QueueHasItems: If references were to become unique, or no longer, and there are items.
-            InvalidRequest: If the schema is none.
+            InvalidRequest: If a field is not allowed, or the schema is none.
         """
         values = dict(changed)
+        check_fields(values)
+        if "name" in values:
+            check_queue_name(values["name"])
         if "payload_schema" in values:
             values["payload_schema"] = check_schema(values["payload_schema"])
 
@@ -138,7 +145,7 @@ class Queues:
 
         try:
             return self._store.write(work)
-        except RowsRefused:
+        except RowsTaken:
             raise QueueNameTaken(str(values.get("name"))) from None
 
     def delete(self, queue: str | int, *, by: str, force: bool) -> int:

@@ -2,32 +2,54 @@
 
 In the flow: a firing is a row before it is sent, and the row says under which id. Killed before Redis accepted it, or
 its reply lost: whoever leads next sends it again, and an id that is taken was accepted before. So a firing is one
-execution, and none is lost. If Redis has no room, it waits in SQL; if it can never be accepted, its items go back. Two
-that send the same firing at once do what one does.
+execution, and none is lost. If Redis has no room, it waits in SQL, with all others of its trigger: they would be
+refused for the same reason, and those of other triggers go on. If it can never be accepted, its items go back. Two that
+send the same firing at once do what one does.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from enum import Enum, auto
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, select, update
 
+from ..configs.logger import Logger
+from ..ledger.errors import LedgerError
 from ..ledger.schema.tables import firings
 from ..scheduler.engine.parking import Candidate
 from ..scheduler.events import ExecutionRequestedEvent
-from ..scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueRejected
+from ..scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueRejected, QueueUnavailable
 from ..scheduler.queue import candidate_of
-from .bounds import SENT_A_ROUND
-from .failing import note_failure, note_success
+from .bounds import SENT_A_PAGE
+from .failing import note_failure, note_success, told_of
 from .settling import put_back
 from .store import Store, now_of
 
+_log: Final = Logger(__name__)
 Park = Callable[[Candidate], object]
 REFUSED: Final = "REFUSED"
 """The state of a firing that Redis can never accept."""
 
 
-def send_all(store: Store, park: Park, leads: Callable[[], bool]) -> int:
-    """Send a page of firings that are to be sent; how many were accepted.
+class Sent(NamedTuple):
+    """What came of a page."""
+
+    accepted: int
+    has_more: bool
+    """Whether there may be another page."""
+
+
+class Came(Enum):
+    """What came of a firing."""
+
+    ACCEPTED = auto()
+    PUT_OFF = auto()
+    """With all of its trigger."""
+    REFUSED = auto()
+
+
+def send_page(store: Store, park: Park, leads: Callable[[], bool]) -> Sent:
+    """Send a page of firings that are to be sent. None of them is in the next page: it was sent, put off or refused.
 
     Args:
         store: The database.
@@ -38,30 +60,40 @@ def send_all(store: Store, park: Park, leads: Callable[[], bool]) -> int:
         QueueUnavailable: If Redis does not answer; it may have accepted one.
         LedgerError: If the database does not answer.
     """
-    sent = 0
-    for row in store.read(_unsent):
+    rows, accepted, waits = store.read(_unsent), 0, set[int]()
+    for row in rows:
+        if row.trigger_id in waits:
+            continue
         if not leads():
-            break
-        sent += send(store, park, row.execution_id, row.trigger_id, row.event)
-    return sent
+            return Sent(accepted, has_more=False)
+        came = _send(store, park, row)
+        accepted += came is Came.ACCEPTED
+        if came is Came.PUT_OFF:
+            waits.add(row.trigger_id)
+    return Sent(accepted, has_more=len(rows) == SENT_A_PAGE)
 
 
-def send(store: Store, park: Park, execution_id: str, trigger_id: int, event: str) -> bool:
-    """Send one firing, and write down what came of it; whether it was accepted. Raises as `send_all`."""
+def _send(store: Store, park: Park, row: Any) -> Came:
+    """Send one firing, and write down what came of it."""
+    execution_id, trigger_id = row.execution_id, row.trigger_id
     try:
-        park(candidate_of(ExecutionRequestedEvent.from_json(event)))
+        park(candidate_of(ExecutionRequestedEvent.from_json(row.event)))
     except DuplicateExecution:
         pass
     except InvalidRequest as error:
         problem = str(error)
         store.write(lambda connection: _refuse(connection, execution_id, trigger_id, problem))
-        return False
-    except QueueRejected as error:
-        problem = str(error)
-        store.write(lambda connection: _put_off(connection, execution_id, trigger_id, problem))
-        return False
+        return Came.REFUSED
+    except (QueueUnavailable, LedgerError):
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever is wrong with one, the others are sent
+        if not isinstance(error, QueueRejected):
+            _log.error("firing_not_sent", execution_id=execution_id, exc_info=error)
+        problem = told_of(error)
+        store.write(lambda connection: _put_off(connection, trigger_id, problem))
+        return Came.PUT_OFF
     store.write(lambda connection: _accept(connection, execution_id, trigger_id))
-    return True
+    return Came.ACCEPTED
 
 
 def _unsent(connection: Connection) -> list[Any]:
@@ -69,20 +101,22 @@ def _unsent(connection: Connection) -> list[Any]:
     found = select(of.execution_id, of.trigger_id, of.event).where(
         of.ended_ms.is_(None), of.sent_ms.is_(None), of.again_ms <= now_of(connection)
     )
-    return list(connection.execute(found.order_by(of.created_ms, of.execution_id).limit(SENT_A_ROUND)))
+    return list(connection.execute(found.order_by(of.created_ms, of.execution_id).limit(SENT_A_PAGE)))
 
 
 def _accept(connection: Connection, execution_id: str, trigger_id: int) -> None:
     of = firings.c
+    # The trigger's row first, as whoever changes it does.
+    note_success(connection, trigger_id)
     # Its end may have been read meanwhile.
     accepted = update(firings).where(of.execution_id == execution_id, of.sent_ms.is_(None))
     connection.execute(accepted.values(sent_ms=now_of(connection), event=None))
-    note_success(connection, trigger_id)
 
 
-def _put_off(connection: Connection, execution_id: str, trigger_id: int, problem: str) -> None:
-    again_ms = note_failure(connection, trigger_id, problem, now_of(connection))
-    waits = update(firings).where(firings.c.execution_id == execution_id, firings.c.sent_ms.is_(None))
+def _put_off(connection: Connection, trigger_id: int, problem: str) -> None:
+    """Put all firings of a trigger off that are to be sent."""
+    again_ms, of = note_failure(connection, trigger_id, problem, now_of(connection)), firings.c
+    waits = update(firings).where(of.trigger_id == trigger_id, of.sent_ms.is_(None), of.ended_ms.is_(None))
     connection.execute(waits.values(again_ms=again_ms))
 
 

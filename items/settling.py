@@ -16,7 +16,7 @@ from ..configs.logger import Logger
 from ..ledger.executions import Execution
 from ..ledger.schema.tables import executions, firings, item_queues, queue_items
 from ..scheduler.model.states import TERMINAL, State
-from .bounds import SENT_A_ROUND
+from .bounds import SENT_A_PAGE
 from .failures import pause_ms
 from .states import Failure, Status
 from .store import Store, now_of
@@ -121,7 +121,7 @@ def _long_ago(connection: Connection) -> list[Any]:
         .where(or_(state.is_(None), state.in_(sorted(TERMINAL)), executions.c.lost_ms.is_not(None)))
         .order_by(of.created_ms)
     )
-    return list(connection.execute(found.limit(SENT_A_ROUND)))
+    return list(connection.execute(found.limit(SENT_A_PAGE)))
 
 
 def _living_among(connection: Connection, execution_ids: Collection[str]) -> list[str]:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from ..scheduler.events import ExecutionRequestedEvent
-from ..scheduler.events.requested import ITEMS_MAX_CHARS
+from ..scheduler.events.requested import ITEMS_MAX_BYTES
 from ..scheduler.events.schedule import instant_of
 from ..scheduler.model.priority import Priority
 from .json_texts import value_of
@@ -124,29 +124,27 @@ def event_of(trigger: Trigger, key: str, items: Sequence[Any]) -> ExecutionReque
             "priority": trigger.priority,
             "timeout_seconds": trigger.timeout_seconds,
             "metadata": metadata,
-            "items": items_json(items) if trigger.type is TriggerType.QUEUE else None,
+            "items": f"[{','.join(map(item_json, items))}]" if trigger.type is TriggerType.QUEUE else None,
         }
     )
 
 
-def items_json(items: Sequence[Any]) -> str:
-    """Return what a program finds of its items; of one whose payload is too long for it, there is no payload."""
-    told = [
-        {
-            "id": row.item_id,
-            "queue_id": row.queue_id,
-            "reference": row.reference,
-            "priority": -row.rank,
-            "fence": row.fence + 1,
-            "retries": row.retries,
-            "payload": value_of(row.payload),
-        }
-        for row in items
-    ]
-    text = _text(told)
-    if len(text) > ITEMS_MAX_CHARS:
-        text = _text([{name: value for name, value in each.items() if name != "payload"} for each in told])
-    return text
+def item_json(item: Any) -> str:
+    """Return what a program finds of an item, in ASCII; of one whose payload is too long for it, there is no payload.
+
+    Args:
+        item: A row of `queue_items`, before it is claimed.
+    """
+    told = {
+        "id": item.item_id,
+        "queue_id": item.queue_id,
+        "reference": item.reference,
+        "priority": -item.rank,
+        "fence": item.fence + 1,
+        "retries": item.retries,
+    }
+    text = _text(told | {"payload": value_of(item.payload)})
+    return text if len(text) + len("[]") <= ITEMS_MAX_BYTES else _text(told)
 
 
 def _text(value: Any) -> str:

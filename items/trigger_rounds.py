@@ -2,30 +2,32 @@
 
 In the flow: the ledger's process runs one beside its consumer; who consumes leads, and its epoch is asked in each
 transaction that fires (D42). A round fires what is due, sends what was fired, and now and then looks for firings whose
-end nobody told. If Redis or the database does not answer, the next round does it; nothing else waits for it. Killed
-anywhere, the next leader's first round goes on from the rows. Times are the database's, unless a test turns its clock.
+end nobody told. If Redis or the database does not answer, the next round does it; nothing else waits for it. What is
+wrong with one trigger puts that one off. Nothing is kept here: killed anywhere, the next leader's first round goes on
+from the rows. Times are the database's, unless a test turns its clock.
 """
 
 import threading
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from typing import Any, Final
+from typing import Final
 
-from redis.exceptions import RedisError
 from sqlalchemy import Connection
 
 from ..configs.logger import Logger
 from ..configs.settings import Settings
 from ..ledger.book import Book
 from ..ledger.consumer import Consumer
-from ..ledger.errors import LedgerError
+from ..ledger.errors import LedgerError, RowsRefused
 from ..ledger.opening import database_of
 from ..ledger.process import Beside
 from ..ledger.queries.asking import Asking
 from ..scheduler.engine.engine import Engine
 from ..scheduler.model.errors import QueueUnavailable
-from .firing import Guard, due_triggers, fire, make_due
-from .sending import send_all
+from .failing import note_failure, told_of
+from .firing import Guard, due_triggers, fire, has_come, make_due
+from .hearing import hear
+from .sending import send_page
 from .settling import look_for_lost, settle
 from .store import Store, now_of
 
@@ -33,10 +35,12 @@ _log: Final = Logger(__name__)
 LOOK_SECONDS: Final = 1.0
 LOOK_FOR_LOST_ROUNDS: Final = 10
 MOST_FIRED_A_ROUND: Final = 1_000
+PAGES_A_ROUND: Final = 10
+"""Of firings that are sent. What is left then is the next round's, which begins at once."""
 
 
 class Rounds:
-    """The triggers of one ledger. `come` may be called by any thread, the others by one."""
+    """The triggers of one ledger. `wake` may be called by any thread, the others by one."""
 
     def __init__(
         self,
@@ -66,15 +70,7 @@ class Rounds:
         self._now = now
         self._rounds = 0
         self._told = ""
-        self._lock = threading.Lock()
-        self._come: set[int] = set()
         self._wakes = threading.Event()
-
-    def come(self, queue_id: int) -> None:
-        """An item has come to a queue: its triggers look at once."""
-        with self._lock:
-            self._come.add(queue_id)
-        self._wakes.set()
 
     def round(self) -> int:
         """Fire, send and settle what there is; how many firings were accepted.
@@ -83,12 +79,10 @@ class Rounds:
             LedgerError: If the database does not answer.
             QueueUnavailable: If Redis does not answer.
         """
-        with self._lock:
-            come, self._come = self._come, set()
-        if come:
-            self._store.write(lambda connection: make_due(connection, come, self._now(connection)))
+        if self._store.read(lambda connection: connection.execute(has_come(self._now(connection))).first()):
+            self._store.write(lambda connection: make_due(connection, self._now(connection)))
         self._fire_all()
-        sent = send_all(self._store, self._engine.transitions.park, self._consumes)
+        sent = self._send_all()
         self._rounds += 1
         if self._rounds % LOOK_FOR_LOST_ROUNDS == 1:
             look_for_lost(self._store, self._known, self._has_read_all)
@@ -103,11 +97,13 @@ class Rounds:
                     self._told = ""
                 except (LedgerError, QueueUnavailable) as error:
                     self._tell(error)
+                except Exception as error:  # noqa: BLE001  # without this thread, no trigger would fire any more
+                    _log.error("triggers_failed", exc_info=error)
             self._wakes.wait(LOOK_SECONDS)
             self._wakes.clear()
 
     def wake(self) -> None:
-        """Let it look whether it is to stop."""
+        """Let it look at once: an item has come, or it is to stop."""
         self._wakes.set()
 
     def _fire_all(self) -> None:
@@ -118,13 +114,33 @@ class Rounds:
             for trigger_id in found:
                 fired += self._fire(trigger_id)
             if fired == before:
-                break
+                return
+        self._wakes.set()
+
+    def _send_all(self) -> int:
+        accepted = 0
+        for _ in range(PAGES_A_ROUND):
+            sent = send_page(self._store, self._engine.transitions.park, self._consumes)
+            accepted += sent.accepted
+            if not sent.has_more:
+                return accepted
+        self._wakes.set()
+        return accepted
 
     def _fire(self, trigger_id: int) -> int:
         def work(connection: Connection) -> str | None:
             return fire(connection, trigger_id, self._now(connection), self._leads)
 
-        execution_id = self._store.write(work)
+        try:
+            execution_id = self._store.write(work)
+        except Exception as error:
+            if isinstance(error, LedgerError) and not isinstance(error, RowsRefused):
+                raise
+            # Whatever is wrong with one, the others fire.
+            problem = told_of(error)
+            _log.error("trigger_not_fired", trigger_id=trigger_id, exc_info=error)
+            self._store.write(lambda connection: note_failure(connection, trigger_id, problem, self._now(connection)))
+            return 0
         if execution_id is None:
             return 0
         _log.info("trigger_fired", trigger_id=trigger_id, execution_id=execution_id)
@@ -169,20 +185,10 @@ def running(settings: Settings, engine: Engine, book: Book, consumer: Consumer) 
 
 
 def _listen(engine: Engine, rounds: Rounds, stop: threading.Event) -> None:
-    client, channel = engine.scripts.client, engine.scripts.keys.items_channel
-    while not stop.is_set():
-        try:
-            subscribed: Any
-            with client.pubsub(ignore_subscribe_messages=True) as subscribed:
-                subscribed.subscribe(channel)
-                while not stop.is_set():
-                    message: Any = subscribed.get_message(timeout=LOOK_SECONDS)
-                    if message is not None and message["data"].isdigit():
-                        rounds.come(int(message["data"]))
-        except RedisError as error:
-            # An item that came meanwhile is found when its triggers look.
-            _log.debug("items_not_heard", problem=str(error))
-            stop.wait(LOOK_SECONDS)
+    def came(_: int) -> None:
+        rounds.wake()
+
+    hear(engine.scripts.client, engine.scripts.keys.items_channel, stop, came)
 
 
 TRIGGERS: Final = Beside(settle, running)

@@ -13,31 +13,34 @@ from uuid import uuid4
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from ..k8s.runnable import check_runnable
-from ..ledger.errors import RowsRefused
-from ..ledger.schema.tables import item_queues, triggers
+from ..ledger.errors import RowsTaken
+from ..ledger.schema.tables import firings, item_queues, triggers
+from ..scheduler.events.fields import DEFAULT_ACTION
 from ..scheduler.model.cron import Cron
 from ..scheduler.model.errors import InvalidRequest
 from ..scheduler.model.priority import Priority
-from .bounds import COMMAND_MAX_CHARS
+from .bounds import BATCH_SIZE, COMMAND_MAX_CHARS, JOBS, POLLING_SECONDS, TIMEOUT_SECONDS
 from .changes import Verb, differences, note_change
+from .checks import check_fields
 from .errors import ItemChanged, QueueUnknown, TriggerNameTaken, TriggerUnknown
 from .firing import live_jobs, next_of
+from .names import check_trigger_name
 from .store import Store, now_of
 from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "queue_id": None,
-    "batch_size": 1,
-    "polling_interval": 30,
+    "batch_size": BATCH_SIZE,
+    "polling_interval": POLLING_SECONDS,
     "enabled": True,
-    "max_jobs": 1,
+    "max_jobs": JOBS,
     "cron": None,
     "tz": "UTC",
     "image": None,
-    "action": "pod",
+    "action": DEFAULT_ACTION,
     "user_id": None,
     "priority": Priority.NORMAL,
-    "timeout_seconds": 300,
+    "timeout_seconds": TIMEOUT_SECONDS,
 }
 _SHOWN: Final = (
     *("name", "type", "queue_id", "batch_size", "polling_interval", "enabled", "max_jobs", "cron", "tz", "image"),
@@ -85,6 +88,7 @@ class Triggers:
             PodRejected: If no pod could run it.
         """
         values = {**DEFAULTS, **fields, "name": name, "type": type, "command": command}
+        _check_values(values)
 
         def work(connection: Connection) -> Trigger:
             at_ms = now_of(connection)
@@ -102,7 +106,7 @@ class Triggers:
 
         try:
             return self._store.write(work)
-        except RowsRefused:
+        except RowsTaken:
             # Another transaction was quicker.
             raise TriggerNameTaken(name) from None
 
@@ -129,11 +133,15 @@ class Triggers:
                 raise ItemChanged(f"trigger {before.name!r}")
             at_ms = now_of(connection)
             values = {name: getattr(before, name) for name in (*_SHOWN, "command")} | dict(changed)
+            _check_values(values)
             _check(connection, values)
             columns = _columns(values) | {"revision": before.revision + 1, "updated_ms": at_ms}
             columns |= {"failures": 0, "backoff_ms": None, "last_error": None}
             if any(values[name] != getattr(before, name) for name in _MOVES_TIME):
                 columns["next_fire_ms"] = _next_ms(values, at_ms)
+            # What was put off is tried at once as well.
+            waits = update(firings).where(firings.c.trigger_id == before.trigger_id, firings.c.ended_ms.is_(None))
+            connection.execute(waits.where(firings.c.sent_ms.is_(None)).values(again_ms=0))
             of_it = update(triggers).where(triggers.c.trigger_id == before.trigger_id)
             after = trigger_of(connection.execute(of_it.values(columns).returning(triggers)).one())
             _check_event(after)
@@ -146,7 +154,7 @@ class Triggers:
 
         try:
             return self._store.write(work)
-        except RowsRefused:
+        except RowsTaken:
             raise TriggerNameTaken(str(changed.get("name"))) from None
 
     def delete(self, trigger: str | int, *, by: str) -> Trigger:
@@ -185,6 +193,13 @@ def _trigger_in(connection: Connection, trigger: str | int, *, locks: bool = Fal
     return trigger_of(row)
 
 
+def _check_values(values: Mapping[str, Any]) -> None:
+    """Refuse fields that are not allowed."""
+    check_trigger_name(values["name"])
+    Priority.parse(values["priority"])
+    check_fields({name: value for name, value in values.items() if name != "priority"})
+
+
 def _check(connection: Connection, values: Mapping[str, Any]) -> None:
     """Refuse fields that do not fit together."""
     is_of_queue = values["type"] is TriggerType.QUEUE
@@ -213,7 +228,7 @@ def _next_ms(values: Mapping[str, Any], at_ms: int) -> int | None:
 
 
 def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    command, priority = json.dumps(list(values["command"])), Priority(values["priority"]).name
+    command, priority = json.dumps(list(values["command"])), Priority.parse(values["priority"]).name
     return {**values, "type": values["type"].value, "command": command, "priority": priority}
 
 

@@ -10,18 +10,16 @@ import threading
 from collections import defaultdict, deque
 from contextlib import suppress
 from queue import Empty, Full, Queue
-from typing import Any, Final
+from typing import Final
 
 import redis
 from redis.exceptions import RedisError
 
 from ..configs.logger import Logger
+from .hearing import LOOK_SECONDS, hear
 
 _log = Logger(__name__)
-LOOK_SECONDS: Final = 1.0
-"""After which time who waits looks by itself."""
 MOST_UNTOLD: Final = 1_000
-_AGAIN_SECONDS: Final = 1.0
 
 
 class Waking:
@@ -74,14 +72,15 @@ class Waking:
                 self._waiting.pop(queue_id, None)
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening and telling; its threads end within `LOOK_SECONDS`."""
         self._is_closed.set()
 
     def _listen(self) -> None:
         self._loop = asyncio.get_running_loop()
         if self._client is None or (self._listening is not None and self._listening.is_alive()):
             return
-        self._listening = threading.Thread(target=self._run, name="items-waking", daemon=True)
+        given = (self._client, self._channel, self._is_closed, self._wake_soon)
+        self._listening = threading.Thread(target=hear, args=given, name="items-waking", daemon=True)
         self._listening.start()
 
     def _tell_all(self) -> None:
@@ -93,21 +92,6 @@ class Waking:
                 continue
             except RedisError as error:
                 _log.debug("items_not_told", problem=str(error))
-
-    def _run(self) -> None:
-        assert self._client is not None
-        while not self._is_closed.is_set():
-            try:
-                subscribed: Any
-                with self._client.pubsub(ignore_subscribe_messages=True) as subscribed:
-                    subscribed.subscribe(self._channel)
-                    while not self._is_closed.is_set():
-                        message: Any = subscribed.get_message(timeout=LOOK_SECONDS)
-                        if message is not None and message["data"].isdigit():
-                            self._wake_soon(int(message["data"]))
-            except RedisError as error:
-                _log.debug("items_not_heard", problem=str(error))
-                self._is_closed.wait(_AGAIN_SECONDS)
 
     def _wake_soon(self, queue_id: int) -> None:
         loop = self._loop

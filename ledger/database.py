@@ -35,8 +35,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from ..configs.errors import ExtraMissing, SettingsError
 from ..configs.extras import import_extra
 from ..configs.redaction import redacted_url
-from .errors import LedgerRefused, LedgerUnavailable, RowsRefused
-from .reasons import said_by, told_of
+from .errors import LedgerRefused, LedgerUnavailable, RowsRefused, RowsTaken
+from .reasons import is_taken, said_by, told_of
 
 _BUSY_SECONDS: Final = 10
 _CONNECT_SECONDS: Final = 5
@@ -103,7 +103,7 @@ class Database:
 
         Raises:
             LedgerUnavailable: If the database does not answer.
-            LedgerRefused: If it will not do it; RowsRefused, because of the rows.
+            LedgerRefused: If it will not do it; RowsRefused, because of the rows, and RowsTaken, because of others.
         """
         if self.file is not None and self._opened is None and not self.file.exists():
             _make_private(self.file)
@@ -166,7 +166,8 @@ class Database:
         try:
             yield
         except (DataError, IntegrityError) as error:
-            raise RowsRefused(said_by(error), url=self.shown_url, told=told_of(error)) from error
+            kind = RowsTaken if is_taken(error) else RowsRefused
+            raise kind(said_by(error), url=self.shown_url, told=told_of(error)) from error
         except OverflowError as error:  # SQLite's driver says so by itself
             raise RowsRefused(str(error), url=self.shown_url, told="a number is out of range") from error
         except ProgrammingError as error:

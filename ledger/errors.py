@@ -7,6 +7,7 @@
         ├── LedgerUnavailable   the database did not answer, or could not do it now
         ├── LedgerRefused       the database will not do it: a right or a table is missing
         │   └── RowsRefused     these rows cannot stand, however often it is asked
+        │       └── RowsTaken   another row has what only one may have
         ├── AnotherQueue        the ledger is that of another queue
         ├── LedgerMissing       there is no such file
         ├── LedgerEmpty         nothing was ever written into it
@@ -57,6 +58,10 @@ class LedgerRefused(LedgerError):
 
 class RowsRefused(LedgerRefused):
     """Rows are not what they should be: a value is out of range, is missing, or stands there already."""
+
+
+class RowsTaken(RowsRefused):
+    """Another row has a value already that only one may have."""
 
 
 class AnotherQueue(LedgerError):

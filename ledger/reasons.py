@@ -15,6 +15,9 @@ _WITHOUT_VALUES: Final = frozenset({"08", "25", "40", "42", "53", "54", "55", "5
 operators, the system. Values of rows are in those of data and constraints, and in what triggers raise."""
 _OF_SQLITE: Final = frozenset({sqlite3.OperationalError, sqlite3.DatabaseError})
 """Its texts of a disk, a file or a lock are fixed."""
+_TAKEN: Final = "23505"
+"""PostgreSQL's SQLSTATE of a value that only one row may have."""
+_TAKEN_OF_SQLITE: Final = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
 _LONGEST: Final = 160
 
 
@@ -22,6 +25,12 @@ def said_by(error: DBAPIError) -> str:
     """What the driver said, for the log."""
     said = str(error.orig).strip().splitlines()
     return said[0] if said else type(error.orig).__name__
+
+
+def is_taken(error: DBAPIError) -> bool:
+    """Whether another row has a value already that only one may have."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    return code in _TAKEN_OF_SQLITE or getattr(error.orig, "sqlstate", None) == _TAKEN
 
 
 def told_of(error: DBAPIError) -> str:

@@ -7,7 +7,8 @@ waits here, without one, and is told after a second that so many ask already. Wh
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -44,19 +45,32 @@ async def in_turn(its: Services, ask: Callable[P, T], *given: P.args, **named: P
     Raises:
         Refused: If others have all the turns, and none ends in time.
     """
-    turns = its.turns
-    # With a turn that is free, nothing has to be timed.
-    await (_waited_for(turns) if turns.locked() else turns.acquire())
-    try:
+    async with turn(its.turns, TURN_SECONDS, f"{QUEUE_AT_ONCE} requests ask Redis already"):
         return await run_in_threadpool(ask, *given, **named)
+
+
+@asynccontextmanager
+async def turn(turns: asyncio.Semaphore, seconds: float, taken: str) -> AsyncGenerator[None]:
+    """Take a turn until the end of the block.
+
+    Args:
+        turns: Of those that there are.
+        seconds: For how long one is waited for.
+        taken: Who has them, for the refusal.
+
+    Raises:
+        Refused: If none ends in time.
+    """
+    # With a turn that is free, nothing has to be timed.
+    if turns.locked():
+        try:
+            async with asyncio.timeout(seconds):
+                await turns.acquire()
+        except TimeoutError:
+            raise busy(f"{taken}, and none of them ended within {seconds:g} s") from None
+    else:
+        await turns.acquire()
+    try:
+        yield
     finally:
         turns.release()
-
-
-async def _waited_for(turns: asyncio.Semaphore) -> None:
-    try:
-        async with asyncio.timeout(TURN_SECONDS):
-            await turns.acquire()
-    except TimeoutError:
-        detail = f"{QUEUE_AT_ONCE} requests ask Redis already, and none of them ended within {TURN_SECONDS:g} s"
-        raise busy(detail) from None

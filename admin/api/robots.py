@@ -21,11 +21,12 @@ from ...scheduler.model.errors import InvalidRequest
 from ..answers.items import ClaimedItem, ClaimedItems, ItemRow
 from ..auth.tokens import Caller
 from ..errors import forbidden
-from ..services import Services
+from ..services import CLAIMS_AT_ONCE, Services
 from .item_requests import QUEUE_ID_MAX, ItemId, ItemSaid, NewNamedItem, OfItem, Wanted
 from .item_shapes import claimed_item, item_row
 from .moments import ms_of
 from .names import QueueName, RobotId
+from .queue_routes import TURN_SECONDS, turn
 from .requiring import RobotCaller, ServicesOf
 from .strict_bodies import StrictRoute
 from .submitting import Key
@@ -128,7 +129,10 @@ async def _claimed(
     queue_id = queue if isinstance(queue, int) else None
     while True:
         claim = Claim(queue, robot_id, wanted.count, wanted.lease_seconds, key)
-        found = await run_in_threadpool(services.items.claiming.claim, claim)
+        # Who waits for an item waits for a turn as well.
+        patience_seconds = max(TURN_SECONDS, ends - time.monotonic())
+        async with turn(services.claims, patience_seconds, f"{CLAIMS_AT_ONCE} requests claim items already"):
+            found = await run_in_threadpool(services.items.claiming.claim, claim)
         left_seconds = ends - time.monotonic()
         if found or left_seconds <= 0 or services.closing.is_set():
             return found

@@ -6,8 +6,18 @@ from typing import Annotated, Any, Final
 from fastapi import Path
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictBool
 
-from ...items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
-from ...items.names import QUEUE_NAME
+from ...items.bounds import (
+    BATCH_MAX,
+    BATCH_SIZE,
+    JOBS,
+    LINE_MAX_CHARS,
+    MOST_JOBS,
+    POLLING_MAX_SECONDS,
+    POLLING_SECONDS,
+    TIMEOUT_SECONDS,
+    ZONE_MAX_CHARS,
+)
+from ...items.names import QUEUE_NAME, check_trigger_name
 from ...items.trigger import Trigger, TriggerType
 from ...scheduler.events.fields import (
     DEFAULT_ACTION,
@@ -31,20 +41,13 @@ from .requests import Sent
 _TRIGGER: Final = re.compile(rf"[0-9]{{1,9}}|{QUEUE_NAME.pattern}")
 
 
-def _name(value: str) -> str:
-    if QUEUE_NAME.fullmatch(value):
-        return value
-    allowed = "1 to 128 characters of A-Z a-z 0-9 . _ -, the first a letter or _"
-    raise InvalidRequest("trigger", f"{shown(value)} is no name of a trigger", allowed=allowed)
-
-
 def _trigger(value: str) -> str:
     if _TRIGGER.fullmatch(value):
         return value
     raise InvalidRequest("trigger", f"{shown(value)} is no trigger's name or id", allowed="a name, or an id")
 
 
-TriggerName = Annotated[str, AfterValidator(_name), described(pattern=as_pattern(QUEUE_NAME))]
+TriggerName = Annotated[str, AfterValidator(check_trigger_name), described(pattern=as_pattern(QUEUE_NAME))]
 TriggerGiven = Annotated[
     str,
     AfterValidator(_trigger),
@@ -55,8 +58,8 @@ BatchSize = Annotated[int, Field(strict=True, ge=1, le=BATCH_MAX), BeforeValidat
 Interval = Annotated[int, Field(strict=True, ge=1, le=POLLING_MAX_SECONDS), BeforeValidator(whole)]
 Jobs = Annotated[int, Field(strict=True, ge=1, le=MOST_JOBS), BeforeValidator(whole)]
 Timeout = Annotated[int, Field(strict=True, ge=1, le=TIMEOUT_MAX_SECONDS), BeforeValidator(whole)]
-Line = Annotated[Text, Field(max_length=200)]
-Zone = Annotated[Text, Field(max_length=100)]
+Line = Annotated[Text, Field(max_length=LINE_MAX_CHARS)]
+Zone = Annotated[Text, Field(max_length=ZONE_MAX_CHARS)]
 
 
 class NewTrigger(Sent):
@@ -72,12 +75,12 @@ class NewTrigger(Sent):
     type: TriggerType
     queue_id: QueueId | None = None
     """With QUEUE."""
-    batch_size: BatchSize = 1
+    batch_size: BatchSize = BATCH_SIZE
     """How many items an execution works on at most."""
-    polling_interval: Interval = 30
+    polling_interval: Interval = POLLING_SECONDS
     """After so many seconds it looks again, if no item's arrival is told."""
     enabled: StrictBool = True
-    max_jobs: Jobs = 1
+    max_jobs: Jobs = JOBS
     """How many of its executions may live at once."""
     cron: Line | None = None
     """With TIME. Five fields: minute, hour, day of the month, month, day of the week."""
@@ -90,7 +93,7 @@ class NewTrigger(Sent):
     user_id: UserId | None = None
     """Against whose limit its executions count."""
     priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
-    timeout_seconds: Timeout = 300
+    timeout_seconds: Timeout = TIMEOUT_SECONDS
 
 
 class TriggerChange(Sent):

@@ -12,15 +12,19 @@ from bandmaster.cli.opening import settings_of_command
 from bandmaster.cli.screen import Column, say, say_json, say_table
 from bandmaster.cli.selecting import Yes, confirm
 from bandmaster.configs.extras import import_extra
-from bandmaster.items.bounds import LEASE_SECONDS, RETRY_SECONDS
+from bandmaster.items.bounds import LEASE_MAX_SECONDS, LEASE_SECONDS, RETRIES_MAX, RETRY_MAX_SECONDS, RETRY_SECONDS
 from bandmaster.items.names import check_queue_name
 from bandmaster.scheduler.model.operators import user_at_host
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Named = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name.")]
-Retries = Annotated[int | None, typer.Option(metavar="N", min=0, max=1000, help="Tries after a failed one.")]
-Lease = Annotated[int | None, typer.Option(metavar="SECONDS", min=1, max=86400, help="How long a robot holds one.")]
-Pause = Annotated[int | None, typer.Option(metavar="SECONDS", min=0, max=3600, help="Before the first retry.")]
+Retries = Annotated[int | None, typer.Option(metavar="N", min=0, max=RETRIES_MAX, help="Tries after a failed one.")]
+Lease = Annotated[
+    int | None, typer.Option(metavar="SECONDS", min=1, max=LEASE_MAX_SECONDS, help="How long a robot holds one.")
+]
+Pause = Annotated[
+    int | None, typer.Option(metavar="SECONDS", min=0, max=RETRY_MAX_SECONDS, help="Before the first retry.")
+]
 
 
 def list_queues(context: typer.Context, as_json: Json = False) -> None:

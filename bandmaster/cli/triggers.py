@@ -12,7 +12,9 @@ import typer
 from bandmaster.cli.queues import opened_items
 from bandmaster.cli.screen import Column, say, say_json, say_table
 from bandmaster.configs.extras import import_extra
-from bandmaster.items.names import check_queue_name
+from bandmaster.items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
+from bandmaster.items.names import check_queue_name, check_trigger_name
+from bandmaster.scheduler.events.fields import TIMEOUT_MAX_SECONDS
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.priority import Priority
@@ -24,14 +26,18 @@ OfQueue = Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="F
 Line = Annotated[str | None, typer.Option("--cron", metavar="LINE", help="At these times: five fields of cron.")]
 Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="The line's time zone.")]
 Runs = Annotated[str | None, typer.Option("--command", metavar="LINE", help="What it runs, as a shell splits it.")]
-Batch = Annotated[int | None, typer.Option("--batch", metavar="N", min=1, max=100, help="Items an execution.")]
-Jobs = Annotated[int | None, typer.Option("--max-jobs", metavar="N", min=1, max=10_000, help="Executions at once.")]
-Every = Annotated[int | None, typer.Option("--every", metavar="SECONDS", min=1, max=86_400, help="It looks again.")]
+Batch = Annotated[int | None, typer.Option("--batch", metavar="N", min=1, max=BATCH_MAX, help="Items an execution.")]
+Jobs = Annotated[int | None, typer.Option("--max-jobs", metavar="N", min=1, max=MOST_JOBS, help="Executions at once.")]
+Every = Annotated[
+    int | None, typer.Option("--every", metavar="SECONDS", min=1, max=POLLING_MAX_SECONDS, help="It looks again.")
+]
 Image = Annotated[str | None, typer.Option("--image", metavar="IMAGE", help="Of its pods.")]
 Action = Annotated[str | None, typer.Option("--action", metavar="NAME", help="The action that they count as.")]
 User = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Against whose limit they count.")]
 Band = Annotated[str | None, typer.Option("--priority", metavar="NAME", help="The band of its executions.")]
-Timeout = Annotated[int | None, typer.Option("--timeout", metavar="SECONDS", min=1, help="For one execution.")]
+Timeout = Annotated[
+    int | None, typer.Option("--timeout", metavar="SECONDS", min=1, max=TIMEOUT_MAX_SECONDS, help="For one execution.")
+]
 
 
 def show_triggers(context: typer.Context, as_json: Json = False) -> None:
@@ -103,7 +109,7 @@ def create_trigger(
     kind = import_extra("bandmaster.items.trigger", "api").TriggerType
     given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
     made = items.triggers.create(
-        check_queue_name(name),
+        check_trigger_name(name),
         type=kind.QUEUE if cron is None else kind.TIME,
         command=_split(command),
         by=user_at_host(),
@@ -142,7 +148,7 @@ def change_trigger(
         given["command"] = _split(command)
     if enabled is not None:
         given["enabled"] = enabled
-    _tell(items.triggers.change(check_queue_name(name), given, by=user_at_host(), revision=None), as_json)
+    _tell(items.triggers.change(check_trigger_name(name), given, by=user_at_host(), revision=None), as_json)
 
 
 def delete_trigger(name: Named, as_json: Json = False) -> None:
@@ -152,7 +158,7 @@ def delete_trigger(name: Named, as_json: Json = False) -> None:
     Example:
       bandmaster trigger delete book
     """
-    found = opened_items().triggers.delete(check_queue_name(name), by=user_at_host())
+    found = opened_items().triggers.delete(check_trigger_name(name), by=user_at_host())
     if as_json:
         say_json({"name": name, "live_jobs": found.live_jobs})
     else:

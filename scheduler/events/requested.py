@@ -37,8 +37,8 @@ from .fields import (
     Word,
 )
 
-ITEMS_MAX_CHARS: Final = 65_536
-"""Of the items' JSON, which is ASCII: the kernel gives a variable at most 128 KiB."""
+ITEMS_MAX_BYTES: Final = 65_536
+"""Of the items' JSON: the kernel gives a variable at most 128 KiB."""
 _JSON_BYTES_PER_CHAR: Final = 6  # a control character becomes \u001b
 _OTHER_FIELDS_MAX_BYTES: Final = 65_536  # all fields but script and command (labels, gates, names) fit in this
 
@@ -101,7 +101,7 @@ class ExecutionRequestedEvent(Event, frozen=True):
     scheduled_at: UtcTime | None = None
     """The time before which it may not start; None, or a past time: it may start at once."""
     metadata: Metadata = Field(default_factory=Metadata)
-    items: Annotated[str, Field(max_length=ITEMS_MAX_CHARS)] | None = Field(default=None, repr=False)
+    items: Annotated[str, Field(max_length=ITEMS_MAX_BYTES)] | None = Field(default=None, repr=False)
     """JSON of the items that it works on, which its program finds in the variable ``BANDMASTER_ITEMS``."""
     requested_at: UtcTime = Field(default_factory=_now)
     """The time by the caller's clock, to inform people; it never decides the order."""
@@ -111,6 +111,8 @@ class ExecutionRequestedEvent(Event, frozen=True):
         if (self.script is None) == (self.command is None):
             given = "neither is given" if self.script is None else "both are given"
             raise InvalidRequest("script, command", given, allowed="exactly one of the two")
+        if self.items is not None and len(self.items.encode(errors="replace")) > ITEMS_MAX_BYTES:
+            raise InvalidRequest("items", "it is too long", allowed=f"at most {ITEMS_MAX_BYTES:,} bytes")
         _check_limit("cpu", self.cpu_request, self.cpu_limit)
         _check_limit("memory", self.memory_request, self.memory_limit)
         # The exact size costs as much as writing the JSON, so it is computed only if the limit may be exceeded.

@@ -80,9 +80,9 @@ class Work:
     def found(self, name: str = "book") -> Trigger:
         return self.items.triggers.find(name)
 
-    def set_trigger(self, **columns: Any) -> None:
+    def set_trigger(self, named: str = "book", **columns: Any) -> None:
         with self.database.writing() as connection:
-            connection.execute(update(triggers).values(columns))
+            connection.execute(update(triggers).where(triggers.c.name == named).values(columns))
 
     def set_firings(self, **columns: Any) -> None:
         with self.database.writing() as connection:

@@ -1,0 +1,40 @@
+"""Triggers as they are made, changed, disabled and deleted."""
+
+import pytest
+from trigger_work import Work
+from work_items import make
+
+from bandmaster.items.errors import QueueHasTriggers, QueueUnknown, TriggerNameTaken
+from bandmaster.items.trigger import TriggerType
+from bandmaster.scheduler.model.errors import InvalidRequest
+
+
+def test_what_does_not_fit_the_type_is_refused(work: Work) -> None:
+    queue = make(work.items)
+    create = work.items.triggers.create
+    with pytest.raises(InvalidRequest, match="queue_id"):
+        create("a", type=TriggerType.QUEUE, command=("true",), by="a test")
+    with pytest.raises(InvalidRequest, match="cron"):
+        create("a", type=TriggerType.TIME, command=("true",), by="a test")
+    with pytest.raises(InvalidRequest, match="cron"):
+        create("a", type=TriggerType.TIME, command=("true",), by="a test", cron="61 * * * *")
+    with pytest.raises(QueueUnknown):
+        create("a", type=TriggerType.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id + 1)
+    with pytest.raises(InvalidRequest, match="command"):
+        create("a", type=TriggerType.QUEUE, command=(), by="a test", queue_id=queue.queue_id)
+    assert work.items.triggers.all() == []
+    create("a", type=TriggerType.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id)
+    with pytest.raises(TriggerNameTaken):
+        create("a", type=TriggerType.QUEUE, command=("true",), by="a test", queue_id=queue.queue_id)
+    with pytest.raises(QueueHasTriggers):
+        work.items.queues.delete(queue.queue_id, by="a test", force=True)
+    assert work.items.queues.find("invoices").is_active
+
+
+def test_a_disabled_trigger_starts_nothing_until_it_is_enabled(work: Work) -> None:
+    made = work.trigger(enabled=False)
+    work.add()
+    assert work.rounds.round() == 0
+    after = work.items.triggers.change("book", {"enabled": True}, by="a test", revision=made.revision)
+    assert (after.enabled, after.revision) == (True, made.revision + 1)
+    assert work.rounds.round() == 1
