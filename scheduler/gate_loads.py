@@ -10,6 +10,7 @@ from typing import Final
 
 from .engine.engine import Engine
 from .engine.rate_controls import RateInForce
+from .engine.shares import UNWEIGHED
 from .flows import READ_A_TRIP, count_in
 from .model.auto import Auto
 from .model.limits import EVERYTHING, Limits, is_kind, kind_of
@@ -19,7 +20,6 @@ from .transport.reading import Reader, repeated
 ASKED_AGAIN_MS: Final = 1_000
 """A gate whose rate would let the next one through for longer than this is held back by something else: whoever is idle
 asks again after so long."""
-UNWEIGHED: Final = 1
 _LANE: Final = "lane:"
 
 

@@ -16,7 +16,6 @@ from .requiring import AdminCaller, OperateCaller, ServicesOf
 from .strict_bodies import StrictRoute
 
 router: Final = QueueRouter(route_class=StrictRoute)
-_UNWEIGHED: Final = 1
 
 
 @router.get("/shares", summary="List fair lanes")
@@ -86,5 +85,5 @@ def _share_of(services: Services, lane: str) -> OneShare:
 
 
 def _weight_of(services: Services, gate: str) -> OneWeight:
-    weight = services.queue.shares.weights().get(gate, _UNWEIGHED)
+    weight = services.queue.shares.weight_of(gate)
     return OneWeight(gate=gate, weight=weight, source="redis", as_of=now_at(services.queue))

@@ -11,7 +11,8 @@ import typer
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
 from bandmaster.cli.times import show_duration, show_time
-from bandmaster.scheduler.gate_loads import UNWEIGHED, GateLoad
+from bandmaster.scheduler.engine.shares import UNWEIGHED
+from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.model.times import iso_of
 from bandmaster.scheduler.overview import LaneLoad

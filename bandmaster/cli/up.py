@@ -9,6 +9,9 @@ them again.
 import signal
 import sys
 import time
+from collections.abc import Collection
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -16,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import redis
 import typer
 
+from bandmaster.cli.desk.desk_ledger import DeskLedger
+from bandmaster.cli.desk.queue_figures import QueueFigures
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.folder import make_folder, refuse_a_second
 from bandmaster.cli.login_address import Mark, address_on, is_served, mark_of
@@ -24,7 +29,7 @@ from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.streams import StreamLost
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
-from bandmaster.configs.settings import Settings
+from bandmaster.configs.settings import Settings, load_settings
 from bandmaster.k8s.backend import connect as connect_pods
 from bandmaster.k8s.errors import PodError
 from bandmaster.scheduler.model.errors import BandmasterError, QueueUnavailable
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
 WORKERS: Final = 2
 THREADS: Final = 4
 API: Final = "api"
+LEDGER: Final = "ledger"
 READY_SECONDS: Final = 30.0
 """After this time it says what is missing, and goes on waiting."""
 
@@ -66,6 +72,11 @@ def up(
     """
     if procfile is not None and (workers is not None or threads is not None):
         raise WrongUsage("--procfile says what runs: --workers and --threads are for the processes that are built in")
+    if others := load_settings().shards.servers:
+        raise WrongUsage(
+            f"up runs what one server needs, and there are shards ({', '.join(others)}): start each server and process "
+            "by itself (docs/shards.md), or unset the shards"
+        )
     processes: Any = import_extra("bandmaster.cli.processes", "local")
     settings = settings_of_command()
     commands: dict[str, str] = (
@@ -79,12 +90,13 @@ def up(
     else:
         say(f"starting {', '.join(commands)}; server {url}")
 
-    before = mark_of(settings.paths.absolute)
+    # What a Procfile runs under these names is not known.
+    told = _Told(mark_of(settings.paths.absolute), frozenset(() if procfile else commands))
 
     def on_start() -> None:
         # What is no terminal may be a log, in which no code may stand.
         shows_address = API in commands and not as_json and sys.stdout.isatty()
-        Thread(target=_watch_start, args=(stack, settings, as_json, shows_address, before), daemon=True).start()
+        Thread(target=_watch_start, args=(stack, settings, as_json, shows_address, told), daemon=True).start()
 
     stack: Stack = processes.Stack(commands, on_start=on_start, awaits_server=procfile is None)
     stack.loop()  # pyright: ignore[reportUnknownMemberType]
@@ -99,27 +111,42 @@ def up(
     raise typer.Exit(code)
 
 
-def _watch_start(stack: "Stack", settings: Settings, as_json: bool, shows_address: bool, before: Mark) -> None:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What says whether ledger and API answer."""
+
+    before: Mark
+    """Which address of an API was there before anything was started."""
+    commands: Collection[str]
+    """The built-in processes that were started."""
+
+
+def _watch_start(stack: "Stack", settings: Settings, as_json: bool, shows_address: bool, told: _Told) -> None:
     try:
-        _say_ready(stack, settings, as_json)
-        if shows_address and is_served(settings.paths.absolute, before, READY_SECONDS):
+        _say_ready(stack, settings, as_json, told)
+        if shows_address and is_served(settings.paths.absolute, told.before, READY_SECONDS):
             _say_address(settings)
     except StreamLost as lost:
         if lost.unread:
             stack.ask_to_end()
 
 
-def _say_ready(stack: "Stack", settings: Settings, as_json: bool) -> None:
-    """Wait until the server answers, a worker asks for work and a scheduler leads, and say so."""
+def _say_ready(stack: "Stack", settings: Settings, as_json: bool, told: _Told) -> None:
+    """Wait until the server answers, a worker asks for work and a scheduler leads, and say so.
+
+    Ledger and API are waited for, too, but for `READY_SECONDS` at most: work goes on without them.
+    """
     try:
-        with connect(settings, name="bandmaster-up") as client:
+        with connect(settings, name="bandmaster-up") as client, closing(DeskLedger(settings)) as ledger:
             stack.note_server()
             bandmaster = opened_on(settings, client)
             began, said = time.monotonic(), False
-            while missing := _missing(bandmaster):
+            while missing := _missing(bandmaster) or _unanswered(bandmaster, ledger, told):
                 if not said and time.monotonic() - began > READY_SECONDS:
                     said = True
                     note(f"still waiting: {missing}")
+                if said and _missing(bandmaster) is None:
+                    break
                 time.sleep(_POLL_SECONDS)
     except (QueueUnavailable, redis.RedisError) as error:
         # The processes have the same problem and report it, or they are already being ended.
@@ -151,6 +178,16 @@ def _missing(bandmaster: Opened) -> str | None:
     if missing is None and bandmaster.queue.views.leader() is None:
         missing = "no scheduler leads"
     return missing
+
+
+def _unanswered(bandmaster: Opened, ledger: DeskLedger, told: _Told) -> str | None:
+    if LEDGER in told.commands:
+        standing = QueueFigures(bandmaster, ledger).ledger()
+        if standing is None or not standing.is_written:
+            return "nobody writes the ledger"
+    if API in told.commands and mark_of(bandmaster.settings.paths.absolute) == told.before:
+        return "the API does not answer"
+    return None
 
 
 def _still_running(settings: Settings) -> int:

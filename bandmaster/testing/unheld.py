@@ -8,8 +8,7 @@ does; and what waits in a fair lane stands in the order in which it was accepted
 from collections.abc import Mapping
 
 from bandmaster.scheduler.engine.rate_controls import RateInForce, in_force
-from bandmaster.scheduler.engine.shares import check_kind, check_weight
-from bandmaster.scheduler.gate_loads import UNWEIGHED
+from bandmaster.scheduler.engine.shares import UNWEIGHED, check_kind, check_weight
 from bandmaster.scheduler.model.identifiers import check_lane
 from bandmaster.scheduler.model.limits import check_gate, check_limited, kind_of
 from bandmaster.scheduler.model.operators import check_by
@@ -93,6 +92,10 @@ class MemoryShares:
     def fair(self) -> dict[str, str]:
         """The kind of gates by which each fair lane is so, by lane."""
         return {lane: kind for lane, kind in sorted(self._kinds.items()) if kind is not None}
+
+    def weight_of(self, gate: str) -> int:
+        """The weight of a gate; 1 if none was set."""
+        return self._weights.get(gate, UNWEIGHED)
 
     def weights(self) -> dict[str, int]:
         """Every weight that was set, by gate."""

@@ -16,6 +16,7 @@ from ..transport.scripts import Scripts
 
 MOST_WEIGHT: Final = 1_000
 FAIR_BY: Final = "fair_by"
+UNWEIGHED: Final = 1
 WEIGHT: Final = "weight:"
 """Before a gate in the journal's name of a change of its weight."""
 
@@ -96,6 +97,11 @@ class Shares(Reader):
         fields = {field.decode(): kind.decode() for field, kind in settings.items()}
         lanes = {lane: kind for field, kind in fields.items() if kind and (lane := fair_lane(field)) is not None}
         return dict(sorted(lanes.items()))
+
+    @repeated
+    def weight_of(self, gate: str) -> int:
+        """The weight of a gate; 1 if none was set."""
+        return int(self._client.hget(self._scripts.keys.named("weights"), gate) or UNWEIGHED)
 
     @repeated
     def weights(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,16 @@ def test_ctrl_c_ends_every_process_in_order_and_the_next_start_finds_everything(
         assert idle.json("logs", runs)["output"] == "survived\n"
 
 
+def test_when_it_is_ready_the_api_and_the_ledger_answer(idle: Driver) -> None:
+    for _ in range(2):  # the second one finds what the first has left
+        with running(idle) as up:
+            url = (idle.folder / "var" / "api-url").read_text().strip()
+            with urllib.request.urlopen(f"{url}/healthz", timeout=10) as answer:
+                assert answer.status == 200
+            assert idle.json("status")["ledger"] == {"read": True, "written": True}
+            up.end(signal.SIGINT, up.family())
+
+
 def test_one_process_that_dies_ends_all_with_exit_code_1(idle: Driver) -> None:
     with running(idle) as up:
         family = up.family()
@@ -80,6 +91,14 @@ def test_wrong_options_procfiles_and_settings_are_refused_before_anything_starts
     assert idle.run("up", BANDMASTER_LOGGING__LEVEL="LOUD").code == 2
     assert idle.run(*named, "--workers", "1").code == 2
     assert not (idle.folder / "var").exists()
+
+
+@pytest.mark.parametrize("before", [(), ("--shard", "low")])
+def test_several_servers_are_refused_before_anything_starts(idle: Driver, before: tuple[str, ...]) -> None:
+    found = idle.run(*before, "up", BANDMASTER_SHARDS__LOW="redis://second/0")
+    assert found.code == 2
+    assert "up runs what one server needs, and there are shards (low): start" in found.err
+    assert not (idle.folder / "var" / "redis").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_starts(idle: Driver) -> None:

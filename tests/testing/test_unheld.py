@@ -70,8 +70,13 @@ def played(queue: Any) -> list[object]:
     told += [refused(lambda: rates.set("user:ann", "fast")), refused(lambda: rates.set("user:ann", 5))]
     told += [rates.all(), shares.share("mails", "user"), shares.share("mails", "tenant"), shares.kind_of("mails")]
     told += [shares.fair(), shares.share("mails", None), shares.fair(), shares.kind_of("mails")]
-    told += [shares.weigh("user:ann", 10), shares.weigh("user:ann", 3), shares.weights()]
-    told += [shares.weigh("user:ann", None), shares.weigh("user:ann", None), shares.weights()]
+    told += [shares.weigh("user:ann", 10), shares.weigh("user:ann", 3), shares.weights(), shares.weight_of("user:ann")]
+    told += [
+        shares.weigh("user:ann", None),
+        shares.weigh("user:ann", None),
+        shares.weights(),
+        shares.weight_of("user:ann"),
+    ]
     told += [
         refused(lambda: rates.set("*", SLOW)),
         refused(lambda: rates.set("gpu", Rate(0, 1))),

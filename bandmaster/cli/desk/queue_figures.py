@@ -85,6 +85,10 @@ class QueueFigures:
         """What was waited for since some hour."""
         return wait_sums_of(self._desk_ledger, by, since_ms, self._queue.views.server_time_ms())
 
+    def ledger(self) -> Ledger | None:
+        """Whether the history is read and written; None: there is none."""
+        return self._ledger()[0]
+
     def _backend(self) -> Backend:
         name = self._bandmaster.settings.k8s.backend
         try:

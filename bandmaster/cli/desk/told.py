@@ -13,8 +13,9 @@ from bandmaster.ledger.waits.attributing import Cause, Part
 from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record, Result
+from bandmaster.scheduler.engine.shares import UNWEIGHED
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from bandmaster.scheduler.gate_loads import UNWEIGHED, GateLoad
+from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.overview import LaneLoad
 from bandmaster.scheduler.verdicts import Verdict
