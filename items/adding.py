@@ -17,11 +17,11 @@ from ..scheduler.model.identifiers import new_execution_id
 from .bounds import PAYLOAD_MAX_BYTES
 from .checks import check_fields
 from .errors import DuplicateReference, KeyReused, QueueInactive
+from .failures import put_off
 from .json_texts import text_of
 from .model import NO_DEADLINE_MS, Item, Queue, item_of
 from .queues import queue_in
 from .schemas import check_payload
-from .states import Status
 from .store import Store, now_of
 
 PAYLOAD: Final = "payload"
@@ -77,13 +77,11 @@ class Adding:
             if not found.is_active:
                 raise QueueInactive(found.name)
             at_ms = now_of(connection)
-            is_due = available_ms is None or available_ms <= at_ms
             values = {
                 "item_id": item_id,
                 "queue_id": found.queue_id,
                 "reference": reference,
                 "unique_reference": reference if found.enforce_unique_reference else None,
-                "status": Status.NEW if is_due else Status.POSTPONED,
                 "rank": -priority,
                 "deadline_ms": NO_DEADLINE_MS if deadline_ms is None else deadline_ms,
                 "payload": text,
@@ -91,11 +89,11 @@ class Adding:
                 "abandoned": 0,
                 "fence": 0,
                 "add_key": key,
-                "available_ms": None if is_due else available_ms,
                 "revision": 1,
                 "created_ms": at_ms,
                 "created_by": by,
                 "updated_ms": at_ms,
+                **put_off(at_ms if available_ms is None else available_ms, at_ms),
             }
             insert = insert_or(connection, queue_items).values(values).on_conflict_do_nothing()
             row = connection.execute(insert.returning(queue_items)).one_or_none()

@@ -19,6 +19,7 @@ from ..ledger.schema.tables import queue_items
 from .bounds import CLAIMED_MAX_BYTES
 from .errors import ClaimOver, ItemsRefused, QueueInactive
 from .model import Item, item_of
+from .picking import ORDER, pick
 from .queues import queue_in
 from .returning import give_back
 from .states import Status
@@ -84,8 +85,7 @@ def _given_before(connection: Connection, claims: Sequence[Claim], at_ms: int) -
         connection.execute(_LOCK_KEYS, {"keys": keys})
     of = queue_items.c
     before: defaultdict[str, list[Any]] = defaultdict(list)
-    order = (of.rank, of.deadline_ms, of.created_ms, of.item_id)
-    for row in connection.execute(select(queue_items).where(of.claim_key.in_(keys)).order_by(*order)):
+    for row in connection.execute(select(queue_items).where(of.claim_key.in_(keys)).order_by(*ORDER)):
         before[row.claim_key].append(row)
     new: list[Claim] = []
     for claim in claims:
@@ -111,14 +111,7 @@ def _claim_of(connection: Connection, name: str | int, claims: Sequence[Claim], 
     give_back(connection, queue.queue_id, at_ms)
     of = queue_items.c
     wanted = sum(claim.count for claim in claims)
-    picked = (
-        select(queue_items)
-        .where(of.queue_id == queue.queue_id, of.status == Status.NEW)
-        .order_by(of.rank, of.deadline_ms, of.created_ms, of.item_id)
-        .limit(wanted)
-        .with_for_update(skip_locked=True)
-    )
-    rows = connection.execute(picked).all()
+    rows = pick(connection, queue.queue_id, wanted)
     written: list[dict[str, Any]] = []
     at = 0
     for claim in claims:

@@ -18,6 +18,7 @@ from .bounds import PAYLOAD_MAX_BYTES
 from .changes import Verb, differences, note_change
 from .checks import check_fields
 from .errors import DuplicateReference, ItemChanged, ItemUnknown, WrongStatus
+from .failures import put_off
 from .json_texts import text_of
 from .model import NO_DEADLINE_MS, Item, Queue, item_of
 from .queues import queue_in
@@ -150,9 +151,7 @@ def _columns(before: Item, values: Mapping[str, Any], queue: Queue, at_ms: int) 
         columns[PAYLOAD] = values[PAYLOAD]
     if values.get("available_ms") is not None:
         check_change(before.status, Status.POSTPONED, By.OPERATOR)
-        is_due = values["available_ms"] <= at_ms
-        status = Status.NEW if is_due else Status.POSTPONED
-        columns |= {"status": status, "available_ms": None if is_due else values["available_ms"]}
+        columns |= put_off(values["available_ms"], at_ms)
     elif values.get("status") is Status.NEW and before.status is not Status.NEW:
         check_change(before.status, Status.NEW, By.OPERATOR)
         # As if it were new: what it has behind it does not count.

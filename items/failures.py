@@ -1,12 +1,12 @@
 """Of which kind a failure is, and when a failed item is tried again.
 
-In the flow: `outcome` asks here. Nothing here does I/O.
+In the flow: `outcome` and `settling` ask here. Nothing here does I/O.
 """
 
 from typing import Any, Final, cast
 
 from .bounds import RETRY_MAX_SECONDS
-from .states import Failure
+from .states import Failure, Status
 
 _TOLD_IN: Final = ("failure_reason", "reason", "type")
 _BUSINESS: Final = "business"
@@ -38,3 +38,24 @@ def pause_ms(retry_seconds: int, retries: int) -> int:
         retries: How many it has had: it waits twice as long after each, up to `RETRY_MAX_SECONDS`.
     """
     return min(retry_seconds * 2 ** min(retries, _MOST_DOUBLED), RETRY_MAX_SECONDS) * 1000
+
+
+def after_failure(retries: int, max_retries: int, retry_seconds: int, at_ms: int) -> dict[str, Any]:
+    """Return the columns of an item after a failure of the application.
+
+    Args:
+        retries: How many it has had.
+        max_retries: The queue's.
+        retry_seconds: The queue's, before the first retry.
+        at_ms: The database's time.
+    """
+    if retries >= max_retries:
+        return {"status": Status.FAILED, "ended_ms": at_ms}
+    return {"retries": retries + 1} | put_off(at_ms + pause_ms(retry_seconds, retries), at_ms)
+
+
+def put_off(until_ms: int, at_ms: int) -> dict[str, Any]:
+    """Return the columns of an item that is not handed out before a time, both in Unix milliseconds."""
+    if until_ms <= at_ms:
+        return {"status": Status.NEW, "available_ms": None}
+    return {"status": Status.POSTPONED, "available_ms": until_ms}

@@ -20,7 +20,9 @@ from ..scheduler.model.cron import Cron
 from ..scheduler.model.errors import InvalidRequest
 from .bounds import TRIGGERS_A_ROUND
 from .failing import note_failure
-from .returning import give_back
+from .picking import pick
+from .queues import queue_in
+from .returning import give_back, is_due
 from .states import Status
 from .trigger import Trigger, TriggerType, event_of, item_json, key_of_firing, trigger_of
 
@@ -47,16 +49,10 @@ def has_come(at_ms: int) -> Select[Any]:
     It may be new, put back, tried again or due, or its lease has ended: whoever did it told nobody, or the clock did.
     """
     of, item = triggers.c, queue_items.c
-    found = [
-        exists().where(item.queue_id == of.queue_id, item.status == status, *by_the_clock)
-        for status, by_the_clock in (
-            (Status.NEW, ()),
-            (Status.POSTPONED, (item.available_ms <= at_ms,)),
-            (Status.IN_PROGRESS, (item.locked_until_ms <= at_ms,)),
-        )
-    ]
+    is_new = exists().where(item.queue_id == of.queue_id, item.status == Status.NEW)
+    is_there = or_(is_new, is_due(of.queue_id, at_ms))
     of_queue = select(of.trigger_id).join_from(triggers, item_queues)
-    return of_queue.where(of.enabled, of.next_fire_ms > at_ms, item_queues.c.is_active, or_(*found))
+    return of_queue.where(of.enabled, of.next_fire_ms > at_ms, item_queues.c.is_active, is_there)
 
 
 def make_due(connection: Connection, at_ms: int) -> int:
@@ -109,8 +105,7 @@ def _fire_in_time(connection: Connection, trigger: Trigger, at_ms: int) -> str |
 def _fire_for_items(connection: Connection, trigger: Trigger, at_ms: int) -> str | None:
     look_ms = at_ms + trigger.polling_interval * 1000
     assert trigger.queue_id is not None
-    queue = select(item_queues.c.is_active).where(item_queues.c.queue_id == trigger.queue_id)
-    is_active = connection.execute(queue.with_for_update(read=True, key_share=True)).scalar_one()
+    is_active = queue_in(connection, trigger.queue_id, shares=True).is_active
     rows, has_more = _claimable(connection, trigger, at_ms) if is_active else ([], False)
     if not rows:
         _move(connection, trigger, next_fire_ms=look_ms)
@@ -125,17 +120,9 @@ def _claimable(connection: Connection, trigger: Trigger, at_ms: int) -> tuple[li
     """The items of one execution, as many as can be told to its program, one at least; whether there may be more."""
     assert trigger.queue_id is not None
     give_back(connection, trigger.queue_id, at_ms)
-    of = queue_items.c
-    found = (
-        select(queue_items)
-        .where(of.queue_id == trigger.queue_id, of.status == Status.NEW)
-        .order_by(of.rank, of.deadline_ms, of.created_ms, of.item_id)
-        .limit(trigger.batch_size)
-        .with_for_update(skip_locked=True)
-    )
     rows = list[Any]()
     size = 0
-    for row in connection.execute(found):
+    for row in pick(connection, trigger.queue_id, trigger.batch_size):
         size += len(item_json(row)) + 1
         if rows and size > ITEMS_MAX_BYTES:
             return rows, True

@@ -34,8 +34,6 @@ class Claiming:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._waiting: list[_Waiting] = []
-        self.transactions = 0
-        """How many were made: fewer than there were claims, if some were joined."""
 
     def claim(self, claim: Claim) -> list[Item]:
         """Hand out items.
@@ -85,7 +83,6 @@ class Claiming:
             self._store.write(work)
         except Exception as raised:  # noqa: BLE001  # whatever it is, each of them gets it
             error = raised
-        self.transactions += 1
         for each in together:
             each.error = error
             each.is_done = True

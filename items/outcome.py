@@ -20,7 +20,7 @@ from ..scheduler.model.times import iso_of
 from .bounds import RESULT_MAX_BYTES
 from .checks import check_fields
 from .errors import ItemUnknown, LeaseLost
-from .failures import kind_of, pause_ms
+from .failures import after_failure, kind_of, put_off
 from .json_texts import text_of
 from .model import Item, Queue, item_of
 from .queues import queue_in
@@ -121,7 +121,10 @@ def check_held(item: Item, robot_id: str, fence: int | None, at_ms: int) -> None
         LeaseLost: With what has become of it.
     """
     if item.status is not Status.IN_PROGRESS:
-        raise LeaseLost(item.item_id, _became(item))
+        # Whoever looked at the queue gave it back.
+        ran_out = item.abandoned > 0 and item.status in (Status.NEW, Status.ABANDONED)
+        is_last = item.locked_by_robot_id == robot_id and fence in (None, item.fence)
+        raise LeaseLost(item.item_id, ("your lease ended, and " if ran_out and is_last else "") + _became(item))
     if item.locked_by_robot_id != robot_id:
         raise LeaseLost(item.item_id, f"robot {item.locked_by_robot_id} has held it since {iso_of(item.locked_at_ms)}")
     if fence is not None and fence != item.fence:
@@ -164,17 +167,10 @@ def _changes(item: Item, said: Said, queue: Queue, at_ms: int) -> dict[str, Any]
     if said.status is Status.NEW:
         return {"status": Status.NEW}
     if said.status is Status.POSTPONED:
-        return _put_off(said.available_ms or at_ms, at_ms)
+        return put_off(said.available_ms or at_ms, at_ms)
     failure = kind_of(said.failure, said.result, said.error_message)
     told = {"failure": failure, "error_message": said.error_message}
-    if failure is Failure.APPLICATION and item.retries < queue.max_retries:
-        again_ms = at_ms + pause_ms(queue.retry_seconds, item.retries)
-        return told | {"retries": item.retries + 1} | _put_off(again_ms, at_ms)
+    # One of business is never tried again.
+    max_retries = queue.max_retries if failure is Failure.APPLICATION else 0
     # Whoever is to be told of an item that failed for good is told here, in the same transaction.
-    return told | {"status": Status.FAILED, "ended_ms": at_ms}
-
-
-def _put_off(until_ms: int, at_ms: int) -> dict[str, Any]:
-    if until_ms <= at_ms:
-        return {"status": Status.NEW, "available_ms": None}
-    return {"status": Status.POSTPONED, "available_ms": until_ms}
+    return told | after_failure(item.retries, max_retries, queue.retry_seconds, at_ms)

@@ -51,13 +51,12 @@ def give_back(connection: Connection, queue_id: int, at_ms: int) -> int:
     return len(found) + len(lost)
 
 
-def is_due(connection: Connection, at_ms: int, queue_id: int | None = None) -> bool:
-    """Whether there is something to give back, in a queue or in any."""
+def is_due(queue_id: Any, at_ms: int) -> Any:
+    """Return the condition that there is something to give back in a queue: its id, or the column that has it."""
     of = queue_items.c
-    in_queue = [] if queue_id is None else [of.queue_id == queue_id]
-    late = exists().where(*in_queue, of.status == Status.POSTPONED, of.available_ms <= at_ms)
-    over = exists().where(*in_queue, of.status == Status.IN_PROGRESS, of.locked_until_ms <= at_ms)
-    return bool(connection.execute(select(or_(late, over))).scalar_one())
+    late = exists().where(of.queue_id == queue_id, of.status == Status.POSTPONED, of.available_ms <= at_ms)
+    over = exists().where(of.queue_id == queue_id, of.status == Status.IN_PROGRESS, of.locked_until_ms <= at_ms)
+    return or_(late, over)
 
 
 def give_back_all(store: Store, queue_id: int) -> int:
@@ -67,7 +66,7 @@ def give_back_all(store: Store, queue_id: int) -> int:
         LedgerError: If the database does not answer.
     """
     returned = 0
-    if not store.read(lambda connection: is_due(connection, now_of(connection), queue_id)):
+    if not store.read(lambda connection: connection.execute(select(is_due(queue_id, now_of(connection)))).scalar()):
         return returned
     while page := store.write(lambda connection: give_back(connection, queue_id, now_of(connection))):
         returned += page

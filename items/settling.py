@@ -17,7 +17,7 @@ from ..ledger.executions import Execution
 from ..ledger.schema.tables import executions, firings, item_queues, queue_items
 from ..scheduler.model.states import TERMINAL, State
 from .bounds import SENT_A_PAGE
-from .failures import pause_ms
+from .failures import after_failure
 from .states import Failure, Status
 from .store import Store, now_of
 from .trigger import OF_TRIGGERS
@@ -152,19 +152,10 @@ def _settle_one(connection: Connection, execution_id: str, state: State, reason:
         .with_for_update(of=queue_items)
     ).all()
     for row in rows:
-        one = held.where(of.item_id == row.item_id)
-        if row.retries >= row.max_retries:
-            connection.execute(one.values({"status": Status.FAILED, "ended_ms": at_ms} | changed))
-            continue
-        again_ms = at_ms + pause_ms(row.retry_seconds, row.retries)
-        is_later = again_ms > at_ms
-        again = {
-            "status": Status.POSTPONED if is_later else Status.NEW,
-            "available_ms": again_ms if is_later else None,
-            "retries": row.retries + 1,
-            "job_id": None,
-        }
-        connection.execute(one.values(again | changed))
+        after = after_failure(row.retries, row.max_retries, row.retry_seconds, at_ms)
+        # What is tried again is this execution's no more.
+        left = {} if after["status"] is Status.FAILED else {"job_id": None}
+        connection.execute(held.where(of.item_id == row.item_id).values(after | left | changed))
 
 
 def _end(connection: Connection, execution_id: str, state: str, at_ms: int) -> bool:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from ..k8s.runnable import check_runnable
 from ..ledger.errors import RowsTaken
-from ..ledger.schema.tables import firings, item_queues, triggers
+from ..ledger.schema.tables import firings, triggers
 from ..scheduler.events.fields import DEFAULT_ACTION
 from ..scheduler.model.cron import Cron
 from ..scheduler.model.errors import InvalidRequest
@@ -22,9 +22,10 @@ from ..scheduler.model.priority import Priority
 from .bounds import BATCH_SIZE, COMMAND_MAX_CHARS, JOBS, POLLING_SECONDS, TIMEOUT_SECONDS
 from .changes import Verb, differences, note_change
 from .checks import check_fields
-from .errors import ItemChanged, QueueUnknown, TriggerNameTaken, TriggerUnknown
+from .errors import ItemChanged, TriggerNameTaken, TriggerUnknown
 from .firing import live_jobs, next_of
 from .names import check_trigger_name
+from .queues import queue_in
 from .store import Store, now_of
 from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
 
@@ -212,10 +213,8 @@ def _check(connection: Connection, values: Mapping[str, Any]) -> None:
     if sum(map(len, values["command"])) > COMMAND_MAX_CHARS:
         raise InvalidRequest("command", "it is too long", allowed=f"at most {COMMAND_MAX_CHARS} characters")
     if is_of_queue:
-        found = select(item_queues.c.queue_id).where(item_queues.c.queue_id == values["queue_id"])
         # It is not deleted before this trigger is there.
-        if connection.execute(found.with_for_update(read=True, key_share=True)).first() is None:
-            raise QueueUnknown(values["queue_id"])
+        queue_in(connection, values["queue_id"], shares=True)
 
 
 def _check_event(trigger: Trigger) -> None:

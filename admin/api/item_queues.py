@@ -9,13 +9,10 @@ from fastapi import APIRouter, Query, Response
 
 from ...items.model import Queue
 from ...items.statistics import figures_of
-from ...items.store import now_of
 from ...scheduler.model.times import iso_of
 from ..answers.items import ItemStats, QueueAnswer, QueueDeleted, QueueList
-from ..services import Services
-from .item_requests import IfMatch, NewQueue, QueueChange, QueueGiven, queue_named, revision_of
-from .item_shapes import queue_answer
-from .moments import shown_at
+from .item_requests import IfMatch, NewQueue, QueueChange, QueueGiven, changed_of, queue_named, revision_of, tag
+from .item_shapes import queue_answer, shown_now
 from .requiring import AdminCaller, OperateCaller, ServicesOf
 from .strict_bodies import StrictRoute
 
@@ -27,7 +24,7 @@ _MAY_BE_NONE: Final = frozenset({"description", "payload_schema"})
 def list_item_queues(services: ServicesOf, caller: OperateCaller) -> QueueList:
     """By name."""
     found = services.items.queues.all()
-    return QueueList(queues=[queue_answer(each) for each in found], source="ledger", as_of=_now(services))
+    return QueueList(queues=[queue_answer(each) for each in found], source="ledger", as_of=shown_now(services))
 
 
 @router.post("/queues", status_code=201, summary="Make a queue of items")
@@ -53,9 +50,7 @@ def change_item_queue(
 ) -> QueueAnswer:
     """What is left out stays. 428 without If-Match; 412 if it was changed meanwhile."""
     revision = revision_of(if_match)
-    changed = new.model_dump(include=new.model_fields_set)
-    # null is no value of the others: they stay.
-    changed = {name: each for name, each in changed.items() if each is not None or name in _MAY_BE_NONE}
+    changed = changed_of(new, _MAY_BE_NONE)
     return _shown(services.items.queues.change(queue_named(queue), changed, by=caller.by, revision=revision), response)
 
 
@@ -87,14 +82,10 @@ def show_item_stats(services: ServicesOf, caller: OperateCaller, queue: QueueGiv
         oldest_new_at=iso_of(figures.oldest_new_ms),
         ended_last_hour=figures.ended_last_hour,
         source="ledger",
-        as_of=_now(services),
+        as_of=shown_now(services),
     )
 
 
 def _shown(queue: Queue, response: Response) -> QueueAnswer:
-    response.headers["ETag"] = f'"{queue.revision}"'
+    tag(response, queue.revision)
     return queue_answer(queue)
-
-
-def _now(services: Services) -> str:
-    return shown_at(services.items.store.read(now_of))

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import Header, Path
+from fastapi import Header, Path, Response
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictBool
 
 from ...items.bounds import (
@@ -68,6 +68,22 @@ def revision_of(if_match: str | None) -> int | None:
     if matched is None:
         raise Refused(412, "changed_meanwhile", "If-Match has no ETag of this: read it again")
     return int(matched[1])
+
+
+def tag(response: Response, revision: int) -> None:
+    """Say which state of something is shown, for `revision_of` of a later change."""
+    response.headers["ETag"] = f'"{revision}"'
+
+
+def changed_of(new: Sent, may_be_none: frozenset[str]) -> dict[str, Any]:
+    """Return the fields that a change gives; null is no value of the others, which stay.
+
+    Args:
+        new: The change.
+        may_be_none: The fields of which null is a value.
+    """
+    given = {name: getattr(new, name) for name in new.model_fields_set}
+    return {name: value for name, value in given.items() if value is not None or name in may_be_none}
 
 
 ItemId = Annotated[str, AfterValidator(_item_id), described(pattern=as_pattern(_ITEM_ID))]

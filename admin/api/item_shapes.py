@@ -4,9 +4,16 @@ from typing import Any
 
 from ...items.json_texts import value_of
 from ...items.model import Item, Queue
+from ...items.store import now_of
 from ...scheduler.model.times import iso_of
 from ..answers.items import ClaimedItem, ItemAnswer, ItemRow, QueueAnswer
+from ..services import Services
 from .moments import shown_at
+
+
+def shown_now(services: Services) -> str:
+    """Return the database's time, by which an answer says when it was true."""
+    return shown_at(services.items.store.read(now_of))
 
 
 def queue_answer(queue: Queue) -> QueueAnswer:

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Query, Response
 from ...items.listing import Place, Sought
 from ...items.model import Item
 from ...items.states import Status
-from ...items.store import now_of
 from ...scheduler.model.errors import InvalidRequest
 from ..answers.items import ItemAnswer, ItemPage, ItemRow
 from ..auth.scopes import Scope
@@ -26,9 +25,10 @@ from .item_requests import (
     Reference,
     queue_named,
     revision_of,
+    tag,
 )
-from .item_shapes import item_answer, item_row
-from .moments import Moment, ms_of, shown_at
+from .item_shapes import item_answer, item_row, shown_now
+from .moments import Moment, ms_of
 from .names import RobotId
 from .requiring import OperateCaller, ServicesOf, SubmitCaller
 from .robots import added
@@ -79,7 +79,7 @@ def list_items(
         items=[item_row(each) for each in page],
         next=cursor_of(page[-1].created_ms, page[-1].item_id) if len(found) > limit else None,
         source="ledger",
-        as_of=shown_at(services.items.store.read(now_of)),
+        as_of=shown_now(services),
     )
 
 
@@ -128,5 +128,5 @@ def delete_item(
 
 
 def _shown(item: Item, caller: Caller, response: Response) -> ItemAnswer:
-    response.headers["ETag"] = f'"{item.revision}"'
+    tag(response, item.revision)
     return item_answer(item, withheld=not caller.token.may(Scope.ADMIN))

@@ -8,14 +8,12 @@ from typing import Final
 
 from fastapi import APIRouter, Response
 
-from ...items.store import now_of
 from ...items.trigger import Trigger
 from ..answers.triggers import TriggerAnswer, TriggerDeleted, TriggerList
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
-from ..services import Services
-from .item_requests import IfMatch, queue_named, revision_of
-from .moments import shown_at
+from .item_requests import IfMatch, changed_of, queue_named, revision_of, tag
+from .item_shapes import shown_now
 from .requiring import AdminCaller, OperateCaller, ServicesOf
 from .strict_bodies import StrictRoute
 from .trigger_requests import NewTrigger, TriggerChange, TriggerGiven, trigger_answer
@@ -31,7 +29,7 @@ def list_triggers(services: ServicesOf, caller: OperateCaller) -> TriggerList:
     return TriggerList(
         triggers=[trigger_answer(each, tells_command=tells) for each in found],
         source="ledger",
-        as_of=_now(services),
+        as_of=shown_now(services),
     )
 
 
@@ -63,9 +61,7 @@ def change_trigger(
     meanwhile.
     """
     revision = revision_of(if_match)
-    given = {name: getattr(new, name) for name in new.model_fields_set}
-    # null is no value of the others: they stay.
-    changed = {name: each for name, each in given.items() if each is not None or name in _MAY_BE_NONE}
+    changed = changed_of(new, _MAY_BE_NONE)
     after = services.items.triggers.change(queue_named(trigger), changed, by=caller.by, revision=revision)
     return _shown(after, caller, response)
 
@@ -78,9 +74,5 @@ def delete_trigger(services: ServicesOf, caller: AdminCaller, trigger: TriggerGi
 
 
 def _shown(trigger: Trigger, caller: Caller, response: Response) -> TriggerAnswer:
-    response.headers["ETag"] = f'"{trigger.revision}"'
+    tag(response, trigger.revision)
     return trigger_answer(trigger, tells_command=caller.token.may(Scope.ADMIN))
-
-
-def _now(services: Services) -> str:
-    return shown_at(services.items.store.read(now_of))

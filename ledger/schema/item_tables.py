@@ -17,6 +17,8 @@ _IS_KEPT_UNIQUE: Final = text("unique_reference IS NOT NULL")
 _HAS_CLAIM: Final = text("claim_key IS NOT NULL")
 _HAS_ADD_KEY: Final = text("add_key IS NOT NULL")
 _HAS_JOB: Final = text("job_id IS NOT NULL")
+_HAS_ROBOT: Final = text("locked_by_robot_id IS NOT NULL")
+_OF_ROBOT: Final = ("locked_by_robot_id", "created_ms", "item_id")
 _HAS_ENDED: Final = text("ended_ms IS NOT NULL")
 
 item_queues: Final = Table(
@@ -101,8 +103,10 @@ queue_items: Final = Table(
         postgresql_where=_IS_KEPT_UNIQUE,
     ),
     Index("ix_queue_items_status", "queue_id", "status", "created_ms", "item_id"),
+    Index("ix_queue_items_queue", "queue_id", "created_ms", "item_id"),
     Index("ix_queue_items_created", "created_ms", "item_id"),
     Index("ix_queue_items_reference", "reference", "created_ms", "item_id"),
+    Index("ix_queue_items_robot", *_OF_ROBOT, sqlite_where=_HAS_ROBOT, postgresql_where=_HAS_ROBOT),
     Index("ix_queue_items_job", "job_id", sqlite_where=_HAS_JOB, postgresql_where=_HAS_JOB),
     Index("ix_queue_items_ended", "ended_ms", sqlite_where=_HAS_ENDED, postgresql_where=_HAS_ENDED),
     comment="Items of queues. rank: minus the priority. deadline_ms: without one, the latest there can be.",

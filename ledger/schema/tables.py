@@ -1,7 +1,7 @@
 """The ledger's tables, for SQLite and PostgreSQL alike.
 
 In the flow: the consumer writes them, the history reads them. Times are Unix milliseconds of the Redis server's clock,
-as in the journal, except in `queue_stats`, whose columns and types are part of the contract with monitoring queries.
+as in the journal. This module has all tables; those of figures, items, triggers and waits stand in files of their own.
 `migrations/` makes the tables; a test compares what it makes with this module.
 """
 
@@ -11,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    DateTime,
     Double,
     ForeignKey,
     Index,
@@ -23,6 +22,7 @@ from sqlalchemy import (
 )
 
 from .columns import BY_BYTES, metadata
+from .figure_tables import action, queue_stats, totals
 from .item_tables import item_changes, item_queues, queue_items
 from .trigger_tables import firings, triggers
 from .wait_tables import wait_counts, wait_positions, wait_sums
@@ -266,38 +266,6 @@ tokens: Final = Table(
     Column("robot_id", Text),
     Column("queues", Text),
     comment="Who may call the API. No secret is kept, only its SHA-256. gates: patterns, a line each; none: any.",
-)
-
-action: Final = Table(
-    "action",
-    metadata,
-    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
-    Column("ref", BY_BYTES, nullable=False, unique=True),
-    comment="The actions whose executions were heard of.",
-)
-
-queue_stats: Final = Table(
-    "queue_stats",
-    metadata,
-    Column("action_id", BigInteger().with_variant(Integer, "sqlite"), ForeignKey("action.id"), primary_key=True),
-    Column("queue_length", Integer, nullable=False),
-    Column("active_count", Integer, nullable=False),
-    Column("max_concurrent", Integer),
-    Column("oldest_enqueued_at", DateTime(timezone=True)),
-    Column("total_enqueued", BigInteger, nullable=False),
-    Column("total_completed", BigInteger, nullable=False),
-    Column("last_updated", DateTime(timezone=True), nullable=False),
-    comment="Figures of each action's queue, written with the transitions that they count.",
-)
-
-totals: Final = Table(
-    "totals",
-    metadata,
-    Column("metric", Text, primary_key=True),
-    Column("labels", Text, primary_key=True),
-    Column("bucket", Text, primary_key=True),
-    Column("value", BigInteger, nullable=False),
-    comment="Counters and histograms for metrics, written with the transitions that they count. labels: JSON.",
 )
 
 compatibility: Final = Table(

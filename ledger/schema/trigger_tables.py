@@ -11,7 +11,9 @@ from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, 
 from .columns import BY_BYTES, metadata
 
 _LIVES: Final = text("ended_ms IS NULL")
+_IS_UNSENT: Final = text("sent_ms IS NULL AND ended_ms IS NULL")
 _HAS_ENDED: Final = text("ended_ms IS NOT NULL")
+_OF_UNSENT: Final = ("created_ms", "execution_id", "again_ms")
 _IS_ENABLED: Final = text("enabled")
 
 # sequence: of the last firing. next_fire_ms: when it is looked at next; none: never, as its line has no further time.
@@ -69,6 +71,7 @@ firings: Final = Table(
     Column("state", Text),
     UniqueConstraint("trigger_id", "key", name="uq_firings_trigger_id"),
     Index("ix_firings_living", "trigger_id", sqlite_where=_LIVES, postgresql_where=_LIVES),
+    Index("ix_firings_unsent", *_OF_UNSENT, sqlite_where=_IS_UNSENT, postgresql_where=_IS_UNSENT),
     Index("ix_firings_ended", "ended_ms", sqlite_where=_HAS_ENDED, postgresql_where=_HAS_ENDED),
     comment="Executions that triggers start, each written together with its claims of items.",
 )

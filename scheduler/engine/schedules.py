@@ -175,11 +175,6 @@ class Schedules(Reader):
         return [name.decode() for name in found]
 
     @repeated
-    def count(self) -> int:
-        """How many there are."""
-        return int(self._client.zcard(self._scripts.keys.named("schedule_names")))
-
-    @repeated
     def to_plan(self, now_ms: int, most: int = READ_A_PAGE) -> list[str]:
         """Return the names of those that are to be planned now, the longest due first."""
         key = self._scripts.keys.named("schedule_times")

@@ -1,15 +1,14 @@
 """The client, blocking and for asyncio: each call against a real API, refusals, and an API that is away."""
 
-import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import pytest
+from both_clients import OF_ITEMS, Ask, ask
 from calling import V1, Api, api_with
 
 from bandmaster.admin.client import wire
@@ -18,25 +17,9 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.states import State
 
+__all__ = ["ask"]
+
 ECHO: Final = ["echo", "hello"]
-OF_ITEMS: Final = {name for name in calls.__all__ if "item" in name}
-Ask = Callable[[calls.Call[Any]], Any]
-
-
-@pytest.fixture(params=["blocking", "asyncio"])
-def ask(request: pytest.FixtureRequest, api: Api) -> Iterator[Ask]:
-    """Sends a call as an admin, by one of the clients."""
-    token = api.token("root", "admin")
-    if request.param == "blocking":
-        with Client(api.url, token) as client:
-            yield client.send
-    else:
-
-        async def sent(call: calls.Call[Any]) -> Any:
-            async with AsyncClient(api.url, token) as client:
-                return await client.send(call)
-
-        yield lambda call: asyncio.run(sent(call))
 
 
 def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
@@ -153,35 +136,6 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
     assert ask(calls.set_rate("tenant:a/b", None)).rate is None
     assert {*calls.__all__} == {*asked, *OF_ITEMS, "change_bulk", "revoke_token", "Call"}
     assert ask(calls.revoke_token(got["create_token"].token_id)).revoked_at is not None
-
-
-def test_each_call_of_queues_and_items_is_answered_with_its_document(ask: Ask) -> None:
-    asked = {
-        "create_item_queue": calls.create_item_queue("called", max_retries=1),
-        "item_queue": calls.item_queue("called"),
-        "item_queues": calls.item_queues(),
-        "change_item_queue": calls.change_item_queue("called", {"description": "by the client"}),
-        "add_item": calls.add_item("called", 1, "key-1"),
-        "add_item_by_name": calls.add_item_by_name("called", 2, "key-2"),
-        "items": calls.items("called", status=["NEW"]),
-        "claim_items": calls.claim_items("called", "key-3", robot_id="r-1"),
-        "claim_item": calls.claim_item("called", robot_id="r-2"),
-        "item_stats": calls.item_stats("called"),
-    }
-    got = {name: ask(call) for name, call in asked.items()}
-    assert got["item_queue"].name == got["item_queues"].queues[0].name == "called"
-    assert got["change_item_queue"].description == "by the client"
-    assert {each.id for each in got["items"].items} == {got["add_item"].id, got["add_item_by_name"].id}
-    (first,) = got["claim_items"].items
-    assert (first.payload, got["claim_item"].payload) == (1, 2)
-    settled = ask(calls.settle_item(got["claim_item"].id, "DONE", got["claim_item"].fence, robot_id="r-2"))
-    assert settled.status == "DONE"
-    edited = ask(calls.edit_item(first.id, {"status": "NEW"}))
-    assert ask(calls.item(first.id)).status == edited.status == "NEW"
-    assert ask(calls.delete_item(first.id)).status == "DELETED"
-    assert ask(calls.delete_item_queue("called", force=True)).name == "called"
-    others = {"settle_item", "edit_item", "item", "delete_item", "delete_item_queue"}
-    assert {*asked, *others} == OF_ITEMS
 
 
 def test_a_refusal_is_an_error_with_its_code(ask: Ask) -> None:

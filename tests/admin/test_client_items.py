@@ -133,7 +133,8 @@ def test_a_robot_that_waits_is_woken_when_an_item_comes(api: Api, root: Client) 
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    wait_until(lambda: api.services.items.claiming.transactions > 0, what="the first look")
+    scripts = api.queue.scripts
+    wait_until(lambda: scripts.client.pubsub_numsub(scripts.keys.items_channel)[0][1], what="the first look")
     root.send(calls.add_item("invoices", "work"))
     waiting.join(60)
     assert found == ["work"]

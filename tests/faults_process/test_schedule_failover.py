@@ -36,4 +36,4 @@ def test_each_occurrence_is_parked_once_whoever_is_stopped_or_killed(installatio
     found = parked(installation)
     assert len(found) == len(set(found)) == 2 * MANY
     assert sorted(installation.queue.ids.scheduled()) == sorted(each for each in found if each.endswith("T000200Z"))
-    assert schedules.count() == MANY
+    assert len(schedules.names(most=MANY + 1)) == MANY

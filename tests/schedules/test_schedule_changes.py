@@ -140,7 +140,7 @@ def test_there_is_a_bound_and_lists_come_in_pages(played: Played, redis_client: 
     for number in range(25):
         played.schedules.put(schedule(f"s{number:02}"))
     assert [each.name for each in played.schedules.page("s09", 10)] == [f"s{number}" for number in range(10, 20)]
-    assert played.schedules.count() == 25
+    assert len(played.schedules.names(most=100)) == 25
     redis_client.zadd("exec_queue:schedule_names", {f"t{number}": 0 for number in range(10_000 - 25)})
     with pytest.raises(InvalidRequest, match="there are 10000 schedules already"):
         played.schedules.put(schedule("one-more"))

@@ -19,8 +19,10 @@ _INDEXES = {
     "add_key": (["add_key"], "add_key IS NOT NULL"),
     "unique_reference": (["queue_id", "unique_reference"], "unique_reference IS NOT NULL"),
     "status": (["queue_id", "status", "created_ms", "item_id"], None),
+    "queue": (["queue_id", "created_ms", "item_id"], None),
     "created": (["created_ms", "item_id"], None),
     "reference": (["reference", "created_ms", "item_id"], None),
+    "robot": (["locked_by_robot_id", "created_ms", "item_id"], "locked_by_robot_id IS NOT NULL"),
     "ended": (["ended_ms"], "ended_ms IS NOT NULL"),
 }
 

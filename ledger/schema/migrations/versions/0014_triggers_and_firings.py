@@ -45,7 +45,7 @@ def upgrade() -> None:
         comment="What starts executions: for items of a queue, or at times. command: a JSON list.",
         sqlite_autoincrement=True,
     )
-    _index("ix_triggers_due", "triggers", "next_fire_ms", "enabled")
+    _index("ix_triggers_due", "triggers", "next_fire_ms", where="enabled")
     op.create_index("ix_triggers_queue", "triggers", ["queue_id"])
     op.create_table(
         "firings",
@@ -61,9 +61,11 @@ def upgrade() -> None:
         sa.UniqueConstraint("trigger_id", "key", name="uq_firings_trigger_id"),
         comment="Executions that triggers start, each written together with its claims of items.",
     )
-    _index("ix_firings_living", "firings", "trigger_id", "ended_ms IS NULL")
-    _index("ix_firings_ended", "firings", "ended_ms", "ended_ms IS NOT NULL")
-    _index("ix_queue_items_job", "queue_items", "job_id", "job_id IS NOT NULL")
+    _index("ix_firings_living", "firings", "trigger_id", where="ended_ms IS NULL")
+    unsent = ("created_ms", "execution_id", "again_ms")
+    _index("ix_firings_unsent", "firings", *unsent, where="sent_ms IS NULL AND ended_ms IS NULL")
+    _index("ix_firings_ended", "firings", "ended_ms", where="ended_ms IS NOT NULL")
+    _index("ix_queue_items_job", "queue_items", "job_id", where="job_id IS NOT NULL")
 
 
 def downgrade() -> None:
@@ -72,5 +74,5 @@ def downgrade() -> None:
         op.drop_table(name)
 
 
-def _index(name: str, table: str, column: str, where: str) -> None:
-    op.create_index(name, table, [column], sqlite_where=sa.text(where), postgresql_where=sa.text(where))
+def _index(name: str, table: str, *columns: str, where: str) -> None:
+    op.create_index(name, table, columns, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
