@@ -7,6 +7,7 @@ key, a queue that wants each reference once says which item has it.
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sqlalchemy import Connection, select
@@ -66,40 +67,92 @@ class Adding:
             InvalidRequest: If a field is out of its bounds, or the payload is not as it should be.
             LedgerError: If the database does not answer.
         """
-        times = {"deadline_ms": deadline_ms, "available_ms": available_ms}
-        check_fields({"reference": reference, "priority": priority, **times})
-        text = text_of(PAYLOAD, payload, max_bytes=PAYLOAD_MAX_BYTES)
-        check_payload(queue.payload_schema, payload)
-        item_id = new_execution_id()
+        values = checked(
+            queue,
+            payload=payload,
+            reference=reference,
+            priority=priority,
+            deadline_ms=deadline_ms,
+            available_ms=available_ms,
+        )
 
         def work(connection: Connection) -> Item:
             found = queue_in(connection, queue.queue_id, shares=True)
             if not found.is_active:
                 raise QueueInactive(found.name)
-            at_ms = now_of(connection)
-            values = {
-                "item_id": item_id,
-                "queue_id": found.queue_id,
-                "reference": reference,
-                "unique_reference": reference if found.enforce_unique_reference else None,
-                "rank": -priority,
-                "deadline_ms": NO_DEADLINE_MS if deadline_ms is None else deadline_ms,
-                "payload": text,
-                "retries": 0,
-                "abandoned": 0,
-                "fence": 0,
-                "add_key": key,
-                "revision": 1,
-                "created_ms": at_ms,
-                "created_by": by,
-                "updated_ms": at_ms,
-                **put_off(at_ms if available_ms is None else available_ms, at_ms),
-            }
-            insert = insert_or(connection, queue_items).values(values).on_conflict_do_nothing()
-            row = connection.execute(insert.returning(queue_items)).one_or_none()
-            return _there_already(connection, values, found.name) if row is None else item_of(row)
+            return insert(connection, found, values, by=by, key=key, at_ms=now_of(connection))[0]
 
         return self._store.write(work)
+
+
+def checked(
+    queue: Queue,
+    *,
+    payload: Any = None,
+    reference: str | None = None,
+    priority: int = 0,
+    deadline_ms: int | None = None,
+    available_ms: int | None = None,
+) -> dict[str, Any]:
+    """Return what a row has of a new item, before the transaction that writes it; the arguments are those of `add`.
+
+    Raises:
+        InvalidRequest: As `add` says.
+    """
+    times = {"deadline_ms": deadline_ms, "available_ms": available_ms}
+    check_fields({"reference": reference, "priority": priority, **times})
+    text = text_of(PAYLOAD, payload, max_bytes=PAYLOAD_MAX_BYTES)
+    check_payload(queue.payload_schema, payload)
+    return {
+        "item_id": new_execution_id(),
+        "reference": reference,
+        "rank": -priority,
+        "deadline_ms": NO_DEADLINE_MS if deadline_ms is None else deadline_ms,
+        "payload": text,
+        "available_ms": available_ms,
+    }
+
+
+def insert(
+    connection: Connection, queue: Queue, new: Mapping[str, Any], *, by: str, key: str | None, at_ms: int
+) -> tuple[Item, bool]:
+    """Write a new item, unless the same request has done so before.
+
+    Args:
+        connection: Of the transaction.
+        queue: As it is in the transaction.
+        new: What was `checked`.
+        by: Who asks.
+        key: As `add` says.
+        at_ms: Now, by the database's clock.
+
+    Returns:
+        The item, and whether it is new.
+
+    Raises:
+        DuplicateReference: As `add` says.
+        KeyReused: Likewise.
+    """
+    available_ms = at_ms if new["available_ms"] is None else new["available_ms"]
+    values = {
+        **new,
+        "queue_id": queue.queue_id,
+        "unique_reference": new["reference"] if queue.enforce_unique_reference else None,
+        "retries": 0,
+        "abandoned": 0,
+        "fence": 0,
+        "add_key": key,
+        "revision": 1,
+        "created_ms": at_ms,
+        "created_by": by,
+        "updated_ms": at_ms,
+        **put_off(available_ms, at_ms),
+    }
+    statement = insert_or(connection, queue_items).values(values).on_conflict_do_nothing()
+    row = connection.execute(statement.returning(queue_items)).one_or_none()
+    if row is None:
+        return _there_already(connection, values, queue.name), False
+    return item_of(row), True
 
 
 def key_of(*parts: str) -> str:

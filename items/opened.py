@@ -13,6 +13,7 @@ from .outcome import Outcome
 from .queues import Queues
 from .store import Store
 from .triggers import Triggers
+from .uploading import Uploading
 from .waking import Waking
 
 
@@ -23,6 +24,7 @@ class Items:
     store: Store
     queues: Queues
     adding: Adding
+    uploading: Uploading
     claiming: Claiming
     outcome: Outcome
     editing: Editing
@@ -44,6 +46,7 @@ def open_items(asking: Asking, *, client: redis.Redis | None = None, channel: st
         store=store,
         queues=Queues(store),
         adding=Adding(store),
+        uploading=Uploading(store),
         claiming=Claiming(store),
         outcome=Outcome(store),
         editing=Editing(store),

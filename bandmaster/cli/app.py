@@ -23,6 +23,7 @@ from bandmaster.cli.dead import drop_dead, list_dead, retry_dead
 from bandmaster.cli.demo import demo
 from bandmaster.cli.exits import EXPECTED, MEANINGS, Exit, exit_of, sentence_of
 from bandmaster.cli.forget import forget_user
+from bandmaster.cli.item_files import export_items, upload_items
 from bandmaster.cli.ledger import rebuild_queue, show_ledger, upgrade_ledger
 from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
@@ -158,6 +159,8 @@ def build() -> typer.Typer:
     app.add_typer(queue, name="queue")
     item = typer.Typer(callback=list_items, invoke_without_command=True, rich_markup_mode=None)
     item.command("add")(add_item)
+    item.command("upload")(upload_items)
+    item.command("export")(export_items)
     item.command("show")(show_item)
     item.command("retry")(retry_item)
     item.command("postpone")(postpone_item)

@@ -53,7 +53,7 @@ def list_items(
     """
     if context.invoked_subcommand is not None:
         return
-    statuses = tuple(_status(each) for each in status or ())
+    statuses = tuple(read_status(each) for each in status or ())
     items = opened_items()
     of = None if queue is None else items.queues.find(check_queue_name(queue)).queue_id
     sought = import_extra("bandmaster.items.listing", "api").Sought(of, statuses, reference)
@@ -155,7 +155,12 @@ def delete_item(item: Item, as_json: Json = False) -> None:
     _tell(opened_items().editing.delete(item, by=user_at_host(), revision=None), as_json)
 
 
-def _status(given: str) -> Status:
+def read_status(given: str) -> Status:
+    """Return the status that an option names.
+
+    Raises:
+        InvalidRequest: If it names none.
+    """
     if given.upper() not in set(Status):
         raise InvalidRequest("--status", f"{shown(given)} is no status", allowed=", ".join(Status))
     return Status(given.upper())

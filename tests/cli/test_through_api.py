@@ -123,6 +123,8 @@ BESIDE_REDIS_ONLY: Final = {
     "queue stats": "queue stats invoices",
     "item": "item",
     "item add": "item add invoices 1",
+    "item upload": "item upload invoices -",
+    "item export": "item export invoices",
     "item show": "item show x",
     "item retry": "item retry x",
     "item postpone": "item postpone x --for 1h",
