@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select, update
 from ..configs.logger import Logger
 from ..ledger.schema.tables import triggers
 from .bounds import MESSAGE_MAX_CHARS
+from .notifying.outbox import note_failing
 
 _log: Final = Logger(__name__)
 FIRST_BACKOFF_SECONDS: Final = 5
@@ -36,8 +37,8 @@ def note_failure(connection: Connection, trigger_id: int, problem: str, at_ms: i
         When it is tried again.
     """
     of = triggers.c
-    found = connection.execute(select(of.name, of.failures).where(of.trigger_id == trigger_id).with_for_update())
-    row = found.one_or_none()
+    found = select(of.name, of.failures, of.notify_url).where(of.trigger_id == trigger_id)
+    row = connection.execute(found.with_for_update()).one_or_none()
     failures = 1 if row is None else row.failures + 1
     again_ms = at_ms + backoff_ms_of(failures)
     if row is not None:
@@ -45,6 +46,8 @@ def note_failure(connection: Connection, trigger_id: int, problem: str, at_ms: i
         connection.execute(
             failed.values(failures=failures, backoff_ms=again_ms, last_error=problem[:MESSAGE_MAX_CHARS])
         )
+        if failures == 1 and row.notify_url is not None:
+            note_failing(connection, trigger_id, row.name, problem, at_ms)
     name = None if row is None else row.name
     _log.warning("trigger_failed", trigger=name, error=problem, failures=failures, again_ms=again_ms)
     return again_ms

@@ -22,6 +22,7 @@ from .errors import ItemUnknown, LeaseLost
 from .failures import kind_of, pause_ms
 from .json_texts import text_of
 from .model import Item, Queue, item_of
+from .notifying.outbox import note_items
 from .queues import queue_in
 from .states import ENDED, By, Failure, Status, check_change
 from .store import Store, now_of
@@ -108,7 +109,10 @@ class Outcome:
             if said.status is not Status.IN_PROGRESS or said.progress is not None:
                 changed["revision"] = before.revision + 1
             settled = update(queue_items).where(of.item_id == item_id).values(changed)
-            return item_of(connection.execute(settled.returning(queue_items)).one())
+            after = item_of(connection.execute(settled.returning(queue_items)).one())
+            if after.status is Status.FAILED and queue.notify_url is not None:
+                note_items(connection, [item_id], at_ms)
+            return after
 
         return self._store.write(work)
 
@@ -166,7 +170,6 @@ def _changes(item: Item, said: Said, queue: Queue, at_ms: int) -> dict[str, Any]
     if failure is Failure.APPLICATION and item.retries < queue.max_retries:
         again_ms = at_ms + pause_ms(queue.retry_seconds, item.retries)
         return told | {"retries": item.retries + 1} | _put_off(again_ms, at_ms)
-    # Whoever is to be told of an item that failed for good is told here, in the same transaction.
     return told | {"status": Status.FAILED, "ended_ms": at_ms}
 
 

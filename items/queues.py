@@ -12,12 +12,14 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
+from ..configs.notify import NotifySettings
 from ..ledger.errors import RowsRefused
 from ..ledger.schema.tables import item_queues, queue_items, triggers
 from .bounds import DELETED_A_PAGE
 from .changes import Verb, differences, note_change
 from .errors import ItemChanged, QueueHasItems, QueueHasTriggers, QueueNameTaken, QueueUnknown
 from .model import Queue, queue_of
+from .notifying.address import NOTIFY_URL, check_address, shown_address
 from .schemas import check_schema
 from .states import Status
 from .store import Store, now_of
@@ -31,9 +33,10 @@ class Queues:
     """The queues of one ledger. Safe to share between threads. Each method raises LedgerError if the database does not
     answer."""
 
-    def __init__(self, store: Store) -> None:
-        """Makes no connection."""
+    def __init__(self, store: Store, notify: NotifySettings) -> None:
+        """Makes no connection. `notify` judges addresses."""
         self._store = store
+        self._notify = notify
 
     def all(self) -> list[Queue]:
         """Return all queues, by name."""
@@ -65,8 +68,9 @@ class Queues:
 
         Raises:
             QueueNameTaken: If another has the name.
-            InvalidRequest: If the schema is none.
+            InvalidRequest: If the schema is none, or nothing could be sent to the address.
         """
+        check_address(fields, self._notify)
         schema = check_schema(payload_schema)
 
         def work(connection: Connection) -> Queue:
@@ -110,8 +114,9 @@ class Queues:
             ItemChanged: If it was changed meanwhile.
             QueueNameTaken: If another has the name.
             QueueHasItems: If references were to become unique, or no longer, and there are items.
-            InvalidRequest: If the schema is none.
+            InvalidRequest: If the schema is none, or nothing could be sent to the address.
         """
+        check_address(changed, self._notify)
         values = dict(changed)
         if "payload_schema" in values:
             values["payload_schema"] = check_schema(values["payload_schema"])
@@ -234,7 +239,11 @@ def _has_items(connection: Connection, queue_id: int) -> bool:
 
 def _shown(queue: Queue) -> dict[str, object]:
     of: dict[str, object] = asdict(queue)
-    return {name: of[name] for name in _SHOWN} | {"payload_schema": "some" if queue.payload_schema else "none"}
+    schema = "some" if queue.payload_schema else "none"
+    return {name: of[name] for name in _SHOWN} | {
+        "payload_schema": schema,
+        NOTIFY_URL: shown_address(queue.notify_url),
+    }
 
 
 def _text(queue: Queue) -> str:

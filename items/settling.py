@@ -18,6 +18,7 @@ from ..ledger.schema.tables import executions, firings, item_queues, queue_items
 from ..scheduler.model.states import TERMINAL, State
 from .bounds import SENT_A_ROUND
 from .failures import pause_ms
+from .notifying.outbox import note_items
 from .states import Failure, Status
 from .store import Store, now_of
 from .trigger import OF_TRIGGERS
@@ -155,6 +156,7 @@ def _settle_one(connection: Connection, execution_id: str, state: State, reason:
         one = held.where(of.item_id == row.item_id)
         if row.retries >= row.max_retries:
             connection.execute(one.values({"status": Status.FAILED, "ended_ms": at_ms} | changed))
+            note_items(connection, [row.item_id], at_ms)
             continue
         again_ms = at_ms + pause_ms(row.retry_seconds, row.retries)
         is_later = again_ms > at_ms
