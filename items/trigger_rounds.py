@@ -25,6 +25,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.engine.engine import Engine
 from ..scheduler.model.errors import QueueUnavailable
 from .firing import Guard, due_triggers, fire, make_due
+from .notifying.running import delivering
 from .sending import send_all
 from .settling import look_for_lost, settle
 from .store import Store, now_of
@@ -143,9 +144,9 @@ class Rounds:
 
 @contextmanager
 def running(settings: Settings, engine: Engine, book: Book, consumer: Consumer) -> Generator[None]:
-    """Run the triggers of the settings' ledger beside its consumer, through connections of their own."""
+    """Run the triggers of the settings' ledger and what notifies beside its consumer, by connections of their own."""
     stop = threading.Event()
-    with closing(database_of(settings)) as database:
+    with closing(database_of(settings)) as database, delivering(settings, consumer):
         rounds = Rounds(
             Store(Asking(database, queue=settings.redis.prefix)),
             engine,

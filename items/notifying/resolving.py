@@ -7,7 +7,9 @@ ledger's process call what only this machine or its network reaches, as the meta
 
 import asyncio
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
@@ -27,9 +29,35 @@ class Forbidden(Exception):
 
 
 async def resolve_name(host: str, port: int) -> list[str]:
-    """Ask the system for the addresses of a name, without holding up anybody; raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(each[4][0]) for each in found]
+    """Ask the system for the addresses of a name; raises OSError.
+
+    Each in a thread of its own, for which nobody waits: the system may ask a server that does not answer for long.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+
+    def settle(found: list[str] | OSError) -> None:
+        if answer.done():
+            return
+        if isinstance(found, OSError):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)
+
+    def ask() -> None:
+        found: list[str] | OSError
+        try:
+            found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        except OSError as error:
+            found = error
+        except UnicodeError as error:
+            found = OSError(str(error))
+        # The loop may be closed by now: then nobody waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=ask, name="resolving", daemon=True).start()
+    return await answer
 
 
 async def allowed_addresses(resolve: Resolve, host: str, port: int, networks: Sequence[Network]) -> list[str]:
