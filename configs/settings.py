@@ -29,6 +29,7 @@ from .errors import SettingsError, SettingsRefused
 from .ledger import LedgerSettings
 from .local import LocalSettings
 from .metrics import MetricsSettings
+from .notify import NotifySettings
 from .oidc import OidcSettings
 from .placement import Profile
 from .queue import QueueSettings
@@ -75,6 +76,7 @@ class Settings(BaseSettings):
     paths: PathSettings = PathSettings()
     ledger: LedgerSettings = LedgerSettings()
     metrics: MetricsSettings = MetricsSettings()
+    notify: NotifySettings = NotifySettings()
     api: ApiSettings = ApiSettings()
     oidc: OidcSettings = OidcSettings()
     logging: LoggingSettings = LoggingSettings()
@@ -210,7 +212,7 @@ def _explained(detail: ErrorDetails) -> str:
     message = message[:1].lower() + message[1:]
     if (
         path[:1] in ([], ["shards"])
-        or path[1:] in (["url"], ["token"], ["client_secret"])
+        or path[1:] in (["url"], ["token"], ["client_secret"], ["secret"])
         or isinstance(detail["input"], dict)
     ):
         # The value may be a secret, or hold one.

@@ -12,6 +12,7 @@ from ..configs.logger import Logger
 from ..ledger.schema.tables import triggers
 from ..scheduler.model.errors import BandmasterError
 from .bounds import MESSAGE_MAX_CHARS
+from .notifying.outbox import note_failing
 
 _log: Final = Logger(__name__)
 FIRST_BACKOFF_SECONDS: Final = 5
@@ -43,7 +44,7 @@ def note_failure(connection: Connection, trigger_id: int, problem: str, at_ms: i
     """
     of = triggers.c
     found = connection.execute(
-        select(of.name, of.failures, of.backoff_ms).where(of.trigger_id == trigger_id).with_for_update()
+        select(of.name, of.failures, of.backoff_ms, of.notify_url).where(of.trigger_id == trigger_id).with_for_update()
     )
     row = found.one_or_none()
     if row is not None and row.backoff_ms is not None and row.backoff_ms > at_ms:
@@ -55,6 +56,8 @@ def note_failure(connection: Connection, trigger_id: int, problem: str, at_ms: i
         connection.execute(
             failed.values(failures=failures, backoff_ms=again_ms, last_error=problem[:MESSAGE_MAX_CHARS])
         )
+        if failures == 1 and row.notify_url is not None:
+            note_failing(connection, trigger_id, row.name, problem, at_ms)
     name = None if row is None else row.name
     _log.warning("trigger_failed", trigger=name, error=problem, failures=failures, again_ms=again_ms)
     return again_ms

@@ -35,6 +35,8 @@ class Queue:
     revision: int
     created_ms: int
     updated_ms: int
+    notify_url: str | None = None
+    """Who is told of its items that failed for good or are abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def queue_of(row: Any) -> Queue:
         revision=row.revision,
         created_ms=row.created_ms,
         updated_ms=row.updated_ms,
+        notify_url=row.notify_url,
     )
 
 

@@ -23,6 +23,7 @@ from .errors import ItemUnknown, LeaseLost
 from .failures import after_failure, kind_of, put_off
 from .json_texts import text_of
 from .model import Item, Queue, item_of
+from .notifying.outbox import note_items
 from .queues import queue_in
 from .states import ENDED, By, Failure, Status, check_change
 from .store import Store, now_of
@@ -109,7 +110,10 @@ class Outcome:
             if said.status is not Status.IN_PROGRESS or said.progress is not None:
                 changed["revision"] = before.revision + 1
             settled = update(queue_items).where(of.item_id == item_id).values(changed)
-            return item_of(connection.execute(settled.returning(queue_items)).one())
+            after = item_of(connection.execute(settled.returning(queue_items)).one())
+            if after.status is Status.FAILED and queue.notify_url is not None:
+                note_items(connection, [item_id], at_ms)
+            return after
 
         return self._store.write(work)
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
+from ..configs.notify import NotifySettings
 from ..ledger.errors import RowsTaken
 from ..ledger.schema.tables import item_queues, queue_items, triggers
 from .bounds import DELETED_A_PAGE
@@ -20,6 +21,7 @@ from .checks import check_fields
 from .errors import ItemChanged, QueueHasItems, QueueHasTriggers, QueueNameTaken, QueueUnknown
 from .model import Queue, queue_of
 from .names import check_queue_name
+from .notifying.address import NOTIFY_URL, check_address, shown_address
 from .schemas import check_schema
 from .states import Status
 from .store import Store, now_of
@@ -33,9 +35,10 @@ class Queues:
     """The queues of one ledger. Safe to share between threads. Each method raises LedgerError if the database does not
     answer."""
 
-    def __init__(self, store: Store) -> None:
-        """Makes no connection."""
+    def __init__(self, store: Store, notify: NotifySettings) -> None:
+        """Makes no connection. `notify` judges addresses."""
         self._store = store
+        self._notify = notify
 
     def all(self) -> list[Queue]:
         """Return all queues, by name."""
@@ -67,10 +70,11 @@ class Queues:
 
         Raises:
             QueueNameTaken: If another has the name.
-            InvalidRequest: If a field is not allowed, or the schema is none.
+            InvalidRequest: If a field is not allowed, the schema is none, or nothing could be sent to the address.
         """
         check_queue_name(name)
         check_fields(fields)
+        check_address(fields, self._notify)
         schema = check_schema(payload_schema)
 
         def work(connection: Connection) -> Queue:
@@ -114,8 +118,9 @@ class Queues:
             ItemChanged: If it was changed meanwhile.
             QueueNameTaken: If another has the name.
             QueueHasItems: If references were to become unique, or no longer, and there are items.
-            InvalidRequest: If a field is not allowed, or the schema is none.
+            InvalidRequest: If a field is not allowed, the schema is none, or nothing could be sent to the address.
         """
+        check_address(changed, self._notify)
         values = dict(changed)
         check_fields(values)
         if "name" in values:
@@ -241,7 +246,11 @@ def _has_items(connection: Connection, queue_id: int) -> bool:
 
 def _shown(queue: Queue) -> dict[str, object]:
     of: dict[str, object] = asdict(queue)
-    return {name: of[name] for name in _SHOWN} | {"payload_schema": "some" if queue.payload_schema else "none"}
+    schema = "some" if queue.payload_schema else "none"
+    return {name: of[name] for name in _SHOWN} | {
+        "payload_schema": schema,
+        NOTIFY_URL: shown_address(queue.notify_url),
+    }
 
 
 def _text(queue: Queue) -> str:

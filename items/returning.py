@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, case, exists, or_, select, update
 
 from ..ledger.schema.tables import queue_items
 from .bounds import RETURNED_A_PAGE
+from .notifying.outbox import note_items
 from .states import MOST_ABANDONED, Status
 from .store import Store, now_of
 
@@ -48,6 +49,7 @@ def give_back(connection: Connection, queue_id: int, at_ms: int) -> int:
                 updated_ms=at_ms,
             )
         )
+        note_items(connection, lost, at_ms)
     return len(found) + len(lost)
 
 

@@ -18,6 +18,7 @@ from ..ledger.schema.tables import executions, firings, item_queues, queue_items
 from ..scheduler.model.states import TERMINAL, State
 from .bounds import SENT_A_PAGE
 from .failures import after_failure
+from .notifying.outbox import note_items
 from .states import Failure, Status
 from .store import Store, now_of
 from .trigger import OF_TRIGGERS
@@ -156,6 +157,8 @@ def _settle_one(connection: Connection, execution_id: str, state: State, reason:
         # What is tried again is this execution's no more.
         left = {} if after["status"] is Status.FAILED else {"job_id": None}
         connection.execute(held.where(of.item_id == row.item_id).values(after | left | changed))
+        if after["status"] is Status.FAILED:
+            note_items(connection, [row.item_id], at_ms)
 
 
 def _end(connection: Connection, execution_id: str, state: str, at_ms: int) -> bool:

@@ -73,6 +73,8 @@ class Trigger:
     revision: int
     created_ms: int
     updated_ms: int
+    notify_url: str | None = None
+    """Who is told when it begins to fail."""
     live_jobs: int = 0
     """How many executions of it live, as far as was asked."""
 

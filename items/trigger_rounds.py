@@ -27,6 +27,7 @@ from ..scheduler.model.errors import QueueUnavailable
 from .failing import note_failure, told_of
 from .firing import Guard, due_triggers, fire, has_come, make_due
 from .hearing import hear
+from .notifying.running import delivering
 from .sending import send_page
 from .settling import look_for_lost, settle
 from .store import Store, now_of
@@ -159,9 +160,9 @@ class Rounds:
 
 @contextmanager
 def running(settings: Settings, engine: Engine, book: Book, consumer: Consumer) -> Generator[None]:
-    """Run the triggers of the settings' ledger beside its consumer, through connections of their own."""
+    """Run the triggers of the settings' ledger and what notifies beside its consumer, by connections of their own."""
     stop = threading.Event()
-    with closing(database_of(settings)) as database:
+    with closing(database_of(settings)) as database, delivering(settings, consumer):
         rounds = Rounds(
             Store(Asking(database, queue=settings.redis.prefix)),
             engine,

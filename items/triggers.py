@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
+from ..configs.notify import NotifySettings
 from ..k8s.runnable import check_runnable
 from ..ledger.errors import RowsTaken
 from ..ledger.schema.tables import firings, triggers
@@ -25,6 +26,7 @@ from .checks import check_fields
 from .errors import ItemChanged, TriggerNameTaken, TriggerUnknown
 from .firing import live_jobs, next_of
 from .names import check_trigger_name
+from .notifying.address import NOTIFY_URL, check_address, shown_address
 from .queues import queue_in
 from .store import Store, now_of
 from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
@@ -42,6 +44,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "user_id": None,
     "priority": Priority.NORMAL,
     "timeout_seconds": TIMEOUT_SECONDS,
+    "notify_url": None,
 }
 _SHOWN: Final = (
     *("name", "type", "queue_id", "batch_size", "polling_interval", "enabled", "max_jobs", "cron", "tz", "image"),
@@ -54,9 +57,10 @@ class Triggers:
     """The triggers of one ledger. Safe to share between threads. Each method raises LedgerError if the database does
     not answer."""
 
-    def __init__(self, store: Store) -> None:
-        """Makes no connection."""
+    def __init__(self, store: Store, notify: NotifySettings) -> None:
+        """Makes no connection. `notify` judges addresses."""
         self._store = store
+        self._notify = notify
 
     def all(self) -> list[Trigger]:
         """Return all triggers, by name."""
@@ -88,6 +92,7 @@ class Triggers:
             InvalidRequest: If a field is not allowed, or does not fit the type.
             PodRejected: If no pod could run it.
         """
+        check_address(fields, self._notify)
         values = {**DEFAULTS, **fields, "name": name, "type": type, "command": command}
         _check_values(values)
 
@@ -128,12 +133,14 @@ class Triggers:
             InvalidRequest: If a field is not allowed, or does not fit the type.
         """
 
+        check_address(changed, self._notify)
+
         def work(connection: Connection) -> Trigger:
             before = _trigger_in(connection, trigger, locks=True)
             if revision is not None and revision != before.revision:
                 raise ItemChanged(f"trigger {before.name!r}")
             at_ms = now_of(connection)
-            values = {name: getattr(before, name) for name in (*_SHOWN, "command")} | dict(changed)
+            values = {name: getattr(before, name) for name in (*_SHOWN, "command", NOTIFY_URL)} | dict(changed)
             _check_values(values)
             _check(connection, values)
             columns = _columns(values) | {"revision": before.revision + 1, "updated_ms": at_ms}
@@ -232,4 +239,5 @@ def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(trigger: Trigger) -> dict[str, object]:
-    return {name: getattr(trigger, name) for name in _SHOWN}
+    shown: dict[str, object] = {name: getattr(trigger, name) for name in _SHOWN}
+    return shown | {NOTIFY_URL: shown_address(trigger.notify_url)}

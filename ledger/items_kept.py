@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, delete, func, or_, select, tuple_, upda
 
 from .asked import are_asked_by
 from .database import Database
-from .schema.tables import firings, item_changes, queue_items, tokens, triggers
+from .schema.tables import firings, item_changes, notifications, queue_items, tokens, triggers
 
 ROWS_A_PAGE: Final = 500
 _FORGOTTEN_A_PAGE: Final = 5_000
@@ -88,6 +88,9 @@ def forget_items(database: Database, user_id: str, pseudonym: str) -> int:
                 break
             is_of_page = and_(of.item_id > after, of.item_id <= ids[-1])
             is_by_user = are_asked_by(of.created_by, user_id)
+            # What is still to be told of them has their reference and why they failed.
+            told = select(of.item_id).where(is_of_page, is_by_user)
+            connection.execute(delete(notifications).where(notifications.c.item_id.in_(told)))
             emptied = update(queue_items).where(is_of_page, is_by_user, of.ended_ms.is_not(None))
             forgotten += connection.execute(
                 emptied.values(payload=None, result=None, error_message=None, progress=None)

@@ -103,6 +103,10 @@ class Totals:
         """Count an execution that completed so long after it was accepted."""
         self._observe("turnaround", turnaround_ms, lane=lane)
 
+    def notify(self, outcome: str, number: int) -> None:
+        """Count notifications that a receiver took (`sent`), or that were given up (`failed`)."""
+        self._add("notified", number, outcome=outcome)
+
     def miss(self, number: int) -> None:
         """Count entries that nobody read."""
         self._add("missed", number)

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from ...scheduler.engine.journal_following import Position
 from ..database import Database
-from ..schema.tables import journals, totals
+from ..schema.tables import journals, notifications, totals
 from ..standing import read_up_to
 
 
@@ -33,6 +33,7 @@ class LedgerFigures:
     """By metric."""
     position: Position | None
     """How far the journal was read; None: it never was."""
+    waiting_notifications: int = 0
 
 
 def begun_ms(database: Database) -> int:
@@ -59,4 +60,7 @@ def read_ledger(database: Database) -> LedgerFigures:
             labels: Any = json.loads(row.labels)
             found.setdefault(row.metric, []).append(Total(labels, row.bucket, row.value))
         position = read_up_to(connection)
-    return LedgerFigures(found, position)
+        of = notifications.c
+        waits = select(func.count()).where(of.sent_ms.is_(None), of.failed_ms.is_(None))
+        waiting = connection.execute(waits).scalar_one()
+    return LedgerFigures(found, position, waiting)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from ...scheduler.keys import DEFAULT_LANE
@@ -33,6 +33,7 @@ _COUNTERS: Final = (
     ("reaped", ("lane",), "Leases that ran out"),
     ("rejected", ("reason",), "Submissions that were refused"),
     ("dead_lettered", ("lane",), "Executions that became dead letters"),
+    ("notified", ("outcome",), "Notifications that a receiver took, and those that were given up"),
 )
 """Metric of `totals`, labels, what it counts."""
 _HISTOGRAMS: Final = (
@@ -81,6 +82,8 @@ def of_ledger(figures: LedgerFigures, lanes: Iterable[str] = ()) -> Iterator[Met
         for names, value in counted.items():
             family.add_metric(names, value)
         yield family
+    text = "Notifications that wait for their delivery"
+    yield GaugeMetricFamily("bandmaster_notifications_waiting", text, figures.waiting_notifications)
     missed = sum(total.value for total in totals.get("missed", []))
     yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", missed)
 
@@ -103,6 +106,8 @@ def _known(metric: str, lanes: Iterable[str]) -> Iterator[tuple[str, ...]]:
             yield from ((DEFAULT_LANE, reason) for reason in _RETRIED_PODS)
         case "rejected":
             yield from ((reason,) for reason in _REJECTED)
+        case "notified":
+            yield from (("sent",), ("failed",))
         case _:
             yield from ((lane,) for lane in lanes)
 

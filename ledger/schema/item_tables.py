@@ -37,6 +37,7 @@ item_queues: Final = Table(
     Column("revision", BigInteger, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
+    Column("notify_url", Text),
     comment="Queues of items. payload_schema: a JSON Schema. revision grows with each change.",
     sqlite_autoincrement=True,
 )

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from .columns import BY_BYTES, metadata
 from .figure_tables import action, queue_stats, totals
 from .item_tables import item_changes, item_queues, queue_items
+from .notification_tables import notifications
 from .trigger_tables import firings, triggers
 from .wait_tables import wait_counts, wait_positions, wait_sums
 
@@ -40,6 +41,7 @@ __all__ = [
     "item_queues",
     "journals",
     "metadata",
+    "notifications",
     "payloads",
     "queue_items",
     "queue_stats",

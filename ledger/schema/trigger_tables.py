@@ -48,6 +48,7 @@ triggers: Final = Table(
     Column("revision", BigInteger, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
+    Column("notify_url", Text),
     Index("ix_triggers_due", "next_fire_ms", sqlite_where=_IS_ENABLED, postgresql_where=_IS_ENABLED),
     Index("ix_triggers_queue", "queue_id"),
     comment="What starts executions: for items of a queue, or at times. command: a JSON list.",

@@ -1,0 +1,119 @@
+"""Which notifications are to be sent now, and what came of an attempt: the statements of delivery.
+
+In the flow: `delivering` asks for what is due, and notes each attempt in a transaction of its own. An attempt that was
+not noted, as the process died, is made again. Of each queue and trigger a few are due at once, so that one whose
+receiver hangs leaves the others their turns, however much it has waiting.
+"""
+
+import random
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, delete, exists, or_, select, update
+
+from ...ledger.schema.tables import item_queues, notifications, triggers
+from ...ledger.totals import Totals, write_totals
+from .outbox import Subject
+
+DUE_OF_ONE: Final = 4
+"""Of a queue or trigger."""
+FIRST_PAUSE_SECONDS: Final = 5
+LAST_PAUSE_SECONDS: Final = 3_600
+_MOST_DOUBLED: Final = 12
+GIVEN_UP_AFTER_MS: Final = 24 * 3_600_000
+"""From when it was written; a last attempt is made then."""
+SENT_KEPT_MS: Final = 24 * 3_600_000
+FAILED_KEPT_MS: Final = 30 * 24 * 3_600_000
+ROWS_A_PAGE: Final = 500
+PROBLEM_MAX_CHARS: Final = 500
+NOBODY: Final = "there is no address any more"
+_TABLES: Final[tuple[tuple[Subject, Table, str], ...]] = (
+    (Subject.QUEUE, item_queues, "queue_id"),
+    (Subject.TRIGGER, triggers, "trigger_id"),
+)
+_of: Final = notifications.c
+_WAITS: Final = (_of.sent_ms.is_(None), _of.failed_ms.is_(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A notification that is to be sent."""
+
+    delivery_id: str
+    url: str
+    event: str
+    subject_name: str
+    body: str
+    attempts: int
+
+
+def due_now(connection: Connection, at_ms: int) -> list[Due]:
+    """Return what is to be sent, the longest due first."""
+    found = list[Any]()
+    for subject, table, key in _TABLES:
+        first = notifications.alias()
+        is_its = (first.c.subject == subject.value, first.c.subject_id == table.c[key])
+        waits = (first.c.sent_ms.is_(None), first.c.failed_ms.is_(None), first.c.again_ms <= at_ms)
+        some = select(first.c.delivery_id).where(*is_its, *waits).order_by(first.c.again_ms).limit(DUE_OF_ONE)
+        of_each = select(notifications, table.c.notify_url).join_from(
+            table, notifications, _of.delivery_id.in_(some.correlate(table).scalar_subquery())
+        )
+        found += connection.execute(of_each.where(table.c.notify_url.is_not(None)))
+    found.sort(key=lambda row: row.again_ms)
+    return [Due(row.delivery_id, row.notify_url, row.event, row.subject_name, row.body, row.attempts) for row in found]
+
+
+def note_sent(connection: Connection, delivery_id: str, at_ms: int) -> None:
+    """Note that a receiver took it."""
+    noted = update(notifications).where(_of.delivery_id == delivery_id, *_WAITS)
+    values = {"sent_ms": at_ms, "attempts": _of.attempts + 1, "last_problem": None}
+    _count(connection, "sent", connection.execute(noted.values(values)).rowcount)
+
+
+def note_problem(connection: Connection, delivery_id: str, problem: str, at_ms: int) -> None:
+    """Note that an attempt failed, and when the next one is; after a day there is none."""
+    row = connection.execute(select(notifications).where(_of.delivery_id == delivery_id, *_WAITS)).one_or_none()
+    if row is None:
+        return
+    is_over = at_ms >= row.created_ms + GIVEN_UP_AFTER_MS
+    values: dict[str, Any] = {"attempts": row.attempts + 1, "last_problem": problem[:PROBLEM_MAX_CHARS]}
+    values |= {"failed_ms": at_ms} if is_over else {"again_ms": at_ms + pause_ms(row.attempts + 1)}
+    connection.execute(update(notifications).where(_of.delivery_id == delivery_id, *_WAITS).values(values))
+    _count(connection, "failed", int(is_over))
+
+
+def pause_ms(attempts: int) -> int:
+    """Return how long to wait after so many attempts: twice as long each time, and up to a quarter longer, so that what
+    failed together does not come together again."""
+    seconds = min(FIRST_PAUSE_SECONDS * 2 ** min(attempts - 1, _MOST_DOUBLED), LAST_PAUSE_SECONDS)
+    # No secret: any spread will do.
+    return int(seconds * 1000 * (1 + random.random() / 4))
+
+
+def give_up(connection: Connection, at_ms: int) -> int:
+    """Give up a page of what nobody is to be told any more, as the address or its owner is gone; how many."""
+    has_owner = [
+        exists().where(*(_of.subject == subject.value, table.c[key] == _of.subject_id, table.c.notify_url.is_not(None)))
+        for subject, table, key in _TABLES
+    ]
+    lost = select(_of.delivery_id).where(*_WAITS, ~or_(*has_owner)).limit(ROWS_A_PAGE)
+    given = update(notifications).where(_of.delivery_id.in_(lost))
+    count = connection.execute(given.values(failed_ms=at_ms, last_problem=NOBODY)).rowcount
+    _count(connection, "failed", count)
+    return count
+
+
+def delete_old(connection: Connection, at_ms: int) -> int:
+    """Delete a page of what was sent or given up long ago; how many."""
+    deleted = 0
+    for column, kept_ms in ((_of.sent_ms, SENT_KEPT_MS), (_of.failed_ms, FAILED_KEPT_MS)):
+        old = select(_of.delivery_id).where(column < at_ms - kept_ms).limit(ROWS_A_PAGE)
+        deleted += connection.execute(delete(notifications).where(_of.delivery_id.in_(old))).rowcount
+    return deleted
+
+
+def _count(connection: Connection, outcome: str, count: int) -> None:
+    if count:
+        totals = Totals()
+        totals.notify(outcome, count)
+        write_totals(connection, totals)

@@ -1,0 +1,102 @@
+"""``Posting``: posts one notification to its receiver, within a time, to exactly the address that was checked.
+
+In the flow: `delivering` calls it for each attempt. The receiver's name is asked for once; the connection goes to the
+address that came of it and was allowed, while TLS and `Host` have the name. No redirection is followed, no proxy of the
+environment is asked, and nothing of an answer is read but its status. If the process dies here, or the answer is lost,
+the receiver may have taken it, and gets it again under the same id.
+"""
+
+import asyncio
+import ssl
+import time
+from functools import cached_property
+from importlib.metadata import version
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from ...configs.notify import NotifySettings
+from .resolving import Forbidden, Resolve, allowed_addresses, resolve_name
+from .signature import headers_of
+
+PORTS: Final = {"http": 80, "https": 443}
+
+
+class Posting:
+    """Posts what one installation has to tell. Used by one event loop."""
+
+    def __init__(self, settings: NotifySettings, resolve: Resolve = resolve_name) -> None:
+        """Makes no connection.
+
+        Args:
+            settings: Of notifications.
+            resolve: Asks for the addresses of names.
+
+        Raises:
+            SettingsError: If the secret cannot be read.
+        """
+        self._keys = settings.keys()
+        self._networks = settings.networks
+        self._seconds = settings.timeout_seconds
+        self._ca_file = settings.ca_file
+        self._resolve = resolve
+        self._user_agent = f"bandmaster/{version('bandmaster')}"
+
+    async def post(self, url: str, delivery_id: str, body: bytes) -> str | None:
+        """Make one attempt.
+
+        Args:
+            url: The receiver's address.
+            delivery_id: By which the receiver knows what comes again.
+            body: What is sent.
+
+        Returns:
+            None if the receiver took it; else why not, without anything that the receiver sent.
+        """
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._post(url, delivery_id, body)
+        except TimeoutError:
+            return f"no answer within {self._seconds:g} s (notify.timeout_seconds)"
+        except Forbidden as error:
+            return str(error)
+        except httpx.ConnectError as error:
+            return f"no connection: {error}"
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            # The error's text may have what the receiver sent.
+            return f"it was not sent: {type(error).__name__}"
+
+    async def _post(self, url: str, delivery_id: str, body: bytes) -> str | None:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        port = parts.port or PORTS[parts.scheme]
+        addresses = await allowed_addresses(self._resolve, host, port, self._networks)
+        headers = headers_of(self._keys, delivery_id, int(time.time()), body)
+        headers |= {"host": parts.netloc, "content-type": "application/json", "user-agent": self._user_agent}
+        async with httpx.AsyncClient(verify=self._trusted, trust_env=False, timeout=self._seconds) as client:
+            for address in addresses:
+                at = httpx.URL(url).copy_with(host=address)
+                of_name = {"sni_hostname": host}
+                try:
+                    async with client.stream("POST", at, headers=headers, content=body, extensions=of_name) as answer:
+                        return _problem(answer.status_code)
+                except httpx.ConnectError:
+                    # Nothing was sent: of several addresses, some may be out of this machine's reach.
+                    if address == addresses[-1]:
+                        raise
+        return None
+
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        if self._ca_file is None:
+            return httpx.create_ssl_context(trust_env=False)
+        return ssl.create_default_context(cafile=str(self._ca_file))
+
+
+def _problem(status: int) -> str | None:
+    if 200 <= status < 300:
+        return None
+    if 300 <= status < 400:
+        return f"it answered with {status}, and redirections are not followed"
+    return f"it answered with {status}"
