@@ -12,6 +12,8 @@ from ...items.statistics import figures_of
 from ...items.store import now_of
 from ...scheduler.model.times import iso_of
 from ..answers.items import ItemStats, QueueAnswer, QueueDeleted, QueueList
+from ..auth.scopes import Scope
+from ..auth.tokens import Caller
 from ..services import Services
 from .item_requests import IfMatch, NewQueue, QueueChange, QueueGiven, queue_named, revision_of
 from .item_shapes import queue_answer
@@ -20,26 +22,27 @@ from .requiring import AdminCaller, OperateCaller, ServicesOf
 from .strict_bodies import StrictRoute
 
 router: Final = APIRouter(route_class=StrictRoute)
-_MAY_BE_NONE: Final = frozenset({"description", "payload_schema"})
+_MAY_BE_NONE: Final = frozenset({"description", "payload_schema", "notify_url"})
 
 
 @router.get("/queues", summary="List the queues of items")
 def list_item_queues(services: ServicesOf, caller: OperateCaller) -> QueueList:
     """By name."""
-    found = services.items.queues.all()
-    return QueueList(queues=[queue_answer(each) for each in found], source="ledger", as_of=_now(services))
+    found, tells = services.items.queues.all(), caller.token.may(Scope.ADMIN)
+    queues = [queue_answer(each, tells_all=tells) for each in found]
+    return QueueList(queues=queues, source="ledger", as_of=_now(services))
 
 
 @router.post("/queues", status_code=201, summary="Make a queue of items")
 def create_item_queue(services: ServicesOf, caller: AdminCaller, new: NewQueue, response: Response) -> QueueAnswer:
     """409 if another has the name."""
-    return _shown(services.items.queues.create(by=caller.by, **new.model_dump()), response)
+    return _shown(services.items.queues.create(by=caller.by, **new.model_dump()), caller, response)
 
 
 @router.get("/queues/{queue}", summary="Show a queue of items")
 def show_item_queue(services: ServicesOf, caller: OperateCaller, queue: QueueGiven, response: Response) -> QueueAnswer:
     """Its ETag says which state was seen."""
-    return _shown(services.items.queues.find(queue_named(queue)), response)
+    return _shown(services.items.queues.find(queue_named(queue)), caller, response)
 
 
 @router.put("/queues/{queue}", summary="Change a queue of items")
@@ -56,7 +59,8 @@ def change_item_queue(
     changed = new.model_dump(include=new.model_fields_set)
     # null is no value of the others: they stay.
     changed = {name: each for name, each in changed.items() if each is not None or name in _MAY_BE_NONE}
-    return _shown(services.items.queues.change(queue_named(queue), changed, by=caller.by, revision=revision), response)
+    after = services.items.queues.change(queue_named(queue), changed, by=caller.by, revision=revision)
+    return _shown(after, caller, response)
 
 
 @router.delete("/queues/{queue}", summary="Delete a queue of items")
@@ -90,9 +94,9 @@ def show_item_stats(services: ServicesOf, caller: OperateCaller, queue: QueueGiv
     )
 
 
-def _shown(queue: Queue, response: Response) -> QueueAnswer:
+def _shown(queue: Queue, caller: Caller, response: Response) -> QueueAnswer:
     response.headers["ETag"] = f'"{queue.revision}"'
-    return queue_answer(queue)
+    return queue_answer(queue, tells_all=caller.token.may(Scope.ADMIN))
 
 
 def _now(services: Services) -> str:
