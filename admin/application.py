@@ -25,6 +25,7 @@ from .api import (
     items,
     living,
     loads,
+    notifications,
     oidc,
     output,
     rates,
@@ -120,7 +121,7 @@ def build(services: Services) -> FastAPI:
         *((oidc.router, "tokens"), (item_queues.router, "queues and items")),
         # Those of robots first: `next` is no item's id.
         *((robots.router, "queues and items"), (items.router, "queues and items")),
-        (triggers.router, "queues and items"),
+        *((triggers.router, "queues and items"), (notifications.router, "queues and items")),
     ):
         application.include_router(part, prefix=V1, tags=[tag])
     for part in (item_queues.router, robots.router, items.router, triggers.router):

@@ -74,7 +74,9 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         ledger_watch=LedgerWatch(ledger, queue.scripts),
         quotas=Quotas(queue.scripts, settings.api),
         sessions=BrowserSessions(queue.scripts, settings.api),
-        items=open_items(ledger, client=queue.scripts.client, channel=queue.scripts.keys.items_channel),
+        items=open_items(
+            ledger, client=queue.scripts.client, channel=queue.scripts.keys.items_channel, notify=settings.notify
+        ),
         shards=Shards.of(settings, queue),
         oidc=open_oidc(settings.oidc, queue.scripts),
     )

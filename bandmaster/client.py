@@ -1,6 +1,7 @@
 """The client of the admin API (extra `client`).
 
-`Client`, `AsyncClient`, the calls that both send, and the streams that both follow.
+`Client`, `AsyncClient`, the calls that both send, and the streams that both follow; `verify_notification` for programs
+that are notified, which needs no extra.
 ::
 
     from bandmaster.client import Client, calls
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
         WrongState,
     )
     from bandmaster.admin.client.streams import Event, Reset
+    from bandmaster.items.notifying.signature import BadSignature, verify_notification
 
 __all__ = [
     "ApiError",
     "ApiProblem",
     "ApiUnavailable",
     "AsyncClient",
+    "BadSignature",
     "BusinessException",
     "ChangedMeanwhile",
     "Client",
@@ -52,9 +55,11 @@ __all__ = [
     "WrongState",
     "calls",
     "streams",
+    "verify_notification",
 ]
 
 _ROOM = "bandmaster.admin.client"
+_OF_SIGNATURES = "bandmaster.items.notifying.signature"
 _MODULE_OF = {
     "AsyncClient": f"{_ROOM}.awaiting",
     "Client": f"{_ROOM}.blocking",
@@ -71,6 +76,8 @@ _MODULE_OF = {
     "PartUnavailable": f"{_ROOM}.errors",
     "TooMany": f"{_ROOM}.errors",
     "WrongState": f"{_ROOM}.errors",
+    "BadSignature": _OF_SIGNATURES,
+    "verify_notification": _OF_SIGNATURES,
 }
 
 

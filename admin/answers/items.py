@@ -28,6 +28,8 @@ class QueueAnswer(Answer):
     """For how long a robot holds an item, unless it says."""
     retry_seconds: int
     """Before the first retry; twice as long before each further one."""
+    notify_url: str | None
+    """Who is told of its items that failed for good or are abandoned; without its path to whoever is no admin."""
     revision: int
     created_at: str
     updated_at: str

@@ -45,6 +45,8 @@ class TriggerAnswer(Answer):
     """It does not fire before."""
     last_error: str | None
     """Why the last one could not be sent."""
+    notify_url: str | None
+    """Who is told when it begins to fail; without its path to whoever is no admin."""
     revision: int
     created_at: str
     updated_at: str

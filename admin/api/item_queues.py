@@ -11,32 +11,35 @@ from ...items.model import Queue
 from ...items.statistics import figures_of
 from ...scheduler.model.times import iso_of
 from ..answers.items import ItemStats, QueueAnswer, QueueDeleted, QueueList
+from ..auth.scopes import Scope
+from ..auth.tokens import Caller
 from .item_requests import IfMatch, NewQueue, QueueChange, QueueGiven, changed_of, queue_named, revision_of, tag
 from .item_shapes import queue_answer, shown_now
 from .requiring import AdminCaller, OperateCaller, ServicesOf
 from .strict_bodies import StrictRoute
 
 router: Final = APIRouter(route_class=StrictRoute)
-_MAY_BE_NONE: Final = frozenset({"description", "payload_schema"})
+_MAY_BE_NONE: Final = frozenset({"description", "payload_schema", "notify_url"})
 
 
 @router.get("/queues", summary="List the queues of items")
 def list_item_queues(services: ServicesOf, caller: OperateCaller) -> QueueList:
     """By name."""
-    found = services.items.queues.all()
-    return QueueList(queues=[queue_answer(each) for each in found], source="ledger", as_of=shown_now(services))
+    found, tells = services.items.queues.all(), caller.token.may(Scope.ADMIN)
+    queues = [queue_answer(each, tells_all=tells) for each in found]
+    return QueueList(queues=queues, source="ledger", as_of=shown_now(services))
 
 
 @router.post("/queues", status_code=201, summary="Make a queue of items")
 def create_item_queue(services: ServicesOf, caller: AdminCaller, new: NewQueue, response: Response) -> QueueAnswer:
     """409 if another has the name."""
-    return _shown(services.items.queues.create(by=caller.by, **new.model_dump()), response)
+    return _shown(services.items.queues.create(by=caller.by, **new.model_dump()), caller, response)
 
 
 @router.get("/queues/{queue}", summary="Show a queue of items")
 def show_item_queue(services: ServicesOf, caller: OperateCaller, queue: QueueGiven, response: Response) -> QueueAnswer:
     """Its ETag says which state was seen."""
-    return _shown(services.items.queues.find(queue_named(queue)), response)
+    return _shown(services.items.queues.find(queue_named(queue)), caller, response)
 
 
 @router.put("/queues/{queue}", summary="Change a queue of items")
@@ -51,7 +54,8 @@ def change_item_queue(
     """What is left out stays. 428 without If-Match; 412 if it was changed meanwhile."""
     revision = revision_of(if_match)
     changed = changed_of(new, _MAY_BE_NONE)
-    return _shown(services.items.queues.change(queue_named(queue), changed, by=caller.by, revision=revision), response)
+    after = services.items.queues.change(queue_named(queue), changed, by=caller.by, revision=revision)
+    return _shown(after, caller, response)
 
 
 @router.delete("/queues/{queue}", summary="Delete a queue of items")
@@ -86,6 +90,6 @@ def show_item_stats(services: ServicesOf, caller: OperateCaller, queue: QueueGiv
     )
 
 
-def _shown(queue: Queue, response: Response) -> QueueAnswer:
+def _shown(queue: Queue, caller: Caller, response: Response) -> QueueAnswer:
     tag(response, queue.revision)
-    return queue_answer(queue)
+    return queue_answer(queue, tells_all=caller.token.may(Scope.ADMIN))

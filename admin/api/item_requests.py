@@ -21,6 +21,7 @@ from ...items.bounds import (
     WAIT_MAX_SECONDS,
 )
 from ...items.names import QUEUE_NAME
+from ...items.notifying.address import URL_MAX_CHARS
 from ...items.states import Failure, Status
 from ...scheduler.events.fields import as_pattern, described
 from ...scheduler.model.errors import InvalidRequest, shown
@@ -96,6 +97,7 @@ Reference = Annotated[Text, Field(min_length=1, max_length=REFERENCE_MAX_CHARS)]
 Description = Annotated[Text, Field(max_length=DESCRIPTION_MAX_CHARS)]
 Retries = Annotated[int, Field(strict=True, ge=0, le=RETRIES_MAX), BeforeValidator(whole)]
 LeaseSeconds = Annotated[int, Field(strict=True, ge=1, le=LEASE_MAX_SECONDS), BeforeValidator(whole)]
+NotifyUrl = Annotated[Text, Field(min_length=1, max_length=URL_MAX_CHARS)]
 RetrySeconds = Annotated[int, Field(strict=True, ge=0, le=RETRY_MAX_SECONDS), BeforeValidator(whole)]
 
 
@@ -114,6 +116,8 @@ class NewQueue(Sent):
     """A JSON Schema for payloads, without references to elsewhere; none: any payload."""
     lease_seconds: LeaseSeconds = LEASE_SECONDS
     retry_seconds: RetrySeconds = RETRY_SECONDS
+    notify_url: NotifyUrl | None = None
+    """Who is told of its items that failed for good or are abandoned: an https or http URL."""
 
 
 class QueueChange(Sent):
@@ -129,6 +133,8 @@ class QueueChange(Sent):
     payload_schema: Any = None
     lease_seconds: LeaseSeconds | None = None
     retry_seconds: RetrySeconds | None = None
+    notify_url: NotifyUrl | None = None
+    """null: nobody is told."""
 
 
 class OfItem(Sent):

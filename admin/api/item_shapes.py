@@ -4,6 +4,7 @@ from typing import Any
 
 from ...items.json_texts import value_of
 from ...items.model import Item, Queue
+from ...items.notifying.address import shown_address
 from ...items.store import now_of
 from ...scheduler.model.times import iso_of
 from ..answers.items import ClaimedItem, ItemAnswer, ItemRow, QueueAnswer
@@ -16,8 +17,8 @@ def shown_now(services: Services) -> str:
     return shown_at(services.items.store.read(now_of))
 
 
-def queue_answer(queue: Queue) -> QueueAnswer:
-    """Return a queue's answer."""
+def queue_answer(queue: Queue, *, tells_all: bool) -> QueueAnswer:
+    """Return a queue's answer; without `tells_all`, of the address not its path."""
     return QueueAnswer(
         id=queue.queue_id,
         external_id=queue.external_id,
@@ -29,6 +30,7 @@ def queue_answer(queue: Queue) -> QueueAnswer:
         payload_schema=queue.payload_schema,
         lease_seconds=queue.lease_seconds,
         retry_seconds=queue.retry_seconds,
+        notify_url=queue.notify_url if tells_all else shown_address(queue.notify_url),
         revision=queue.revision,
         created_at=shown_at(queue.created_ms),
         updated_at=shown_at(queue.updated_ms),

@@ -18,6 +18,7 @@ from ...items.bounds import (
     ZONE_MAX_CHARS,
 )
 from ...items.names import QUEUE_NAME, check_trigger_name
+from ...items.notifying.address import shown_address
 from ...items.trigger import Trigger, TriggerType
 from ...scheduler.events.fields import (
     DEFAULT_ACTION,
@@ -33,7 +34,7 @@ from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.times import iso_of
 from ..answers.triggers import TriggerAnswer
-from .item_requests import QueueId
+from .item_requests import NotifyUrl, QueueId
 from .moments import shown_at
 from .names import Band, Text, whole
 from .requests import Sent
@@ -94,6 +95,8 @@ class NewTrigger(Sent):
     """Against whose limit its executions count."""
     priority: Band = Field(default=Priority.NORMAL, json_schema_extra={"default": Priority.NORMAL.name})
     timeout_seconds: Timeout = TIMEOUT_SECONDS
+    notify_url: NotifyUrl | None = None
+    """Who is told when it begins to fail: an https or http URL."""
 
 
 class TriggerChange(Sent):
@@ -115,11 +118,13 @@ class TriggerChange(Sent):
     user_id: UserId | None = None
     priority: Band | None = None
     timeout_seconds: Timeout | None = None
+    notify_url: NotifyUrl | None = None
+    """null: nobody is told."""
 
 
-def trigger_answer(trigger: Trigger, *, tells_command: bool) -> TriggerAnswer:
-    """Return a trigger's answer; without `tells_command`, not what it runs."""
-    shown: dict[str, Any] = {"command": list(trigger.command)} if tells_command else {}
+def trigger_answer(trigger: Trigger, *, tells_all: bool) -> TriggerAnswer:
+    """Return a trigger's answer; without `tells_all`, not what it runs, and of the address not its path."""
+    shown: dict[str, Any] = {"command": list(trigger.command)} if tells_all else {}
     return TriggerAnswer(
         id=trigger.trigger_id,
         name=trigger.name,
@@ -144,6 +149,7 @@ def trigger_answer(trigger: Trigger, *, tells_command: bool) -> TriggerAnswer:
         failures=trigger.failures,
         backoff_until=iso_of(trigger.backoff_ms),
         last_error=trigger.last_error,
+        notify_url=trigger.notify_url if tells_all else shown_address(trigger.notify_url),
         revision=trigger.revision,
         created_at=shown_at(trigger.created_ms),
         updated_at=shown_at(trigger.updated_ms),

@@ -19,7 +19,7 @@ from .strict_bodies import StrictRoute
 from .trigger_requests import NewTrigger, TriggerChange, TriggerGiven, trigger_answer
 
 router: Final = APIRouter(route_class=StrictRoute)
-_MAY_BE_NONE: Final = frozenset({"image", "user_id"})
+_MAY_BE_NONE: Final = frozenset({"image", "user_id", "notify_url"})
 
 
 @router.get("/triggers", summary="List triggers")
@@ -27,7 +27,7 @@ def list_triggers(services: ServicesOf, caller: OperateCaller) -> TriggerList:
     """By name. What they run is told to admins."""
     found, tells = services.items.triggers.all(), caller.token.may(Scope.ADMIN)
     return TriggerList(
-        triggers=[trigger_answer(each, tells_command=tells) for each in found],
+        triggers=[trigger_answer(each, tells_all=tells) for each in found],
         source="ledger",
         as_of=shown_now(services),
     )
@@ -75,4 +75,4 @@ def delete_trigger(services: ServicesOf, caller: AdminCaller, trigger: TriggerGi
 
 def _shown(trigger: Trigger, caller: Caller, response: Response) -> TriggerAnswer:
     tag(response, trigger.revision)
-    return trigger_answer(trigger, tells_command=caller.token.may(Scope.ADMIN))
+    return trigger_answer(trigger, tells_all=caller.token.may(Scope.ADMIN))

@@ -29,6 +29,7 @@ from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
 from bandmaster.cli.login_address import login
 from bandmaster.cli.logs import logs
+from bandmaster.cli.notifications import list_notifications
 from bandmaster.cli.occupancy import gates, workers
 from bandmaster.cli.queue_items import add_item, delete_item, list_items, postpone_item, retry_item, show_item
 from bandmaster.cli.queues import change_queue, create_queue, delete_queue, list_queues, show_stats
@@ -172,6 +173,7 @@ def build() -> typer.Typer:
     trigger.command("change")(change_trigger)
     trigger.command("delete")(delete_trigger)
     app.add_typer(trigger, name="trigger")
+    app.command("notifications")(list_notifications)
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
     token.command("create")(create_token)
     token.command("revoke")(revoke_token)

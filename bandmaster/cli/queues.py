@@ -26,6 +26,10 @@ Pause = Annotated[
     int | None, typer.Option(metavar="SECONDS", min=0, max=RETRY_MAX_SECONDS, help="Before the first retry.")
 ]
 
+Address = Annotated[
+    str | None, typer.Option("--notify", metavar="URL", help="Who is told of items that failed for good; '': nobody.")
+]
+
 
 def list_queues(context: typer.Context, as_json: Json = False) -> None:
     """List, make, change or delete queues of items.
@@ -59,6 +63,7 @@ def create_queue(
     retry: Pause = RETRY_SECONDS,
     unique: Annotated[bool, typer.Option("--unique", help="Each reference once.")] = False,
     description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for.")] = None,
+    notify: Address = None,
     as_json: Json = False,
 ) -> None:
     """Make a queue of items.
@@ -76,6 +81,7 @@ def create_queue(
         is_active=True,
         lease_seconds=lease,
         retry_seconds=retry,
+        notify_url=notify or None,
     )
     _tell(made, as_json)
 
@@ -86,6 +92,7 @@ def change_queue(
     max_retries: Retries = None,
     lease: Lease = None,
     retry: Pause = None,
+    notify: Address = None,
     as_json: Json = False,
 ) -> None:
     """Change a queue of items; what is not given stays.
@@ -93,9 +100,17 @@ def change_queue(
     \b
     Example:
       bandmaster queue change invoices --inactive
+      bandmaster queue change invoices --notify https://hooks.example/bandmaster
     """
-    given = {"is_active": active, "max_retries": max_retries, "lease_seconds": lease, "retry_seconds": retry}
+    given: dict[str, object] = {
+        "is_active": active,
+        "max_retries": max_retries,
+        "lease_seconds": lease,
+        "retry_seconds": retry,
+    }
     changed = {field: value for field, value in given.items() if value is not None}
+    if notify is not None:
+        changed["notify_url"] = notify or None
     _tell(opened_items().queues.change(check_queue_name(name), changed, by=user_at_host(), revision=None), as_json)
 
 
@@ -158,11 +173,11 @@ def opened_items(*, upgrades: bool = False) -> Any:
     else:
         database = import_extra("bandmaster.ledger.opening", "ledger").existing(settings)
     asking = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking(database, queue=settings.redis.prefix)
-    return import_extra("bandmaster.items.opened", "api").open_items(asking)
+    return import_extra("bandmaster.items.opened", "api").open_items(asking, notify=settings.notify)
 
 
 def _document(queue: Any) -> dict[str, object]:
-    return import_extra("bandmaster.admin.api.item_shapes", "api").queue_answer(queue).model_dump()
+    return import_extra("bandmaster.admin.api.item_shapes", "api").queue_answer(queue, tells_all=True).model_dump()
 
 
 def _tell(queue: Any, as_json: bool) -> None:

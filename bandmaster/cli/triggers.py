@@ -35,6 +35,9 @@ Image = Annotated[str | None, typer.Option("--image", metavar="IMAGE", help="Of 
 Action = Annotated[str | None, typer.Option("--action", metavar="NAME", help="The action that they count as.")]
 User = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Against whose limit they count.")]
 Band = Annotated[str | None, typer.Option("--priority", metavar="NAME", help="The band of its executions.")]
+Address = Annotated[
+    str | None, typer.Option("--notify", metavar="URL", help="Who is told when it begins to fail; '': nobody.")
+]
 Timeout = Annotated[
     int | None, typer.Option("--timeout", metavar="SECONDS", min=1, max=TIMEOUT_MAX_SECONDS, help="For one execution.")
 ]
@@ -95,6 +98,7 @@ def create_trigger(
     user: User = None,
     priority: Band = None,
     timeout: Timeout = None,
+    notify: Address = None,
     disabled: Annotated[bool, typer.Option("--disabled", help="It starts nothing until it is enabled.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -114,6 +118,7 @@ def create_trigger(
         command=_split(command),
         by=user_at_host(),
         enabled=not disabled,
+        notify_url=notify or None,
         **given,
     )
     _tell(made, as_json)
@@ -133,6 +138,7 @@ def change_trigger(
     user: User = None,
     priority: Band = None,
     timeout: Timeout = None,
+    notify: Address = None,
     enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it starts anything.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -148,6 +154,8 @@ def change_trigger(
         given["command"] = _split(command)
     if enabled is not None:
         given["enabled"] = enabled
+    if notify is not None:
+        given["notify_url"] = notify or None
     _tell(items.triggers.change(check_trigger_name(name), given, by=user_at_host(), revision=None), as_json)
 
 
@@ -219,7 +227,7 @@ def _state(trigger: Any) -> str:
 
 
 def _document(trigger: Any) -> dict[str, object]:
-    answer = import_extra("bandmaster.admin.api.trigger_requests", "api").trigger_answer(trigger, tells_command=True)
+    answer = import_extra("bandmaster.admin.api.trigger_requests", "api").trigger_answer(trigger, tells_all=True)
     return answer.model_dump()
 
 

@@ -1,5 +1,6 @@
 """Serves the API for a test, as the process does, and calls it over HTTP with tokens of each scope."""
 
+import base64
 import socket
 import threading
 import time
@@ -14,6 +15,7 @@ import redis
 import uvicorn
 from dramatiq.brokers.redis import RedisBroker
 from ledger_reading import catch_up
+from pydantic import SecretStr
 
 from bandmaster.admin.api import cookies
 from bandmaster.admin.application import build, guarded
@@ -31,6 +33,7 @@ from bandmaster.admin.rates import Rates
 from bandmaster.admin.services import Services
 from bandmaster.admin.shards.shards import Shards
 from bandmaster.configs.api import ApiSettings
+from bandmaster.configs.notify import NotifySettings
 from bandmaster.items.opened import open_items
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.ledger.book import Book
@@ -48,6 +51,8 @@ UNLIMITED = ApiSettings(
     requests_per_minute=1_000_000, submissions_per_minute=1_000_000, failed_logins_per_minute=1_000_000
 )
 """Tests call far more often than people; those of the quotas have others."""
+
+NOTIFY = NotifySettings(secret=SecretStr(f"whsec_{base64.b64encode(b'k' * 32).decode()}"))
 
 
 class Clock:
@@ -127,7 +132,7 @@ def services_on(
         ledger_watch=LedgerWatch(asking, queue.scripts, clock=clock),
         quotas=Quotas(queue.scripts, api),
         sessions=BrowserSessions(queue.scripts, api),
-        items=open_items(asking, client=queue.scripts.client, channel=queue.scripts.keys.items_channel),
+        items=open_items(asking, client=queue.scripts.client, channel=queue.scripts.keys.items_channel, notify=NOTIFY),
         shards=Shards.alone(queue),
     )
 

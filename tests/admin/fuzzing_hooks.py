@@ -56,6 +56,7 @@ UNSAID: Final = {
     "failure": "with the status FAILED only",
     "robot_id": "with the scope robot, and only with it; or who speaks is a robot",
     "queues": "with the scope robot only",
+    "notify_url": "of a receiver, and only where there is a secret to sign with",
     "status": "not with postpone_until",
     "setting": "with a lane: one that each lane has",
 }

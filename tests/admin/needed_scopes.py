@@ -55,6 +55,7 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "drop_action",
             "edit_item",
             "list_item_queues",
+            "list_notifications",
             "list_triggers",
             "show_trigger",
             "list_items",

@@ -29,6 +29,7 @@ NEED_NO_REDIS = {"create_token", "list_changes", "list_executions", "list_tokens
     *("add_item", "add_item_by_name", "settle_item", "edit_item", "delete_item", "list_items", "show_item"),
     *("create_item_queue", "change_item_queue", "delete_item_queue", "list_item_queues", "show_item_queue"),
     "show_item_stats",
+    "list_notifications",
     *("create_trigger", "change_trigger", "delete_trigger", "list_triggers", "show_trigger"),
 }
 

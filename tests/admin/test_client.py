@@ -96,6 +96,7 @@ def test_each_call_is_answered_with_its_document(api: Api, ask: Ask) -> None:
         "whoami": calls.whoami(),
         "create_trigger": calls.create_trigger("tidy", "TIME", ECHO, cron="0 0 1 1 *"),
         "triggers": calls.triggers(),
+        "notifications": calls.notifications(),
         "change_trigger": calls.change_trigger("tidy", {"enabled": False}, 1),
         "trigger": calls.trigger("tidy"),
         "delete_trigger": calls.delete_trigger("tidy"),

@@ -196,6 +196,21 @@ def test_the_probes_ask_for_progress_and_give_a_start_time(manifests: list[Manif
         assert startup["periodSeconds"] * startup["failureThreshold"] >= 60
 
 
+def test_what_signs_notifications_is_a_secret_of_those_who_need_it() -> None:
+    values = {
+        "ledger": {"enabled": True, "existingSecret": "bandmaster-ledger", "notifySecret": "bandmaster-notify"},
+        "api": {"enabled": True},
+        "settings": {"notify": {"private_networks": ["10.1.0.0/16", "10.2.0.0/16"]}},
+    }
+    chart = rendered(values)
+    (settings,) = of_kind(chart, "ConfigMap")
+    assert settings["data"]["BANDMASTER_NOTIFY__PRIVATE_NETWORKS"] == "10.1.0.0/16,10.2.0.0/16"
+    key: dict[str, Any] = {"secretKeyRef": {"name": "bandmaster-notify", "key": "secret"}}
+    signing = {"name": "BANDMASTER_NOTIFY__SECRET", "valueFrom": key}
+    has_it = {component for component, pod in pods_of(chart).items() if signing in pod["containers"][0].get("env", [])}
+    assert has_it == {"ledger", "api"}
+
+
 def test_helm_and_kustomize_run_the_same_pods() -> None:
     values = {
         "ledger": {"enabled": True, "existingSecret": "bandmaster-ledger"},

@@ -18,10 +18,11 @@ from notified import NOTIFY, SECRET
 from pydantic import SecretStr
 from receiver import ALLOWED, HANGS, receiving
 
+from bandmaster.client import BadSignature, verify_notification
 from bandmaster.configs.notify import NotifySettings
 from bandmaster.items.notifying.posting import Posting
 from bandmaster.items.notifying.resolving import Resolve, resolve_name
-from bandmaster.items.notifying.signature import BadSignature, headers_of, verify_notification
+from bandmaster.items.notifying.signature import headers_of
 
 BODY = '{"type":"item.failed","data":"ö"}'.encode()
 OTHER = f"whsec_{base64.b64encode(b'o' * 32).decode()}"

@@ -53,6 +53,7 @@ NEEDING: Final = {
         "bandmaster.client",
         "bandmaster.cli.desk.api_desk",
         "bandmaster.admin.oidc.",
+        "bandmaster.items.notifying.",
     ),
     "oidc": ("bandmaster.admin.oidc.",),
     "otel": ("bandmaster.telemetry", "bandmaster.ledger.metrics."),

@@ -99,6 +99,7 @@ from .triggers import (
     change_trigger,
     create_trigger,
     delete_trigger,
+    notifications,
     trigger,
     triggers,
 )
@@ -142,6 +143,7 @@ __all__ = [
     "logs",
     "move",
     "next_times",
+    "notifications",
     "pause",
     "pause_schedule",
     "paused",

@@ -1,15 +1,21 @@
-"""Calls about triggers. In the flow: see the package."""
+"""Calls about triggers, and about notifications. In the flow: see the package."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...answers.notifications import NotificationList
 from ...answers.triggers import TriggerAnswer, TriggerDeleted, TriggerList
-from ..call import V1, Call, named
+from ..call import V1, Call, given, named
 
 
 def triggers() -> Call[TriggerList]:
     """All triggers."""
     return Call("GET", f"{V1}/triggers", TriggerList)
+
+
+def notifications(subject: str | None = None) -> Call[NotificationList]:
+    """Notifications that were not taken; `subject`, `queue` or `trigger`; None: of both."""
+    return Call("GET", f"{V1}/notifications", NotificationList, query=given(subject=subject))
 
 
 def trigger(trigger: str) -> Call[TriggerAnswer]:

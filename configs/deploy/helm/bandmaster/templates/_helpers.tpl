@@ -109,6 +109,15 @@ env:
       key: url
 {{- end -}}
 
+{{/* The variable with what signs notifications, if there is a Secret of it. Called with the Secret's name. */}}
+{{- define "bandmaster.notifySecret" -}}
+- name: BANDMASTER_NOTIFY__SECRET
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: secret
+{{- end -}}
+
 {{/* Who serves /metrics: the ledger, or, without one, the scheduler. */}}
 {{- define "bandmaster.metricsComponent" -}}
 {{- ternary "ledger" "scheduler" .Values.ledger.enabled -}}

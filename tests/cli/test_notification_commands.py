@@ -1,0 +1,52 @@
+"""Addresses of queues and triggers, and what was not delivered to them, with the real command."""
+
+import base64
+from collections.abc import Iterator
+
+import pytest
+from cli.driving import Driver, driving
+
+SECRET = f"whsec_{base64.b64encode(b'k' * 32).decode()}"
+QUEUE = "notifying-of-commands"
+URL = "https://hooks.example/token"
+
+
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Driver]:
+    """Commands in a folder where nothing runs, with a queue."""
+    with driving() as driver:
+        driver.json("queue", "create", QUEUE)
+        yield driver
+
+
+def test_without_a_secret_an_address_is_refused_with_what_to_do(beside: Driver) -> None:
+    for words in (
+        ("queue", "create", "notifying-other", "--notify", URL),
+        ("queue", "change", QUEUE, "--notify", URL),
+        ("trigger", "create", "notifying", "--cron", "0 6 1 1 *", "--command", "true", "--notify", URL),
+    ):
+        refused = beside.run(*words)
+        assert (refused.code, refused.out) == (2, ""), refused
+        assert "notify.secret_file" in refused.err
+    assert [each["name"] for each in beside.json("queue")["queues"]] == [QUEUE]
+
+
+def test_an_address_is_set_shown_and_taken_away(beside: Driver) -> None:
+    beside.environment["BANDMASTER_NOTIFY__SECRET"] = SECRET
+    changed = beside.json("queue", "change", QUEUE, "--notify", URL)
+    assert changed["queue"]["notify_url"] == URL
+    assert beside.json("queue", "change", QUEUE, "--max-retries", "3")["queue"]["notify_url"] == URL
+    assert beside.json("queue", "change", QUEUE, "--notify", "")["queue"]["notify_url"] is None
+    private = beside.run("queue", "change", QUEUE, "--notify", "http://127.0.0.1/")
+    assert (private.code, "notify.private_networks" in private.err) == (2, True)
+    line = ("--cron", "0 6 1 1 *", "--command", "true", "--notify", URL)
+    assert beside.json("trigger", "create", "notifying", *line)["trigger"]["notify_url"] == URL
+    assert beside.json("trigger", "change", "notifying", "--notify", "")["trigger"]["notify_url"] is None
+
+
+def test_what_was_not_delivered_is_listed(beside: Driver) -> None:
+    assert beside.run("notifications").out == "0 wait, 0 were given up\n"
+    listed = beside.json("notifications", "--queue", QUEUE)
+    assert (listed["waiting"], listed["failed"], listed["notifications"]) == (0, 0, [])
+    both = beside.run("notifications", "--queue", QUEUE, "--trigger", "notifying")
+    assert (both.code, both.out) == (2, "")
