@@ -8,18 +8,18 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 def test_a_lane_becomes_fair_and_strict_again(driver: Driver) -> None:
     assert driver.run("share").out == "no lane is fair\n"
     assert driver.json("share", "executions", "user") == {"shares": [{"lane": "executions", "kind": "user"}]}
-    assert "no worker has asked for lane:reports so far" in driver.run("share", "reports", "tenant").err
+    assert "no worker has asked for lane:shared-reports so far" in driver.run("share", "shared-reports", "tenant").err
     with driver.connect() as client:
-        assert ExecutionQueueService(client).shares.kind_of("reports") == "tenant"
+        assert ExecutionQueueService(client).shares.kind_of("shared-reports") == "tenant"
     rows = [line.split() for line in driver.run("share").out.splitlines()[1:]]
-    assert rows == [["executions", "user"], ["reports", "tenant"]]
-    assert driver.json("share", "reports", "none") == {"shares": [{"lane": "reports", "kind": None}]}
+    assert rows == [["executions", "user"], ["shared-reports", "tenant"]]
+    assert driver.json("share", "shared-reports", "none") == {"shares": [{"lane": "shared-reports", "kind": None}]}
     assert {each["lane"]: each["fair_by"] for each in driver.json("status")["lanes"]}["executions"] == "user"
     assert "0 scheduled, fair by user" in driver.run("status").out
     assert {each["lane"]: each["fair_by"] for each in driver.json("workers")["lanes"]}["executions"] == "user"
     driver.json("share", "executions", "none")
     assert driver.json("share") == {"shares": []}
-    refused = driver.run("share", "reports", "a:b")
+    refused = driver.run("share", "shared-reports", "a:b")
     assert (refused.code, "'a:b' is no kind of gates; allowed: what precedes" in refused.err) == (2, True)
 
 
