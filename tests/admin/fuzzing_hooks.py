@@ -44,7 +44,7 @@ UNSAID: Final = {
     "actor, command": "one of the two",
     "schedule": "at most 8192 bytes in all",
     "If-None-Match": "nothing but *",
-    "scheduled_at": "the years 2000 to 2099",
+    **dict.fromkeys(("scheduled_at", "start_at", "end_at"), "the years 2000 to 2099"),
     **dict.fromkeys(("from", "to"), "the years 1970 to 9999"),
     "expires_at": "a time that is not over yet, up to the year 9999",
     "queue_id": "with the type QUEUE, and only with it",
