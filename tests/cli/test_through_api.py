@@ -129,6 +129,7 @@ BESIDE_REDIS_ONLY: Final = {
     "item retry": "item retry x",
     "item postpone": "item postpone x --for 1h",
     "item delete": "item delete x",
+    "notifications": "notifications",
     "trigger": "trigger",
     "trigger list": "trigger list",
     "trigger create": "trigger create book --queue invoices --command true",

@@ -25,7 +25,7 @@ BROUGHT_BY: Final = {
     "kubernetes": "k8s",
     "sqlalchemy": "ledger",
     "alembic": "ledger",
-    "jsonschema_rs": "api",
+    "jsonschema_rs": "ledger",
     "psycopg": "postgres",
     "fastapi": "api",
     "starlette": "api",
