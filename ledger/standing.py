@@ -14,6 +14,7 @@ from .database import Database, now_ms
 from .errors import AnotherQueue
 from .schema.revisions import check, revision_of
 from .schema.tables import consumer, executions, gaps, journals, transitions, triggers
+from .unrestored import Unrestored
 
 WRITTEN_WITHIN_MS: Final = 30_000
 """A consumer that lives commits each second, if only its lease: one that has not for so long is dead, or hangs. So
@@ -57,6 +58,8 @@ class Progress:
     """How far the journal was read; None: it never was."""
     failing_triggers: Sequence[str]
     """Those that are enabled and whose last firing was not accepted, by name."""
+    unrestored: Unrestored | None = None
+    """What Redis may lack since it began anew."""
 
 
 def check_queue(connection: Connection, queue: str) -> bool:

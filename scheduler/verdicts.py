@@ -52,6 +52,7 @@ class VerdictCode(StrEnum):
     LEDGER_AWAY = "ledger_away"
     LEDGER_NOT_WRITTEN = "ledger_not_written"
     LEDGER_BEHIND = "ledger_behind"
+    REDIS_NOT_RESTORED = "redis_not_restored"
     TRIGGERS_FAIL = "triggers_fail"
     LIMIT_REACHED = "limit_reached"
     QUEUE_LONG = "queue_long"
@@ -194,6 +195,24 @@ def on_ledger(*, is_read: bool, is_written: bool, behind: int | None, unwritten:
             "" if is_written else ", and nobody writes it"
         )
         yield _verdict(VerdictCode.LEDGER_BEHIND, "", text)
+
+
+def on_loss(since_ms: int, *, executions: int, changes: int) -> Iterator[Verdict]:
+    """What there is to say of a Redis that began anew, where the ledger knows of what was before.
+
+    Args:
+        since_ms: How long ago.
+        executions: How many executions it does not know any more.
+        changes: How many limits, rates, pauses, schedules and settings of operators were in force.
+    """
+    missing = f"{executions:,} executions are missing"
+    text = f"Redis came back {lasting(since_ms)} ago without all that it had"
+    set_before = f", and maybe some of the {changes:,} limits, pauses, schedules and settings of operators"
+    yield _verdict(
+        VerdictCode.REDIS_NOT_RESTORED,
+        "",
+        f"{text}: {missing}{set_before if changes else ''}; `bandmaster ledger rebuild --merge` restores what can be",
+    )
 
 
 def on_triggers(failing: Sequence[str]) -> Iterator[Verdict]:

@@ -13,6 +13,7 @@ from ...scheduler.engine.journal_following import Position
 from ..database import Database
 from ..schema.tables import journals, notifications, totals
 from ..standing import read_up_to
+from ..unrestored import Unrestored, unrestored
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class LedgerFigures:
     position: Position | None
     """How far the journal was read; None: it never was."""
     waiting_notifications: int = 0
+    unrestored: Unrestored | None = None
+    """What Redis may lack since it began anew."""
 
 
 def begun_ms(database: Database) -> int:
@@ -63,4 +66,5 @@ def read_ledger(database: Database) -> LedgerFigures:
         of = notifications.c
         waits = select(func.count()).where(of.sent_ms.is_(None), of.failed_ms.is_(None))
         waiting = connection.execute(waits).scalar_one()
-    return LedgerFigures(found, position, waiting)
+        missing = unrestored(connection)
+    return LedgerFigures(found, position, waiting, missing)

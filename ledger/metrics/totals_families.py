@@ -84,6 +84,15 @@ def of_ledger(figures: LedgerFigures, lanes: Iterable[str] = ()) -> Iterator[Met
         yield family
     text = "Notifications that wait for their delivery"
     yield GaugeMetricFamily("bandmaster_notifications_waiting", text, figures.waiting_notifications)
+    missing, unrestored = (
+        figures.unrestored,
+        GaugeMetricFamily(
+            "bandmaster_unrestored", "What Redis may lack since it began anew, and nobody has restored", labels=["what"]
+        ),
+    )
+    unrestored.add_metric(["executions"], 0 if missing is None else missing.executions)
+    unrestored.add_metric(["changes"], 0 if missing is None else missing.changes)
+    yield unrestored
     missed = sum(total.value for total in totals.get("missed", []))
     yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", missed)
 

@@ -18,6 +18,7 @@ from ..database import Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.revisions import check
 from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to
+from ..unrestored import unrestored
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
@@ -75,7 +76,9 @@ class Asking:
         with self.reading() as connection:
             if not check_queue(connection, self._queue):
                 return Progress(is_written=False, position=None, failing_triggers=())
-            return Progress(is_written(connection), read_up_to(connection), failing_triggers(connection))
+            return Progress(
+                is_written(connection), read_up_to(connection), failing_triggers(connection), unrestored(connection)
+            )
 
     @contextmanager
     def writing(self) -> Generator[Connection]:

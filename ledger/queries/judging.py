@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...scheduler.engine.journal_following import Follower
 from ...scheduler.transport.scripts import Scripts
-from ...scheduler.verdicts import Verdict, on_ledger, on_triggers
+from ...scheduler.verdicts import Verdict, on_ledger, on_loss, on_triggers
 from ..errors import LedgerError
 from ..standing import Progress
 from ..write_signs import WriteSigns
@@ -41,5 +41,8 @@ def judged_ledger(progress: Callable[[], Progress], scripts: Scripts) -> Judged:
         return Judged(False, False, list(on_ledger(is_read=False, is_written=False, behind=None, unwritten=None)))
     behind = None if found.position is None else Follower(scripts).behind(found.position)
     unwritten = WriteSigns(scripts).unwritten()
-    told = on_ledger(is_read=True, is_written=found.is_written, behind=behind, unwritten=unwritten)
+    told = list(on_ledger(is_read=True, is_written=found.is_written, behind=behind, unwritten=unwritten))
+    lost = found.unrestored
+    if lost is not None:
+        told += on_loss(lost.since_ms, executions=lost.executions, changes=lost.changes)
     return Judged(True, found.is_written, [*told, *on_triggers(found.failing_triggers)])

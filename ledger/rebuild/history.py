@@ -18,10 +18,9 @@ from ..database import Database
 from ..errors import LedgerEmpty
 from ..schema.revisions import check
 from ..schema.tables import action, changes, consumer, executions, payloads, queue_stats, results, transitions
+from ..unrestored import REBUILD
 from .lives import Life, lives_of
 
-BY: Final = "bandmaster ledger rebuild"
-"""Under this name a rebuild makes the changes of operators again."""
 _ROWS_A_PAGE: Final = 200
 _LIVING: Final = sorted(WAITING | HOLDING)
 _ENDED: Final = sorted(TERMINAL)
@@ -61,7 +60,7 @@ class History:
         """The operators' last change of each limit, pause and setting, in order."""
         order = (changes.c.journal_id, changes.c.entry_ms, changes.c.entry_number)
         last: dict[tuple[str, str], LastChange] = {}
-        by_operators = select(changes).where(or_(changes.c.changed_by.is_(None), changes.c.changed_by != BY))
+        by_operators = select(changes).where(or_(changes.c.changed_by.is_(None), changes.c.changed_by != REBUILD))
         for row in self._rows(by_operators.order_by(*order)):
             kind = "pause" if row.verb == "resume" else row.verb
             change = LastChange(row.verb, row.name, row.value_after, row.at_ms, row.changed_by or "")

@@ -16,7 +16,8 @@ from ...scheduler.model.auto import Adjusted, Auto
 from ...scheduler.model.errors import InvalidRequest
 from ...scheduler.model.limits import EVERYTHING
 from ...scheduler.model.rates import Rate
-from .history import BY, LastChange
+from ..unrestored import REBUILD
+from .history import LastChange
 
 _LANE: Final = "lane:"
 _FORGOTTEN: Final = "Redis has forgotten whether it was changed since; it stays as Redis has it"
@@ -25,7 +26,7 @@ _FORGOTTEN: Final = "Redis has forgotten whether it was changed since; it stays 
 def is_paused_by_operator(changes: Sequence[LastChange], engine: Engine) -> bool:
     """Whether an operator paused everything, and did not resume it; a rebuild that died does not count."""
     in_redis = engine.journal.changes()
-    by_operators = [each for each in in_redis if each.by != BY]
+    by_operators = [each for each in in_redis if each.by != REBUILD]
     found = [(each.at_ms, each.verb) for each in (*changes, *by_operators) if each.name == EVERYTHING]
     if not found:
         return False
@@ -75,26 +76,28 @@ def _make(change: LastChange, engine: Engine) -> bool:
     controls = engine.controls
     match change.verb:
         case Verb.LIMIT:
-            controls.set_limit(change.name, _limit(change.value), by=BY)
+            controls.set_limit(change.name, _limit(change.value), by=REBUILD)
         case Verb.RATE:
-            controls.rates.set(change.name, None if change.value is None else Rate.from_stored(change.value), by=BY)
+            controls.rates.set(
+                change.name, None if change.value is None else Rate.from_stored(change.value), by=REBUILD
+            )
         case Verb.SCHEDULE:
-            engine.schedules.set_again(change.name, change.value or None, by=BY)
+            engine.schedules.set_again(change.name, change.value or None, by=REBUILD)
         case Verb.PAUSE:
-            controls.pause(change.name, by=BY)
+            controls.pause(change.name, by=REBUILD)
         case Verb.RESUME:
-            controls.resume(change.name, by=BY)
+            controls.resume(change.name, by=REBUILD)
         case Verb.SET if change.name.startswith(WEIGHT):
             weight = _whole(change.value)
-            engine.shares.weigh(change.name.removeprefix(WEIGHT), None if weight == 1 else weight, by=BY)
+            engine.shares.weigh(change.name.removeprefix(WEIGHT), None if weight == 1 else weight, by=REBUILD)
         case Verb.SET if change.name.rpartition(":")[2] == FAIR_BY:
             lane = change.name.removeprefix(_LANE).removesuffix(FAIR_BY).rstrip(":")
-            engine.shares.share(lane or DEFAULT_LANE, change.value or None, by=BY)
+            engine.shares.share(lane or DEFAULT_LANE, change.value or None, by=REBUILD)
         case Verb.SET if change.name.startswith(_LANE):
             lane, _, name = change.name.removeprefix(_LANE).rpartition(":")
-            controls.change_setting(name, _whole(change.value), lane=lane, by=BY)
+            controls.change_setting(name, _whole(change.value), lane=lane, by=REBUILD)
         case Verb.SET:
-            controls.change_setting(change.name, _whole(change.value), by=BY)
+            controls.change_setting(change.name, _whole(change.value), by=REBUILD)
         case _:
             return False
     return True

@@ -21,7 +21,8 @@ from ...scheduler.model.states import State
 from ...scheduler.overview import Overview
 from ..database import Database
 from ..errors import AnotherQueue, QueueNotEmpty
-from .history import BY, History
+from ..unrestored import REBUILD
+from .history import History
 from .operators import is_paused_by_operator, set_again
 
 _log: Final = Logger("bandmaster.ledger")
@@ -100,7 +101,7 @@ def rebuild(
         raise QueueNotEmpty(sum(lane.size for lane in lanes))
     changes = history.changes()
     done.stays_paused = is_paused_by_operator(changes, engine)
-    engine.controls.pause(EVERYTHING, by=BY)
+    engine.controls.pause(EVERYTHING, by=REBUILD)
     _log.info("rebuild_begins", merge=merge, position=history.position)
     done.changes, done.not_set = set_again(changes, engine)
     restoring = Restoring(engine.scripts)
@@ -118,7 +119,7 @@ def rebuild(
     for execution in history.ended_unread():
         done.leave(execution, "its end was dropped unread")
     if not done.stays_paused:
-        engine.controls.resume(EVERYTHING, by=BY)
+        engine.controls.resume(EVERYTHING, by=REBUILD)
     _log.info("rebuilt", restored=sum(done.restored.values()), known=done.known, not_restored=len(done.not_restored))
     return done
 

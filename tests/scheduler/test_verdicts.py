@@ -18,6 +18,7 @@ from bandmaster.scheduler.verdicts import (
     on_installation,
     on_lane,
     on_ledger,
+    on_loss,
     on_triggers,
     ordered,
 )
@@ -186,3 +187,13 @@ def test_durations_in_words() -> None:
     assert [lasting(ms) for ms in (59_999, 60_000, 3_599_999, 3_600_000, 90_000_000)] == [
         *("59 s", "1 min", "59 min", "1 h", "25 h"),
     ]
+
+
+def test_a_redis_that_began_anew_is_told_of_with_what_the_ledger_knows() -> None:
+    begun = "Redis came back 12 min ago without all that it had: "
+    end = "; `bandmaster ledger rebuild --merge` restores what can be"
+    assert said(on_loss(720_000, executions=1_034, changes=0)) == {
+        "redis_not_restored": f"{begun}1,034 executions are missing{end}"
+    }
+    some = "0 executions are missing, and maybe some of the 5 limits, pauses, schedules and settings of operators"
+    assert said(on_loss(720_000, executions=0, changes=5)) == {"redis_not_restored": f"{begun}{some}{end}"}

@@ -1,0 +1,77 @@
+"""What a Redis that began anew may lack, and nobody has restored: work, and what operators set.
+
+In the flow: whoever judges a ledger, and its metrics, ask here each time. Reads only. A rebuild makes changes under a
+name of its own in the new journal; once one is read, nothing is missing here, whatever it could not restore: it has
+said so. If it dies in between, everything stays paused under that name, which is told where pauses are.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, case, exists, func, or_, select, tuple_
+
+from ..scheduler.engine.journal import Verb
+from .database import now_ms
+from .schema.tables import changes, consumer, executions, journals
+
+TOLD_MS: Final = 7 * 24 * 3_600_000
+"""For so long after the loss it is told: whoever wants nothing back has no reason to hear of it for ever."""
+REBUILD: Final = "bandmaster ledger rebuild"
+"""Under this name a rebuild makes the changes of operators again."""
+_VALUES: Final = (Verb.LIMIT, Verb.RATE, Verb.SCHEDULE, Verb.SET)
+_PAUSES: Final = (Verb.PAUSE, Verb.RESUME)
+_DECLARED: Final = "auto(%, declared%"
+"""The journal's words for an adjusted limit that a process declares: that process declares it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unrestored:
+    """What the ledger knows of before."""
+
+    since_ms: int
+    """How long ago the new journal was noticed."""
+    executions: int
+    """Executions that had not ended, and that Redis does not know."""
+    changes: int
+    """Limits, rates, pauses, schedules and settings of operators; Redis has those that are older than its data."""
+
+
+def unrestored(connection: Connection) -> Unrestored | None:
+    """Return what may be missing since Redis began anew; None: it did not, nothing is, or somebody has restored it.
+
+    Args:
+        connection: To the ledger's database.
+    """
+    begun = select(journals.c.journal_id, journals.c.begun_ms, now_ms().label("at_ms"))
+    row = connection.execute(begun.join_from(consumer, journals)).one_or_none()
+    if row is None or row.at_ms - row.begun_ms >= TOLD_MS:
+        return None
+    rebuilt = exists().where(changes.c.journal_id == row.journal_id, changes.c.changed_by == REBUILD)
+    if connection.execute(select(rebuilt)).scalar_one():
+        return None
+    lost = select(func.count()).where(executions.c.lost_ms >= row.begun_ms, executions.c.ended_ms.is_(None))
+    found = Unrestored(
+        # Two clocks: the beginning is by that of Redis.
+        since_ms=max(0, row.at_ms - row.begun_ms),
+        executions=connection.execute(lost).scalar_one(),
+        changes=connection.execute(select(func.count()).where(*_in_force_before(row.journal_id))).scalar_one(),
+    )
+    return found if found.executions or found.changes else None
+
+
+def _in_force_before(journal_id: int) -> tuple[ColumnElement[bool], ...]:
+    """That a change was in force when this journal began, and none was made since."""
+    of, later = changes.c, changes.alias().c
+    is_newer = tuple_(later.journal_id, later.entry_ms, later.entry_number) > tuple_(
+        of.journal_id, of.entry_ms, of.entry_number
+    )
+    is_value = of.verb.in_(_VALUES) & (func.coalesce(of.value_after, "") != "") & of.value_after.not_like(_DECLARED)
+    return (
+        of.journal_id < journal_id,
+        or_(of.verb == Verb.PAUSE, is_value),
+        ~exists().where(later.name == of.name, _kind(later) == _kind(of), is_newer),
+    )
+
+
+def _kind(of: Any) -> ColumnElement[str]:
+    return case((of.verb.in_(_PAUSES), Verb.PAUSE.value), else_=of.verb)

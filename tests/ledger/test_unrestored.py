@@ -1,0 +1,122 @@
+"""A Redis that began anew without work or what operators set is told of until somebody rebuilds it (F15)."""
+
+import pytest
+import redis
+from ledger_reading import catch_up
+from sqlalchemy import update
+
+from bandmaster.ledger.consumer import Consumer
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.rebuild.rebuilding import rebuild
+from bandmaster.ledger.schema.tables import journals
+from bandmaster.ledger.unrestored import TOLD_MS, Unrestored, unrestored
+from bandmaster.scheduler.events.schedule import Schedule
+from bandmaster.scheduler.model.auto import Auto
+from bandmaster.scheduler.planning import put
+from bandmaster.scheduler.queue import ExecutionQueueService
+
+
+def missing(database: Database) -> tuple[int, int] | None:
+    """How many executions and changes."""
+    with database.reading() as connection:
+        found = unrestored(connection)
+    return None if found is None else (found.executions, found.changes)
+
+
+def follow_another(consumer: Consumer) -> None:
+    """The first step finds that the journal is another one, the next one reads it and compares."""
+    assert consumer.step() == 0
+    catch_up(consumer)
+
+
+def send(queue: ExecutionQueueService, *names: str) -> None:
+    for name in names:
+        queue.enqueue({"execution_id": name, "command": ["true"], "action": "resize"})
+
+
+def set_some(queue: ExecutionQueueService) -> None:
+    """Three are in force at the end, of which one adjusts itself."""
+    controls = queue.controls
+    controls.set_limit("action:resize", 3, by="ada")
+    controls.set_limit("user:ann", 2, by="ada")
+    controls.set_limit("user:ann", None, by="ada")
+    controls.pause("action:report", by="ada")
+    controls.resume("action:report", by="ada")
+    controls.pause("action:resize", by="ada")
+    controls.set_limit("action:mail", Auto(2, 50, start=12), by="ada")
+
+
+def test_a_first_journal_lacks_nothing(queue: ExecutionQueueService, consumer: Consumer, database: Database) -> None:
+    assert missing(database) is None, "nobody has read anything"
+    send(queue, "a")
+    set_some(queue)
+    catch_up(consumer)
+    assert missing(database) is None
+
+
+def test_it_is_told_until_a_rebuild_is_read(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    send(queue, "a", "b", "c")
+    queue.cancel("c")
+    set_some(queue)
+    catch_up(consumer)
+    redis_client.flushdb()
+    send(queue, "d")
+    follow_another(consumer)
+    assert missing(database) == (2, 3)
+    queue.controls.resume("action:resize", by="ada")
+    queue.controls.set_limit("action:resize", 9, by="ada")
+    catch_up(consumer)
+    assert missing(database) == (2, 2), "of what was set again since, nothing is missing"
+    rebuild(queue, database, merge=True)
+    catch_up(consumer)
+    assert missing(database) is None
+
+
+def test_schedules_of_operators_count_and_what_is_empty_again_does_not(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    for name in ("kept", "gone"):
+        schedule = Schedule.of({"name": name, "cron": "0 0 1 1 *", "command": ["true"]})
+        put(queue.schedules, schedule, by="ada")
+    queue.schedules.remove("gone", by="ada")
+    for each in queue.ids.scheduled():
+        queue.cancel(each)
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    assert missing(database) == (0, 1)
+
+
+def test_what_nobody_set_and_nobody_waits_for_is_not_missed(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    send(queue, "a")
+    queue.cancel("a")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    assert missing(database) is None
+
+
+@pytest.mark.parametrize(("age_ms", "expected"), [(TOLD_MS - 60_000, True), (TOLD_MS, False)])
+def test_it_is_told_for_some_days(
+    age_ms: int,
+    expected: bool,
+    queue: ExecutionQueueService,
+    consumer: Consumer,
+    database: Database,
+    redis_client: redis.Redis,
+) -> None:
+    send(queue, "a")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    with database.writing() as connection:
+        connection.execute(update(journals).values(begun_ms=journals.c.begun_ms - age_ms))
+        found = unrestored(connection)
+    assert (found is not None) is expected
+    if found is not None:
+        assert isinstance(found, Unrestored)
+        assert age_ms <= found.since_ms < age_ms + 60_000
