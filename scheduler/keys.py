@@ -126,7 +126,8 @@ class Keys:
         return f"{self.prefix}:lane:{lane}:times"
 
     def tags(self, lane: str, band: int) -> str:
-        """Hash: of a fair lane's band, the last tags of each key with waiters, and the highest tag admitted."""
+        """Hash: of a fair lane's band, the last tags of each key with waiters, and the highest tag admitted; it
+        stays alone until the clock has passed it."""
         return f"{self.prefix}:lane:{lane}:tags:{band}"
 
     def idle_tags(self, lane: str, band: int) -> str:

@@ -23,6 +23,8 @@ CHANGES: Final = (Verb.LIMIT, Verb.RATE, Verb.PAUSE, Verb.RESUME, Verb.SET)
 OF_NOTHING: Final = (Verb.REJECT, Verb.DROP, Verb.DROP_ACTION, Verb.ERASE, Verb.SCHEDULE, Verb.SIGN_IN, Verb.SIGN_OUT)
 """Entries that change no execution."""
 
+BACK: Final = (Verb.REAP, Verb.HAND_BACK)
+"""By these it comes back to where it was, in a fair lane before all that counts."""
 SAME_PLACE_MS: Final = 1.0
 """A place that is taken meanwhile is one step beside it."""
 
@@ -101,7 +103,7 @@ class Replay:
             last = max((score for score, _ in self._lines[followed.lane] if _same_band(score, followed)), default=0.0)
             in_order = followed.lane in self._fair or followed.score > last
             self._found.unless(in_order, Kind.ORDER, f"{name} was accepted later, and placed before")
-            self._join(name, followed)
+            self._join(name, followed, is_new=True)
 
     def _follow(self, entry: JournalEntry) -> None:
         name, fields = entry.execution_id, entry.fields
@@ -132,7 +134,8 @@ class Replay:
         followed.state, followed.reason = then, fields.get("reason", "")
         followed.score = float(fields.get("score") or followed.score)
         if then is State.PENDING:
-            self._join(name, followed)
+            is_new = entry.verb not in BACK and abs(followed.score - followed.granted_score) >= SAME_PLACE_MS
+            self._join(name, followed, is_new=is_new)
         elif then in TERMINAL:
             followed.completed = attempt
 
@@ -149,10 +152,9 @@ class Replay:
                 self._found.unless(not is_open, Kind.ORDER, f"{name} was granted before {earlier}")
         self._bounds.grant(name, followed.lane, followed.gates, at_ms)
 
-    def _join(self, name: str, followed: Followed) -> None:
+    def _join(self, name: str, followed: Followed, *, is_new: bool) -> None:
         insort(self._lines[followed.lane], (followed.score, name))
         if followed.lane in self._fair:
-            is_new = abs(followed.score - followed.granted_score) >= SAME_PLACE_MS
             self._turns[followed.lane].wait(name, followed.band, self._key(followed), is_new=is_new)
 
     def _leave(self, name: str, followed: Followed, *, started: bool) -> None:

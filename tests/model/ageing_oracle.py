@@ -40,7 +40,7 @@ class AgeingOracle(WaitingOracle):
         if execution.lane in self.fair.kinds:
             others = [e for e in self.pending((execution.lane,)) if e is not execution]
             time = execution.accepted_at if execution.time is None else execution.time
-            self.fair.leave(execution)
+            self.fair.leave(execution, self.now)
             execution.band = band
             self.fair.place(execution, time, self.now, others)
         execution.band = band

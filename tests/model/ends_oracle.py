@@ -26,7 +26,7 @@ class EndsOracle(AgeingOracle):
 
     def finish(self, execution: Execution, state: State, *, dead: bool = False, unseen: bool = False) -> None:
         """It ends; what nobody saw is posted, if it was a message."""
-        self.fair.leave(execution)
+        self.fair.leave(execution, self.now)
         execution.state = state
         is_posted = unseen and execution.has_message and not execution.has_event
         if dead or is_posted:

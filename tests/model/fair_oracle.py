@@ -41,6 +41,8 @@ class Fair:
         """Lanes of which somebody has said how they are, strict order too."""
         self.weights: dict[str, int] = {}
         self.bands: dict[tuple[str, int], Band] = {}
+        self.passed: dict[tuple[str, int], float] = {}
+        """Where nothing that was counted waits: the highest tag, if it was ahead of the clock."""
 
     def share(self, lane: str, kind: str | None) -> None:
         """The lane is fair by another kind, or strict."""
@@ -48,6 +50,7 @@ class Fair:
         if self.kinds.get(lane) == kind:
             return
         self.bands = {place: band for place, band in self.bands.items() if place[0] != lane}
+        self.passed = {place: tag for place, tag in self.passed.items() if place[0] != lane}
         if kind is None:
             del self.kinds[lane]
         else:
@@ -66,7 +69,7 @@ class Fair:
         place, key = (execution.lane, execution.band), self.key_of(execution)
         if place not in self.bands:
             own = [e.accepted_at for e in others if e.band == execution.band]
-            begin = max(now, *own, 0) + STEP_MS
+            begin = max(now, *own, self.passed.pop(place, 0)) + STEP_MS
             self.bands[place] = Band(begin, begin)
         band = self.bands[place]
         wanted = band.last[key] + math.floor(TAG_MS / STEP_MS / self.weights.get(key, 1)) * STEP_MS
@@ -80,15 +83,15 @@ class Fair:
         """It comes back at its old place."""
         if execution.lane not in self.kinds:
             return
-        tag = execution.accepted_at = self._free(execution, execution.accepted_at, others)
-        execution.time = tag if execution.time is None else execution.time
         band = self.bands.get((execution.lane, execution.band))
+        is_of_earlier = band is not None and execution.accepted_at >= band.at
+        wanted = band.base - TAG_MS if band is not None and is_of_earlier else execution.accepted_at
+        tag = execution.accepted_at = self._free(execution, wanted, others)
+        execution.time = tag if execution.time is None else execution.time
         if band is not None and tag >= band.base:
-            key = self.key_of(execution)
-            band.last[key] = max(band.last[key], tag)
-            band.waiting[execution.execution_id] = key
+            band.waiting[execution.execution_id] = self.key_of(execution)
 
-    def leave(self, execution: Execution, *, is_granted: bool = False) -> None:
+    def leave(self, execution: Execution, now: int, *, is_granted: bool = False) -> None:
         """It waits no longer."""
         place = (execution.lane, execution.band)
         band = self.bands.get(place)
@@ -102,6 +105,8 @@ class Fair:
             band.last[key] = band.admitted[key]
         if not band.waiting:
             del self.bands[place]
+            if band.at > now:
+                self.passed[place] = band.at
 
     @staticmethod
     def _free(execution: Execution, tag: float, others: list[Execution]) -> float:
@@ -122,4 +127,4 @@ class Fair:
             place: {"": (band.at, band.base)}
             | {key: (band.last[key], band.admitted[key], band.waits(key)) for key in set(band.waiting.values())}
             for place, band in self.bands.items()
-        }
+        } | {place: {"": (tag,)} for place, tag in self.passed.items()}

@@ -251,6 +251,9 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
             below = {n for n, m in dump.metas().items() if m["state"] == State.PENDING and int(m["band"]) > 1}
             assert entry.zset.keys() <= below, "something may rise that does not wait, or is high already"
         elif ":tags:" in key:
+            assert (entry.ttl_ms > 0) == (entry.kind == "hash" and entry.hash.keys() == {""}), (
+                f"{key} would stay for ever"
+            )
             assert entry.kind == "hash" or key.removesuffix(":idle") in dump.keys, f"{key} belongs to nobody"
         elif entry.kind == "zset" and key != "dead":
             scores[key] = entry.zset

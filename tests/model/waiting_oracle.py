@@ -261,7 +261,7 @@ class WaitingOracle(RateOracle, ABC):
         grants: list[tuple[str, int, str, int]] = []
         while len(grants) < count and (admissible := self.admissible(lanes, max_active)):
             best = admissible[0]
-            self.fair.leave(best, is_granted=True)
+            self.fair.leave(best, self.now, is_granted=True)
             best.attempt += 1
             best.state = State.RUNNING
             unrenewed = self.settings["start_deadline_ms"] + best.timeout_ms + self.settings["grace_ms"]

@@ -17,6 +17,7 @@ from bandmaster.scheduler.model.states import State
 
 __all__ = ["queue"]
 
+DAY_SECONDS = 86_400
 MANY = 300
 CLOSED = "tenant:closed"
 
@@ -98,7 +99,57 @@ def test_nothing_is_left_when_nothing_waits(queue: TurnedQueue, redis_client: re
     assert len(take(queue, 3)) == 3
     assert redis_client.keys("exec_queue:lane:mails:tags:*")
     assert len(take(queue, 30)) == 17
+    assert redis_client.keys("exec_queue:lane:mails:t*") == [b"exec_queue:lane:mails:tags:2"]
+    assert redis_client.hkeys("exec_queue:lane:mails:tags:2") == [b""]
+    assert 0 < redis_client.ttl("exec_queue:lane:mails:tags:2") <= DAY_SECONDS + 20, "tags ran ahead of the clock"
+    queue.clock.turn(20_000)
+    send(queue, ["ann-again"], "ann")
+    take(queue)
+    queue.clock.turn(1)
+    send(queue, ["bob-again"], "bob")
+    queue.clock.turn(1)
+    take(queue)
     assert redis_client.keys("exec_queue:lane:mails:t*") == []
+
+
+def test_what_comes_back_after_its_lane_was_empty_costs_its_user_no_turns(queue: TurnedQueue) -> None:
+    send(queue, named("ann", 40), "ann")
+    assert take(queue, 40)[-1] == "ann-39", "its tag is 40 s ahead of the clock"
+    send(queue, named("bob", 4), "bob")
+    queue.retry("ann-39", 1)
+    send(queue, named("ann", 4, 40), "ann")
+    order = [name.partition("-")[0] for name in take(queue, 9)]
+    assert order[0] == "ann", "what comes back goes first"
+    assert order[1:] == ["bob", "ann"] * 4
+
+
+def test_what_comes_back_after_its_lane_was_strict_meanwhile_goes_first_and_costs_nothing(queue: TurnedQueue) -> None:
+    send(queue, named("ann", 40), "ann")
+    assert len(take(queue, 40)) == 40
+    queue.shares.share(LANE, None)
+    queue.shares.share(LANE, "user")
+    send(queue, named("bob", 4), "bob")
+    for name in ("ann-38", "ann-39"):
+        queue.retry(name, 1)
+    send(queue, named("ann", 4, 40), "ann")
+    assert take(queue, 3) == ["ann-38", "ann-39", "bob-0"]
+    assert [name.partition("-")[0] for name in take(queue, 7)] == ["ann", "bob", "ann", "bob", "ann", "bob", "ann"]
+
+
+def test_what_comes_back_after_the_clock_went_back_goes_first_and_costs_nothing(queue: TurnedQueue) -> None:
+    queue.clock.turn(3_600_000)
+    send(queue, named("ann", 2), "ann")
+    assert len(take(queue, 2)) == 2
+    queue.clock.turn(1_000 + 1_024)
+    send(queue, ["last"], "cyd")
+    queue.clock.turn(1)
+    assert take(queue) == ["last"]
+    queue.clock.turn(-3_000_000)
+    send(queue, named("bob", 4), "bob")
+    queue.retry("ann-1", 1)
+    send(queue, named("ann", 4, 2), "ann")
+    assert take(queue, 3) == ["ann-1", "bob-0", "ann-2"]
+    assert [name.partition("-")[0] for name in take(queue, 6)] == ["bob", "ann"] * 3
 
 
 def test_an_idle_user_is_forgotten_once_its_tag_is_passed(queue: TurnedQueue, redis_client: redis.Redis) -> None:

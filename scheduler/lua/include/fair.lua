@@ -47,13 +47,16 @@ do
         m.score, m.time, m.is_placed, m.follows_own = exact(base_of(m) + tag), exact(time), true, share.count > 1
     end
 
-    -- For an execution that comes back at its old score: it is counted again, if it was.
+    -- For an execution that comes back at its old score: it is counted again, if it was. A tag that was granted under those
+    -- that count now is below all that are to come. Another one is of earlier tags (the clock went back, the lane became
+    -- fair again): it goes before all that are counted, in place of waiting until their tags have reached its own.
     function fair.place_again(id, m)
-        m.score = exact(shares.free_from(m.lane, tonumber(m.score)))
+        local share, tag = shares.read(m, key_of(m)), tonumber(m.score) - base_of(m)
+        if share.at and tag >= share.at then tag = share.base - STEP end
+        m.score = exact(shares.free_from(m.lane, base_of(m) + tag))
         m.time = field(id, 'time') or exact(m.score - base_of(m))
-        local share, tag = shares.read(m, key_of(m)), m.score - base_of(m)
-        if not share.at or tag < share.base then return end
-        share.last, share.count = math.max(share.last, tag), share.count + 1
+        if not share.at or m.score - base_of(m) < share.base then return end
+        share.count = share.count + 1
         shares.keep(share)
     end
 
