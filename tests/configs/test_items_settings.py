@@ -49,7 +49,8 @@ def test_with_local_programs_one_is_made_which_all_processes_find(
 ) -> None:
     monkeypatch.setenv("BANDMASTER_PATHS__VAR_DIR", str(tmp_path / "var"))
     with ThreadPoolExecutor(8) as threads:
-        made = set(threads.map(lambda _: Settings().item_keys, range(8)))
+        asked = [threads.submit(lambda: Settings().item_keys) for _ in range(8)]
+        made = {each.result() for each in asked}
     ((key,),) = made
     file = tmp_path / "var" / KEY_FILE
     assert (stat.S_IMODE(file.stat().st_mode), len(key) >= 32) == (0o600, True)
