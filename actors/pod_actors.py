@@ -12,6 +12,7 @@ from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.model.errors import InvalidRequest
 from ..scheduler.model.states import State
 from .event_actor import Given
+from .program_items import ProgramItems
 from .runtime import LIFECYCLE_QUEUE, broker, pods, settings, this_broker, this_queue
 from .saga import Saga
 
@@ -41,7 +42,13 @@ def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
     if meta.get("state") != State.RUNNING or meta.get("attempt") != str(attempt) or is_another:
         log.info("grant_is_stale", execution_id=execution_id, attempt=attempt, state=meta.get("state"))
         return
-    saga = Saga(this_queue().transitions, pods(), settings.k8s, lambda: this_broker().process.is_stopping)
+    saga = Saga(
+        this_queue().transitions,
+        pods(),
+        settings.k8s,
+        lambda: this_broker().process.is_stopping,
+        ProgramItems.of(settings.of_shard(this_broker().shard)),
+    )
     if "cancel" in meta:
         # Cancelled before its body began: this attempt has no pod that would need to be deleted.
         saga.give_up(execution_id, attempt, nonce)

@@ -12,7 +12,11 @@ from ..scheduler.model.trace_context import TraceContext, read_trace
 
 
 def pod_spec(
-    event: ExecutionRequestedEvent, attempt: int, defaults: KubernetesSettings, span: TraceContext | None = None
+    event: ExecutionRequestedEvent,
+    attempt: int,
+    defaults: KubernetesSettings,
+    span: TraceContext | None = None,
+    items_file: str | None = None,
 ) -> PodSpec:
     """Build the specification of this attempt's pod.
 
@@ -21,6 +25,7 @@ def pod_spec(
         attempt: The attempt.
         defaults: For what the request leaves out.
         span: The span of this attempt, which the program can join; None: the one that the request names, if any.
+        items_file: The text of the file with the items that it works on; None: it was not started for any.
 
     Raises:
         PodRejected: If the request can never run; the error message names the field.
@@ -43,5 +48,5 @@ def pod_spec(
         memory_request=event.memory_request or (None if event.memory_limit else defaults.memory_request),
         memory_limit=event.memory_limit or (None if event.memory_request else defaults.memory_limit),
         trace=span or read_trace(event.metadata.traceparent, event.metadata.tracestate),
-        items=event.items,
+        items_file=items_file,
     )

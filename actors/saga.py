@@ -39,6 +39,7 @@ from ..scheduler.spans import ATTEMPT, EXECUTION, POD, spans
 from .creating import Creator
 from .outcome import rejection_json
 from .pod_spec import pod_spec
+from .program_items import NO_TOKENS, ProgramItems
 
 log = Logger(__name__)
 PAUSE_MS: Final = 1_000
@@ -61,6 +62,7 @@ class Saga:
         pods: Pods,
         defaults: KubernetesSettings,
         is_leaving: Callable[[], bool] = lambda: False,
+        items: ProgramItems = NO_TOKENS,
     ) -> None:
         """Work with one queue and one backend.
 
@@ -69,10 +71,12 @@ class Saga:
             pods: The backend.
             defaults: For the fields that a request leaves out.
             is_leaving: Whether this process has to stop, so that the saga must not wait any more.
+            items: What programs get that work on items.
         """
         self._transitions = transitions
         self._pods = pods
         self._defaults = defaults
+        self._items = items
         self._creator = Creator(transitions, pods, is_leaving)
 
     def run(self, event: ExecutionRequestedEvent, attempt: int, nonce: str = "") -> PodStatus | None:
@@ -125,7 +129,7 @@ class Saga:
         log.info("cancelled_before_its_pod", execution_id=execution_id, attempt=attempt, state=settled.state)
 
     def _steps(self, event: ExecutionRequestedEvent, attempt: int, nonce: str) -> PodStatus | None:
-        spec = pod_spec(event, attempt, self._defaults, spans().current())
+        spec = pod_spec(event, attempt, self._defaults, spans().current(), self._items.file_of(event))
         creating = False
         try:
             self._clear_earlier(event.execution_id, attempt)

@@ -22,6 +22,7 @@ from ..ledger.queries.asking import Asking
 from ..scheduler.engine.journal_following import Follower
 from ..scheduler.queue import ExecutionQueueService
 from .auth.browser_sessions import BrowserSessions
+from .auth.firing_tokens import FiringTokens
 from .auth.keeper import Keeper
 from .auth.local_token import FILE, local_token
 from .auth.token_file import TokenFile
@@ -52,7 +53,8 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         OSError: If the file of the local token cannot be written.
     """
     ledger = _ledger(settings)
-    keeper = _keeper(settings, TokenTable(ledger))
+    firing = FiringTokens(ledger, lambda: settings.item_keys)
+    keeper = _keeper(settings, TokenTable(ledger), firing)
 
     @cache
     def pods() -> Pods:
@@ -94,17 +96,17 @@ def _ledger(settings: Settings) -> Asking:
     return ledger
 
 
-def _keeper(settings: Settings, table: TokenTable) -> Keeper:
+def _keeper(settings: Settings, table: TokenTable, firing: FiringTokens) -> Keeper:
     api = settings.api
     if api.tokens_file is not None:
-        return Keeper(file=TokenFile(api.tokens_file), table=table)
+        return Keeper(file=TokenFile(api.tokens_file), table=table, firing=firing)
     if api.is_loopback:
         local = local_token(settings.paths.absolute)
         _log.info("local_token", file=str(settings.paths.absolute / FILE))
-        return Keeper(local=local, table=table)
+        return Keeper(local=local, table=table, firing=firing)
     if settings.oidc.issuer is not None:
         # Users of the provider can call it, whether there are tokens or not.
-        return Keeper(table=table)
+        return Keeper(table=table, firing=firing)
     try:
         if not any(token.revoked_ms is None for token in table.all()):
             raise SettingsError(f"nobody could call the API at {api.host}: there are no tokens. {CREATE}")
@@ -115,4 +117,4 @@ def _keeper(settings: Settings, table: TokenTable) -> Keeper:
                 f"api.tokens_file ({error})"
             ) from None
         _log.warning("tokens_not_read", problem=str(error))
-    return Keeper(table=table)
+    return Keeper(table=table, firing=firing)

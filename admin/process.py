@@ -15,7 +15,7 @@ from typing import Any, Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from ..configs.api import PORT
+from ..configs.api import PORT, URL_FILE
 from ..configs.errors import SettingsError
 from ..configs.extras import import_extra
 from ..configs.logger import Logger
@@ -29,7 +29,6 @@ from .services import Services
 
 _log = Logger("bandmaster.admin")
 GRACE_SECONDS: Final = 10
-URL_FILE: Final = "api-url"
 _BACKLOG: Final = 2_048
 
 

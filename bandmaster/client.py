@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         TooMany,
         WrongState,
     )
+    from bandmaster.admin.client.execution_items import ExecutionItem, ExecutionItems, items_of_execution
     from bandmaster.admin.client.streams import Event, Reset
     from bandmaster.items.notifying.signature import BadSignature, verify_notification
 
@@ -46,6 +47,8 @@ __all__ = [
     "ChangedMeanwhile",
     "Client",
     "Event",
+    "ExecutionItem",
+    "ExecutionItems",
     "Invalid",
     "NotAllowed",
     "NotFound",
@@ -54,6 +57,7 @@ __all__ = [
     "TooMany",
     "WrongState",
     "calls",
+    "items_of_execution",
     "streams",
     "verify_notification",
 ]
@@ -65,6 +69,9 @@ _MODULE_OF = {
     "Client": f"{_ROOM}.blocking",
     "Event": f"{_ROOM}.streams",
     "Reset": f"{_ROOM}.streams",
+    "ExecutionItem": f"{_ROOM}.execution_items",
+    "ExecutionItems": f"{_ROOM}.execution_items",
+    "items_of_execution": f"{_ROOM}.execution_items",
     "ApiError": f"{_ROOM}.errors",
     "ApiProblem": f"{_ROOM}.errors",
     "ApiUnavailable": f"{_ROOM}.errors",

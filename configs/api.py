@@ -9,6 +9,8 @@ from .area import Area, texts
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 PORT = 8640
+URL_FILE = "api-url"
+"""Under `paths.var_dir`: where the process that serves the API says at which address; it writes it once it listens."""
 
 
 class ApiSettings(Area, frozen=True):

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_v
 from .api import LOOPBACK
 from .area import Area, tables, texts
 
-ScopeName = Literal["read", "submit", "operate", "robot", "admin"]
+ScopeName = Literal["read", "submit", "operate", "settle", "robot", "admin"]
 BandName = Literal["CRITICAL", "HIGH", "NORMAL", "LOW", "BACKGROUND"]
 CALLBACK: Final = "/api/v1/session/oidc/callback"
 """The path to which a provider sends browsers back."""

@@ -26,6 +26,7 @@ from .areas import (
     SchedulerSettings,
 )
 from .errors import SettingsError, SettingsRefused
+from .items import ItemsSettings
 from .ledger import LedgerSettings
 from .local import LocalSettings
 from .metrics import MetricsSettings
@@ -76,6 +77,7 @@ class Settings(BaseSettings):
     paths: PathSettings = PathSettings()
     ledger: LedgerSettings = LedgerSettings()
     metrics: MetricsSettings = MetricsSettings()
+    items: ItemsSettings = ItemsSettings()
     notify: NotifySettings = NotifySettings()
     api: ApiSettings = ApiSettings()
     oidc: OidcSettings = OidcSettings()
@@ -118,6 +120,15 @@ class Settings(BaseSettings):
                 object.__setattr__(self, name, value)
             self._whole = whole
         return self
+
+    @property
+    def item_keys(self) -> tuple[bytes, ...]:
+        """The keys of the tokens for items, read anew; with local programs one is made, where worker and API meet.
+
+        Raises:
+            SettingsError: As `ItemsSettings.keys` does.
+        """
+        return self.items.keys(self.paths.absolute if self.k8s.backend == "local" else None)
 
     @property
     def whole(self) -> "Settings":
@@ -212,7 +223,7 @@ def _explained(detail: ErrorDetails) -> str:
     message = message[:1].lower() + message[1:]
     if (
         path[:1] in ([], ["shards"])
-        or path[1:] in (["url"], ["token"], ["client_secret"], ["secret"])
+        or path[1:] in (["url"], ["token"], ["client_secret"], ["secret"], ["token_key"])
         or isinstance(detail["input"], dict)
     ):
         # The value may be a secret, or hold one.

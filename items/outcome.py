@@ -12,20 +12,18 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, update
 
 from ..ledger.schema.tables import queue_items
 from ..scheduler.model.errors import InvalidRequest
-from ..scheduler.model.times import iso_of
 from .bounds import RESULT_MAX_BYTES
 from .checks import check_fields
-from .errors import ItemUnknown, LeaseLost
 from .failures import after_failure, kind_of, put_off
+from .holding import check_held, row_of
 from .json_texts import text_of
 from .model import Item, Queue, item_of
 from .notifying.outbox import note_items
-from .queues import queue_in
-from .states import ENDED, By, Failure, Status, check_change
+from .states import By, Failure, Status, check_change
 from .store import Store, now_of
 
 _SAID: Final = (Status.DONE, Status.FAILED, Status.IN_PROGRESS, Status.NEW, Status.POSTPONED)
@@ -63,7 +61,14 @@ class Outcome:
         self._store = store
 
     def say(
-        self, item_id: str, said: Said, *, robot_id: str, fence: int | None, queues: tuple[str, ...] | None = None
+        self,
+        item_id: str,
+        said: Said,
+        *,
+        robot_id: str,
+        fence: int | None,
+        queues: tuple[str, ...] | None = None,
+        job_id: str | None = None,
     ) -> Item:
         """Take what a robot says.
 
@@ -73,6 +78,7 @@ class Outcome:
             robot_id: Who it is.
             fence: The number with which it got the item; None: it does not know, and only its id tells.
             queues: The names of the queues that it may know; None: all.
+            job_id: It may know the items of this execution only; None: all.
 
         Returns:
             The item as it is now.
@@ -88,12 +94,7 @@ class Outcome:
 
         def work(connection: Connection) -> Item:
             of = queue_items.c
-            row = connection.execute(select(queue_items).where(of.item_id == item_id).with_for_update()).one_or_none()
-            if row is None:
-                raise ItemUnknown(item_id)
-            queue = queue_in(connection, row.queue_id)
-            if queues is not None and queue.name not in queues:
-                raise ItemUnknown(item_id)
+            row, queue = row_of(connection, item_id, queues=queues, job_id=job_id, locks=True)
             before, at_ms = item_of(row), now_of(connection)
             digest = said.digest(robot_id, before.fence if fence is None else fence)
             if row.last_outcome == digest and said.status is not Status.IN_PROGRESS:
@@ -117,33 +118,30 @@ class Outcome:
 
         return self._store.write(work)
 
+    def held(
+        self, item_id: str, *, robot_id: str, queues: tuple[str, ...] | None = None, job_id: str | None = None
+    ) -> Item:
+        """Return an item to whom holds it. Nothing is changed, and its lease is not renewed.
 
-def check_held(item: Item, robot_id: str, fence: int | None, at_ms: int) -> None:
-    """Refuse somebody who does not hold an item.
+        Args:
+            item_id: Which.
+            robot_id: Who asks.
+            queues: As for `say`.
+            job_id: Likewise.
 
-    Raises:
-        LeaseLost: With what has become of it.
-    """
-    if item.status is not Status.IN_PROGRESS:
-        # Whoever looked at the queue gave it back.
-        ran_out = item.abandoned > 0 and item.status in (Status.NEW, Status.ABANDONED)
-        is_last = item.locked_by_robot_id == robot_id and fence in (None, item.fence)
-        raise LeaseLost(item.item_id, ("your lease ended, and " if ran_out and is_last else "") + _became(item))
-    if item.locked_by_robot_id != robot_id:
-        raise LeaseLost(item.item_id, f"robot {item.locked_by_robot_id} has held it since {iso_of(item.locked_at_ms)}")
-    if fence is not None and fence != item.fence:
-        since = iso_of(item.locked_at_ms)
-        raise LeaseLost(
-            item.item_id, f"it was handed out again at {since}, with the fence {item.fence}, and yours is {fence}"
-        )
-    if item.locked_until_ms is not None and item.locked_until_ms <= at_ms:
-        raise LeaseLost(item.item_id, f"your lease ended at {iso_of(item.locked_until_ms)}")
+        Raises:
+            ItemUnknown: If there is no such item that it may know.
+            LeaseLost: If it does not hold it.
+            LedgerError: If the database does not answer.
+        """
 
+        def work(connection: Connection) -> Item:
+            row, _ = row_of(connection, item_id, queues=queues, job_id=job_id)
+            item = item_of(row)
+            check_held(item, robot_id, None, now_of(connection))
+            return item
 
-def _became(item: Item) -> str:
-    since = iso_of(item.ended_ms if item.status in ENDED and item.ended_ms is not None else item.updated_ms)
-    times = f"; {item.abandoned} leases of it ran out" if item.abandoned else ""
-    return f"it has been {item.status} since {since}{times}"
+        return self._store.read(work)
 
 
 def _check(said: Said) -> None:

@@ -15,13 +15,13 @@ from sqlalchemy import Connection, or_, select, update
 from ..configs.logger import Logger
 from ..ledger.executions import Execution
 from ..ledger.schema.tables import executions, firings, item_queues, queue_items
+from ..scheduler.model.item_tokens import OF_TRIGGERS
 from ..scheduler.model.states import TERMINAL, State
 from .bounds import SENT_A_PAGE
 from .failures import after_failure
 from .notifying.outbox import note_items
 from .states import Failure, Status
 from .store import Store, now_of
-from .trigger import OF_TRIGGERS
 
 _log: Final = Logger(__name__)
 LOST: Final = "LOST"

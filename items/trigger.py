@@ -14,11 +14,10 @@ from typing import Any, Final
 from ..scheduler.events import ExecutionRequestedEvent
 from ..scheduler.events.requested import ITEMS_MAX_BYTES
 from ..scheduler.events.schedule import instant_of
+from ..scheduler.model.item_tokens import OF_TRIGGERS
 from ..scheduler.model.priority import Priority
 from .json_texts import value_of
 
-OF_TRIGGERS: Final = "trigger:"
-"""How the ids of executions begin that a trigger started."""
 SOURCE: Final = "TRIGGER"
 _FIRST_CHARS: Final = 8
 

@@ -9,7 +9,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..scheduler.model.errors import InvalidRequest, shown
@@ -25,8 +25,8 @@ MAX_SCRIPT_BYTES = 1 << 20
 MAX_COMMAND_BYTES = 1 << 20
 #: 50 years: far below the maximum of `activeDeadlineSeconds`.
 MAX_TIMEOUT_SECONDS = 50 * 365 * 86_400
-ITEMS_VARIABLE = "BANDMASTER_ITEMS"
-"""In which a program finds the items that it works on."""
+ITEMS_VARIABLE = "BANDMASTER_ITEMS_FILE"
+"""In which a program finds the path of the file with the items that it works on."""
 T = TypeVar("T")
 _PREFIX_LENGTH = 24
 _HASH_LENGTH = 16
@@ -119,8 +119,8 @@ class PodSpec:
     memory_limit: str | None = None
     trace: TraceContext | None = None
     """The span that its program can join, by its environment."""
-    items: str | None = None
-    """JSON of the items of a queue that it works on; None: it was not started for any."""
+    items_file: str | None = field(default=None, repr=False)
+    """The text of the file with the items that it works on, and their token; None: it was not started for any."""
 
     def __post_init__(self) -> None:
         """Check everything; raise ``PodRejected`` that names the first invalid field."""
@@ -147,8 +147,6 @@ class PodSpec:
     def identity(self) -> dict[str, str]:
         """The variables by which its program learns what it is, on every backend."""
         own = {"EXECUTION_ID": self.execution_id, "EXECUTION_ATTEMPT": str(self.attempt)}
-        if self.items is not None:
-            own[ITEMS_VARIABLE] = self.items
         return own if self.trace is None else own | self.trace.environment
 
 

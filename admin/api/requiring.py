@@ -1,5 +1,5 @@
-"""Finds out who calls: a route's parameter is a ``ReadCaller``, ``SubmitCaller``, ``OperateCaller``, ``RobotCaller`` or
-``AdminCaller``.
+"""Finds out who calls: a route's parameter is a ``ReadCaller``, ``SubmitCaller``, ``OperateCaller``,
+``SettleCaller``, ``RobotCaller`` or ``AdminCaller``.
 
 In the flow: each route names the scope that it needs by the type of its parameter, and the OpenAPI document says it,
 too; a test asks every route with every scope. A request sends a token, or the cookie of a session that stands for one;
@@ -146,5 +146,6 @@ ServicesOf = Annotated[Services, Depends(services_of)]
 ReadCaller = Annotated[Caller, Security(caller_of, scopes=[Scope.READ.value])]
 SubmitCaller = Annotated[Caller, Security(caller_of, scopes=[Scope.SUBMIT.value])]
 OperateCaller = Annotated[Caller, Security(caller_of, scopes=[Scope.OPERATE.value])]
+SettleCaller = Annotated[Caller, Security(caller_of, scopes=[Scope.SETTLE.value])]
 RobotCaller = Annotated[Caller, Security(caller_of, scopes=[Scope.ROBOT.value])]
 AdminCaller = Annotated[Caller, Security(caller_of, scopes=[Scope.ADMIN.value])]

@@ -27,7 +27,7 @@ from .item_shapes import claimed_item, item_row
 from .moments import ms_of
 from .names import QueueName, RobotId
 from .queue_routes import TURN_SECONDS, turn
-from .requiring import RobotCaller, ServicesOf
+from .requiring import RobotCaller, ServicesOf, SettleCaller
 from .strict_bodies import StrictRoute
 from .submitting import Key
 
@@ -77,8 +77,26 @@ async def claim_item(
     return claimed_item(found[0]) if found else Response(status_code=204)  # type: ignore[return-value]
 
 
+@router.get("/queue-items/{item_id}/held", summary="Read an item that one holds")
+def show_held_item(
+    services: ServicesOf,
+    caller: SettleCaller,
+    item_id: ItemId,
+    robot_id: Annotated[RobotId | None, Query(description="Who holds it; a robot's token says it.")] = None,
+) -> ClaimedItem:
+    """By the robot or the execution that holds it only: 409 `lease_lost` for all others, as when it is settled. Its
+    lease is not renewed."""
+    item = services.items.outcome.held(
+        item_id,
+        robot_id=_robot_of(caller, robot_id),
+        queues=caller.token.queues,
+        job_id=caller.token.execution_id,
+    )
+    return claimed_item(item)
+
+
 @router.put("/queue-items/{item_id}", summary="Say what came of an item")
-def settle_item(services: ServicesOf, caller: RobotCaller, item_id: ItemId, said: ItemSaid) -> ItemRow:
+def settle_item(services: ServicesOf, caller: SettleCaller, item_id: ItemId, said: ItemSaid) -> ItemRow:
     """By the robot that holds it only: 409 `lease_lost` for all others, with what has become of it."""
     item = services.items.outcome.say(
         item_id,
@@ -94,6 +112,7 @@ def settle_item(services: ServicesOf, caller: RobotCaller, item_id: ItemId, said
         robot_id=_robot_of(caller, said.robot_id),
         fence=said.fence,
         queues=caller.token.queues,
+        job_id=caller.token.execution_id,
     )
     if item.status is Status.NEW:
         services.items.waking.tell(item.queue_id)

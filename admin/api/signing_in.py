@@ -12,7 +12,7 @@ from fastapi import Request
 from ..auth.standing_for import OfToken, StandsFor
 from ..auth.tokens import Caller, Session, Token
 from ..auth.unguessable import Unguessable
-from ..errors import unauthorized
+from ..errors import forbidden, unauthorized
 from ..services import Services
 from . import cookies
 from .knowing import nobody, token_of_code
@@ -82,9 +82,11 @@ async def begin(
         before: The digest of the session that the browser had, if its cookie does not come with the request.
 
     Raises:
-        Refused: If the token is used too often, or another used the code.
+        Refused: If the token is a program's, or used too often, or another used the code.
         QueueUnavailable: If Redis does not answer.
     """
+    if token.execution_id is not None:
+        raise forbidden("this token is a program's: nobody signs in by it")
     await take(request, services.quotas.requests, token)
     caller = Caller(token, address_of(request))
     had = cookies.session_id_of(request)

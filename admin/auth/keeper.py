@@ -3,7 +3,8 @@
 In the flow: each request asks here first. What the database said of a token holds for some seconds, so that revoking
 one takes effect within them, and a busy caller costs no query a request. If the database does not answer, a token that
 it knew a few minutes ago is taken for good: nobody can revoke one meanwhile either, and operators need the API most
-when things fail. Tokens of the file and the local one need no database.
+when things fail. Tokens of the file and the local one need no database. Those of executions (`firing_tokens.py`) hold
+for one request only.
 """
 
 import threading
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...ledger.errors import LedgerError
+from ...scheduler.model.item_tokens import execution_of
+from .firing_tokens import FiringTokens
 from .secrets import Secret
 from .token_file import TokenFile
 from .token_table import TokenTable
@@ -48,6 +51,7 @@ class Keeper:
         local: Token | None = None,
         file: TokenFile | None = None,
         table: TokenTable | None = None,
+        firing: FiringTokens | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -57,12 +61,14 @@ class Keeper:
             local: The token of a local API.
             file: The tokens of a file.
             table: The tokens of the ledger's database.
+            firing: The tokens of the executions of triggers.
             clock: Seconds that only grow.
             wall_clock: Unix seconds, for expiry.
         """
         self.table = table
         self._local = local
         self._file = file
+        self._firing = firing
         self._clock = clock
         self._wall_clock = wall_clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
@@ -82,7 +88,10 @@ class Keeper:
         return self._valid(secret, known.token)
 
     def recalls(self, secret: Secret) -> bool:
-        """Whether this is a token that was valid when somebody was last asked for it, however long ago."""
+        """Whether this is a token that was valid when somebody was last asked for it, however long ago, or that only
+        a worker can have made."""
+        if self._firing is not None and self._firing.made(secret) is not None:
+            return True
         with self._lock:
             known = self._known.get(secret.token_id)
         return known is not None and self._valid(secret, known.token) is not None
@@ -93,7 +102,8 @@ class Keeper:
         Raises:
             LedgerError: If only the database could tell, and it does not answer.
         """
-        return self._valid(secret, self._kept(secret.token_id))
+        kept = self._valid(secret, self._kept(secret.token_id))
+        return self._firing.find(secret) if kept is None and self._firing is not None else kept
 
     def is_use_to_note(self, token: Token) -> bool:
         """Whether the use of a token is to be noted: once a minute, and if it is one of the database's."""
@@ -128,7 +138,7 @@ class Keeper:
         if self._local is not None and token_id == self._local.token_id:
             return self._local
         found = None if self._file is None else self._file.find(token_id)
-        if found is not None or self.table is None:
+        if found is not None or self.table is None or execution_of(token_id) is not None:
             return found
         now = self._clock()
         with self._lock:

@@ -34,10 +34,11 @@ def check_robot(scopes: frozenset[Scope], robot_id: str | None, queues: tuple[st
         check_queue_name(name)
     if len(queues or ()) > MOST_QUEUES or queues == ():
         raise InvalidRequest("queues", f"{len(queues or ())} are given", allowed=f"1 to {MOST_QUEUES}, or none for all")
-    if (Scope.ROBOT in scopes) != (robot_id is not None):
-        raise InvalidRequest("robot_id", "it goes with the scope robot", allowed="both, or neither")
-    if queues is not None and Scope.ROBOT not in scopes:
-        raise InvalidRequest("queues", "they go with the scope robot", allowed="only with it")
+    is_robot = not scopes.isdisjoint({Scope.ROBOT, Scope.SETTLE})
+    if is_robot != (robot_id is not None):
+        raise InvalidRequest("robot_id", "it goes with the scopes robot and settle", allowed="both, or neither")
+    if queues is not None and not is_robot:
+        raise InvalidRequest("queues", "they go with the scopes robot and settle", allowed="only with them")
 
 
 def new_token(

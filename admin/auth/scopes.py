@@ -17,6 +17,8 @@ class Scope(StrEnum):
     """Also send executions, and cancel, move or retry one's own."""
     OPERATE = "operate"
     """See everybody's executions but not what they run; change them; limits, rates, weights, pauses; run schedules."""
+    SETTLE = "settle"
+    """Read the items that one holds, and say what came of them; take none. Programs that triggers start get it."""
     ROBOT = "robot"
     """Take items of queues, add some, and say what came of those that it holds; nothing of executions."""
     ADMIN = "admin"
@@ -28,7 +30,8 @@ INCLUDED: Final[Mapping[Scope, frozenset[Scope]]] = MappingProxyType(
         Scope.READ: frozenset({Scope.READ}),
         Scope.SUBMIT: frozenset({Scope.READ, Scope.SUBMIT}),
         Scope.OPERATE: frozenset({Scope.READ, Scope.OPERATE}),
-        Scope.ROBOT: frozenset({Scope.ROBOT}),
+        Scope.SETTLE: frozenset({Scope.SETTLE}),
+        Scope.ROBOT: frozenset({Scope.SETTLE, Scope.ROBOT}),
         Scope.ADMIN: frozenset(Scope),
     }
 )

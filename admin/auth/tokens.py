@@ -43,6 +43,8 @@ class Token:
     """Of a robot's token: as which robot it takes items."""
     queues: tuple[str, ...] | None = None
     """The queues whose items it may add, take and settle as a robot; None: all."""
+    execution_id: str | None = None
+    """Of the token of a trigger's execution: which, and it knows the items of this one only."""
 
     def is_valid(self, now_ms: int) -> bool:
         """Whether it was not revoked, and has not expired."""

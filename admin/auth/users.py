@@ -77,7 +77,7 @@ class Users:
             digest="",
             owner=of.owner,
             scopes=scopes,
-            robot_id=of.owner if Scope.ROBOT in scopes else None,
+            robot_id=None if scopes.isdisjoint({Scope.ROBOT, Scope.SETTLE}) else of.owner,
             max_band=Priority.CRITICAL if Scope.ADMIN in scopes else Priority.parse(its.max_band),
             gates=its.gates,
         )

@@ -14,12 +14,11 @@ import typer
 from bandmaster.cli.exits import CommandFailed
 from bandmaster.cli.opening import opened
 from bandmaster.cli.screen import note, say, say_json
+from bandmaster.configs.api import URL_FILE
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-URL_FILE: Final = "api-url"
-"""Where the process that serves the API says at which address; it writes it once it listens."""
 _POLL_SECONDS: Final = 0.1
 Mark = tuple[int, int] | None
 """Which writing of the file was seen."""

@@ -140,6 +140,10 @@ class ClusterApi:
         """Create a ConfigMap. CONFLICT: its name is taken."""
         self._bytes(self._post, resource="configmaps", body=body)
 
+    def create_secret(self, body: Body) -> None:
+        """Create a Secret, which this program may not read. CONFLICT: its name is taken."""
+        self._bytes(self._post, resource="secrets", body=body)
+
     def config_maps_metadata(self, selector: str) -> list[Bare]:
         """Read the metadata of all ConfigMaps with these labels, without their data."""
         return self._metadata(self._core.list_namespaced_config_map, selector)

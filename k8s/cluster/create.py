@@ -2,10 +2,11 @@
 
 In the flow: the saga's step under a grant. The pod's name is derived from the attempt, so there cannot be two. After a
 lost answer, or if the name is taken, the pod of that name is read and adopted if it is this attempt's. The pod comes
-first, then its script. A process that dies in between leaves a pod that waits for its ConfigMap, until a next call
-creates it (its name is in the pod) or the pending deadline passes. So no object is ever orphaned. A refusal counts only
-if there is no pod: perhaps an earlier try succeeded, and used up the quota that this try exceeded. After a failure that
-may have had its effect, the pod is looked for until the request must be over on the server: then there is surely none.
+first, then its script and its items. A process that dies in between leaves a pod that waits for its ConfigMap or
+Secret, until a next call creates it (its name is in the pod) or the pending deadline passes. So no object is ever
+orphaned. A refusal counts only if there is no pod: perhaps an earlier try succeeded, and used up the quota that this
+try exceeded. After a failure that may have had its effect, the pod is looked for until the request must be over on the
+server: then there is surely none.
 """
 
 import time
@@ -15,11 +16,12 @@ from typing import Final
 from ...configs.areas import KubernetesSettings
 from ...configs.logger import Logger
 from ..errors import PodConflict, PodRejected, PodsUnavailable
-from ..pods import PodScript, PodSpec
+from ..pods import PodSpec
 from . import labels
 from .client import ClusterApi
 from .deleting import delete
 from .faults import ApiError, Fault
+from .items import items_of, items_secret
 from .manifest import Json, pod_manifest, script_manifest, script_of
 from .objects import Pod
 from .outcome import Sight, look, started
@@ -51,8 +53,14 @@ def create(
     """
     patience = Patience(CREATE_WITHIN_SECONDS)
     sight = _create_pod(api, spec, pod_manifest(spec, settings), patience, is_wanted)
-    if spec.script is not None and not started(sight.pod):
-        _create_script(api, spec, spec.script, sight.pod, patience)
+    if started(sight.pod):
+        return sight
+    if spec.script is not None:
+        name = _named(spec, script_of(sight.pod))
+        _create_beside(api.create_config_map, script_manifest(name, spec.script, sight.pod), api, sight.pod, patience)
+    if spec.items_file is not None:
+        name = _named(spec, items_of(sight.pod))
+        _create_beside(api.create_secret, items_secret(name, spec.items_file, sight.pod), api, sight.pod, patience)
     return sight
 
 
@@ -128,22 +136,27 @@ def _ours(pod: Pod, spec: PodSpec, installation: str) -> Sight:
     return sight
 
 
-def _create_script(api: ClusterApi, spec: PodSpec, script: PodScript, pod: Pod, patience: Patience) -> None:
-    name = script_of(pod)
+def _named(spec: PodSpec, name: str | None) -> str:
+    """The name that the pod has for what it needs."""
     if name is None:
         raise PodConflict(spec.name, "its pod runs something else")
-    manifest = script_manifest(name, script, pod)
+    return name
+
+
+def _create_beside(send: Callable[[Json], None], manifest: Json, api: ClusterApi, pod: Pod, patience: Patience) -> None:
+    """Create what a pod waits for: its script or its items. What it holds is in no error."""
+    what = f"{manifest['kind']} of pod {pod.name}"
     while True:
         try:
-            api.create_config_map(manifest)
+            send(manifest)
             return
         except ApiError as error:
             if error.fault is Fault.CONFLICT:
                 return  # an earlier try succeeded: nobody else knows the name
             if error.fault is Fault.REJECTED:
                 delete(api, pod.name, pod.uid)
-                raise PodRejected(f"the script of pod {spec.name}: {error}") from error
+                raise PodRejected(f"the {what}: {error}") from error
             if error.fault in (Fault.DENIED, Fault.NOT_FOUND):
                 delete(api, pod.name, pod.uid)  # others may correct the cause, but at an unknown time
             if not patience.wait(error):
-                raise PodsUnavailable(f"pod {spec.name} has no script yet: {error}") from error
+                raise PodsUnavailable(f"the {what} is not there yet: {error}") from error

@@ -1,4 +1,4 @@
-"""The names of all labels, annotations, finalizers and selectors of pods and ConfigMaps. Pure.
+"""The names of all labels, annotations, finalizers and selectors of pods, ConfigMaps and Secrets. Pure.
 
 In the flow: `manifest.py` writes them, the watch selects by them, `outcome.py` reads them back. Label values have at
 most 63 characters of a small alphabet, so other texts are shortened and hashed; the exact id is in an annotation. A
@@ -52,6 +52,9 @@ CONTAINER: Final = "program"
 SCRIPT_VOLUME: Final = "script"
 #: The script's key in its ConfigMap: not the file name, since keys have a smaller alphabet.
 SCRIPT_KEY: Final = "script"
+#: The volume that holds the items that the program works on, and their key in its Secret.
+ITEMS_VOLUME: Final = "items"
+ITEMS_KEY: Final = "items"
 
 _LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _KEPT_CHARS: Final = 40

@@ -23,11 +23,12 @@ from ..quantity import cpu_cores, memory_bytes
 from ..runtimes import Runtime
 from ..spec import PodScript, PodSpec
 from . import labels
+from .items import items_environment, items_mount, items_volume
 from .objects import Pod
+from .owning import owned_by
 
 SCRIPT_FOLDER: Final = "/bandmaster"
 OUTPUT_FOLDER: Final = "/output"
-_OF_SCRIPTS: Final = (labels.MANAGED_BY, labels.INSTALLATION)
 _READ_AND_RUN: Final = 0o555
 #: Namespaces that everyone shares, or that belong to the cluster.
 _REFUSED: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -119,13 +120,7 @@ def script_manifest(name: str, script: PodScript, pod: Pod) -> Json:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "immutable": True,
-        "metadata": {
-            "name": name,
-            "labels": {name: pod.metadata.labels[name] for name in _OF_SCRIPTS if name in pod.metadata.labels},
-            "ownerReferences": [
-                {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
-            ],
-        },
+        "metadata": owned_by(pod, name),
         "data": {labels.SCRIPT_KEY: script.text},
     }
 
@@ -212,6 +207,8 @@ def _container(spec: PodSpec, image: str, settings: KubernetesSettings) -> Json:
         mounts.append({"name": labels.SCRIPT_VOLUME, "mountPath": SCRIPT_FOLDER, "readOnly": True})
         # A command runs in its image's working directory, a script in a folder that it may write to.
         found["workingDir"] = OUTPUT_FOLDER
+    if spec.items_file is not None:
+        mounts.append(items_mount())
     return found
 
 
@@ -235,6 +232,7 @@ def _environment(spec: PodSpec) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",  # so that a log can be followed, and a killed script leaves what it printed
         **spec.identity,
+        **items_environment(spec),
     }
 
 
@@ -267,4 +265,6 @@ def _volumes(spec: PodSpec, settings: KubernetesSettings) -> list[Json]:
         file = {"key": labels.SCRIPT_KEY, "path": spec.script.resolved_file_name, "mode": _READ_AND_RUN}
         name = f"{spec.name}-{secrets.token_hex(4)}"
         volumes.append({"name": labels.SCRIPT_VOLUME, "configMap": {"name": name, "items": [file]}})
+    if spec.items_file is not None:
+        volumes.append(items_volume(spec))
     return volumes

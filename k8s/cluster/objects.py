@@ -108,11 +108,18 @@ class ConfigMapSource(Wire):
     name: str = ""
 
 
+class SecretSource(Wire):
+    """The Secret that a volume contains."""
+
+    secret_name: str = ""
+
+
 class Volume(Wire):
     """A pod's volume."""
 
     name: str
     config_map: ConfigMapSource | None = None
+    secret: SecretSource | None = None
 
 
 class Spec(Wire):

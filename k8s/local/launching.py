@@ -17,11 +17,11 @@ from uuid import uuid4
 from ..errors import PodsUnavailable
 from ..quantity import cpu_cores, memory_bytes
 from ..runtimes import Runtime
-from ..spec import PodScript, PodSpec
+from ..spec import ITEMS_VARIABLE, PodScript, PodSpec
 from . import claiming
 from .limits import LocalLimits, base_python
-from .records import PREPARED_PREFIX, UID_VARIABLE, Folder, Manifest
-from .sandbox import TMP_FOLDER, WORK_FOLDER
+from .records import PREPARED_PREFIX, UID_VARIABLE, Folder, Manifest, write_atomically
+from .sandbox import ITEMS_FILE, TMP_FOLDER, WORK_FOLDER
 from .segments import SEGMENTS
 
 _START_TIMEOUT_SECONDS = 30.0
@@ -72,6 +72,9 @@ def _prepare(spec: PodSpec, uid: str, prepared: Folder, folder: Folder, limits: 
         path.write_bytes(spec.script.text.encode())
         path.chmod(0o700)
         programs.append(str(path))
+    if spec.items_file is not None:
+        write_atomically(prepared.items, spec.items_file, durable=False)
+        programs.append(prepared.items)
     if limits.user is not None:
         for path in programs:
             os.chown(path, limits.user.uid, limits.user.gid)
@@ -80,10 +83,16 @@ def _prepare(spec: PodSpec, uid: str, prepared: Folder, folder: Folder, limits: 
 
 def _manifest(spec: PodSpec, uid: str, folder: Folder, limits: LocalLimits) -> Manifest:
     # Where the program sees its folders.
-    work, tmp = (folder.work, folder.tmp) if limits.sandbox is None else (WORK_FOLDER, TMP_FOLDER)
+    work, tmp, items = folder.work, folder.tmp, folder.items
+    if limits.sandbox is not None:
+        work, tmp, items = WORK_FOLDER, TMP_FOLDER, ITEMS_FILE
     argv = list(spec.command or ()) if spec.script is None else _script_argv(spec.script, work, limits.python)
     if limits.sandbox is not None:
-        argv = limits.sandbox.enter(argv, work=folder.work, tmp=folder.tmp)
+        bound = None if spec.items_file is None else folder.items
+        argv = limits.sandbox.enter(argv, work=folder.work, tmp=folder.tmp, items=bound)
+    env = _environment(spec, uid, work, tmp, limits.search_path)
+    if spec.items_file is not None:
+        env[ITEMS_VARIABLE] = items
     return Manifest(
         uid=uid,
         execution_id=spec.execution_id,
@@ -92,7 +101,7 @@ def _manifest(spec: PodSpec, uid: str, folder: Folder, limits: LocalLimits) -> M
         user_id=spec.user_id,
         created_at=time.time(),
         argv=argv,
-        env=_environment(spec, uid, work, tmp, limits.search_path),
+        env=env,
         timeout_seconds=spec.timeout_seconds,
         grace_seconds=limits.grace_seconds,
         memory_limit_bytes=None if spec.memory_limit is None else memory_bytes(spec.memory_limit),

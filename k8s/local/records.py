@@ -130,6 +130,8 @@ class Folder:
         self.output = os.path.join(path, "output")
         self.work = os.path.join(path, "work")
         self.tmp = os.path.join(path, "tmp")
+        #: The items that the program works on, and their token; only the program's user may read it.
+        self.items = os.path.join(path, "items.json")
 
     @property
     def root(self) -> str:

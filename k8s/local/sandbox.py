@@ -1,10 +1,10 @@
 """Runs a program in a sandbox of bubblewrap (``bwrap``): in namespaces of its own, made without root.
 
 In the flow: ``limits.py`` tests the sandbox once when a worker starts; ``launching.py`` puts its command in front of
-each program's command. A program sees the system's folders, read-only, and /work and /tmp (folders of the pod, so that
-they count for its disk limit and are removed with it). It sees nothing else of the machine: no network, no home, no
-sockets under /run, no other process. So it can neither forge its own outcome nor kill its supervisor. If the supervisor
-dies, the kernel kills all processes in the sandbox.
+each program's command. A program sees the system's folders and its /items.json, read-only, and /work and /tmp (folders
+of the pod, so that they count for its disk limit and are removed with it). It sees nothing else of the machine: no
+network, no home, no sockets under /run, no other process. So it can neither forge its own outcome nor kill its
+supervisor. If the supervisor dies, the kernel kills all processes in the sandbox.
 """
 
 import shutil
@@ -17,6 +17,8 @@ from ..errors import BackendNotAvailable
 
 #: The paths of a program's folders inside the sandbox.
 WORK_FOLDER, TMP_FOLDER = "/work", "/tmp"
+#: The path of the file with its items.
+ITEMS_FILE = "/items.json"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 _TRIAL_SECONDS = 10.0
 
@@ -33,9 +35,18 @@ class Sandbox:
     bwrap: str
     options: tuple[str, ...]
 
-    def enter(self, argv: Sequence[str], *, work: str, tmp: str) -> list[str]:
-        """Compose the command that runs a program in the sandbox, with two of the machine's folders mounted."""
+    def enter(self, argv: Sequence[str], *, work: str, tmp: str, items: str | None = None) -> list[str]:
+        """Compose the command that runs a program in the sandbox, with two of the machine's folders mounted.
+
+        Args:
+            argv: The program's own command.
+            work: The folder that it sees as /work.
+            tmp: The folder that it sees as /tmp.
+            items: The file that it sees as /items.json; None: there is none.
+        """
         folders = ["--bind", tmp, TMP_FOLDER, "--bind", work, WORK_FOLDER, "--chdir", WORK_FOLDER]
+        if items is not None:
+            folders += ["--ro-bind", items, ITEMS_FILE]
         return [self.bwrap, *folders, *self.options, "--", *argv]
 
 

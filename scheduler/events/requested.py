@@ -38,7 +38,7 @@ from .fields import (
 )
 
 ITEMS_MAX_BYTES: Final = 65_536
-"""Of the items' JSON: the kernel gives a variable at most 128 KiB."""
+"""Of the items' JSON, a part of the event that Redis keeps."""
 _JSON_BYTES_PER_CHAR: Final = 6  # a control character becomes \u001b
 _OTHER_FIELDS_MAX_BYTES: Final = 65_536  # all fields but script and command (labels, gates, names) fit in this
 
@@ -102,7 +102,7 @@ class ExecutionRequestedEvent(Event, frozen=True):
     """The time before which it may not start; None, or a past time: it may start at once."""
     metadata: Metadata = Field(default_factory=Metadata)
     items: Annotated[str, Field(max_length=ITEMS_MAX_BYTES)] | None = Field(default=None, repr=False)
-    """JSON of the items that it works on, which its program finds in the variable ``BANDMASTER_ITEMS``."""
+    """JSON of the items that it works on; its program finds them in the file that ``BANDMASTER_ITEMS_FILE`` names."""
     requested_at: UtcTime = Field(default_factory=_now)
     """The time by the caller's clock, to inform people; it never decides the order."""
 

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from bandmaster.admin.api import cookies
 from bandmaster.admin.application import build, guarded
 from bandmaster.admin.auth.browser_sessions import BrowserSessions
+from bandmaster.admin.auth.firing_tokens import FiringTokens
 from bandmaster.admin.auth.keeper import Keeper
 from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import read_scopes
@@ -35,6 +36,7 @@ from bandmaster.admin.shards.shards import Shards
 from bandmaster.configs.api import ApiSettings
 from bandmaster.configs.notify import NotifySettings
 from bandmaster.items.opened import open_items
+from bandmaster.items.settling import settle
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
@@ -53,6 +55,8 @@ UNLIMITED = ApiSettings(
 """Tests call far more often than people; those of the quotas have others."""
 
 NOTIFY = NotifySettings(secret=SecretStr(f"whsec_{base64.b64encode(b'k' * 32).decode()}"))
+
+ITEM_KEYS = (b"of the tokens that tests' programs get",)
 
 
 class Clock:
@@ -92,7 +96,7 @@ class Api:
             gates=gates,
             expires_ms=None,
             created_by="a test",
-            robot_id=owner if "robot" in scopes else None,
+            robot_id=owner if {"robot", "settle"} & set(scopes) else None,
             queues=queues,
         )
         self.table.add(token)
@@ -117,6 +121,7 @@ def services_on(
     *,
     clock: Callable[[], float] = time.monotonic,
     api: ApiSettings = UNLIMITED,
+    item_keys: tuple[bytes, ...] = ITEM_KEYS,
 ) -> Services:
     """What an API works with; by `clock`, a token is asked for again."""
     asking = Asking(database, queue="exec_queue")
@@ -125,7 +130,7 @@ def services_on(
         queue=queue,
         broker=RedisBroker(client=client, middleware=[]),
         ledger=asking,
-        keeper=Keeper(table=TokenTable(asking), clock=clock),
+        keeper=Keeper(table=TokenTable(asking), firing=FiringTokens(asking, lambda: item_keys), clock=clock),
         pods=lambda: LocalPods(folder),
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(asking, queue.views.server_time_ms),
@@ -210,7 +215,7 @@ def served(client: redis.Redis, url: str, folder: Path) -> Generator[Api]:
     upgrade(database)
     services = services_on(client, database, folder)
     queue = ExecutionQueueService(client)
-    consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test"))
+    consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test", settle=settle))
     assert consumer.begin()
     with api_on(services) as address:
         yield Api(address, queue, database, consumer, services, TokenTable(Asking(database, queue="exec_queue")))

@@ -91,7 +91,10 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "add_item_by_name",
             "claim_item",
             "claim_items",
+        ),
+        Scope.SETTLE: (
             "settle_item",
+            "show_held_item",
         ),
         Scope.ADMIN: (
             "change_item_queue",

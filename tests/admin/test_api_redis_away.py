@@ -26,7 +26,16 @@ from waiting import wait_until
 WAITING = 100
 PROBES = 60
 NEED_NO_REDIS = {"create_token", "list_changes", "list_executions", "list_tokens", "list_waits", "revoke_token"} | {
-    *("add_item", "add_item_by_name", "settle_item", "edit_item", "delete_item", "list_items", "show_item"),
+    *(
+        "add_item",
+        "add_item_by_name",
+        "settle_item",
+        "show_held_item",
+        "edit_item",
+        "delete_item",
+        "list_items",
+        "show_item",
+    ),
     *("create_item_queue", "change_item_queue", "delete_item_queue", "list_item_queues", "show_item_queue"),
     "show_item_stats",
     "list_notifications",

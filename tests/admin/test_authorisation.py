@@ -92,6 +92,8 @@ def sent_to(method: str, path: str) -> dict[str, Any]:
         return {"files": {"script": ("job.sh", b"true")}}
     if method == "get" and path.endswith("/queue-items/next"):
         return {"params": {"queue_name": "invoices", "robot_id": "ann"}}
+    if path.endswith("/held"):
+        return {"params": {"robot_id": "ann"}}
     return {"json": body_of(method, path)}
 
 

@@ -26,11 +26,12 @@ def test_each_call_of_queues_and_items_is_answered_with_its_document(ask: Ask) -
     assert {each.id for each in got["items"].items} == {got["add_item"].id, got["add_item_by_name"].id}
     (first,) = got["claim_items"].items
     assert (first.payload, got["claim_item"].payload) == (1, 2)
+    assert ask(calls.held_item(first.id, "r-1")).payload == 1
     settled = ask(calls.settle_item(got["claim_item"].id, "DONE", got["claim_item"].fence, robot_id="r-2"))
     assert settled.status == "DONE"
     edited = ask(calls.edit_item(first.id, {"status": "NEW"}))
     assert ask(calls.item(first.id)).status == edited.status == "NEW"
     assert ask(calls.delete_item(first.id)).status == "DELETED"
     assert ask(calls.delete_item_queue("called", force=True)).name == "called"
-    others = {"settle_item", "edit_item", "item", "delete_item", "delete_item_queue"}
+    others = {"held_item", "settle_item", "edit_item", "item", "delete_item", "delete_item_queue"}
     assert {*asked, *others} == OF_ITEMS

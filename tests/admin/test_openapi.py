@@ -42,6 +42,7 @@ def test_what_is_read_says_from_where_and_of_when_it_is() -> None:
         "{item_id}",
         "{trigger}",
         "next",
+        "held",
     }  # of the database at that moment, with a revision or a fence
     assert silent == {"whoami", "session", "tokens", "healthz", "readyz", "logs"} | of_items
 

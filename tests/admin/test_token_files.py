@@ -61,7 +61,10 @@ def test_a_changed_file_is_read_again_and_a_wrong_one_is_not(
     ("text", "problem"),
     [
         (entry(sha256='"abc"'), "token 1: sha256: it is none; allowed: 64 hexadecimal digits"),
-        (entry(scopes='["all"]'), "token 1: scope: 'all' is not a scope; allowed: read, submit, operate, robot, admin"),
+        (
+            entry(scopes='["all"]'),
+            "token 1: scope: 'all' is not a scope; allowed: read, submit, operate, settle, robot, admin",
+        ),
         (entry(scopes="[]"), "token 1: scope: none is given"),
         (entry(owner=""), "token 1: 'owner' is missing"),
         (entry(secret='"x"'), "token 1: token: 'secret' is not a field"),

@@ -10,9 +10,9 @@ import redis
 from cli.driving import COMMAND, Driver, running
 from cli.terminal import terminal
 
-from bandmaster.admin.process import URL_FILE
 from bandmaster.cli import login_address
 from bandmaster.cli.exits import CommandFailed
+from bandmaster.configs.api import URL_FILE
 from bandmaster.configs.areas import PathSettings
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -53,7 +53,6 @@ def test_what_may_be_a_log_gets_no_address(idle: Driver) -> None:
 
 
 def test_without_an_api_of_this_folder_there_is_no_address(redis_client: redis.Redis, tmp_path: Path) -> None:
-    assert login_address.URL_FILE == URL_FILE
     settings = Settings(paths=PathSettings(var_dir=tmp_path))
     queue = ExecutionQueueService(redis_client)
     with pytest.raises(CommandFailed, match="start it by `bandmaster up`"):

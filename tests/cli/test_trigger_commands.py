@@ -1,11 +1,15 @@
 """Triggers with the real command, before everything that `bandmaster up` runs: items become executions and are done."""
 
+import sys
+from pathlib import Path
+
 from cli.driving import Driver
 
 from waiting import wait_until
 
 QUEUE = "of-triggers"
-LINE = """sh -c 'echo "$BANDMASTER_ITEMS"'"""
+EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings.py"
+LINE = """sh -c 'stat -c %a "$BANDMASTER_ITEMS_FILE"; cat "$BANDMASTER_ITEMS_FILE"'"""
 
 
 def counts(driver: Driver) -> dict[str, int]:
@@ -30,6 +34,31 @@ def test_five_items_become_executions_and_are_done(driver: Driver) -> None:
     finally:
         driver.run("trigger", "delete", "books")
         driver.run("queue", "delete", QUEUE, "--force", "--yes")
+
+
+def test_the_program_of_the_example_says_what_came_of_its_items(driver: Driver) -> None:
+    queue = "of-programs"
+    driver.json("queue", "create", queue, "--max-retries", "0")
+    try:
+        for number in (9, 10):
+            driver.json("item", "add", queue, f'{{"number": {number}}}', "--reference", str(number))
+        line = f"{sys.executable} {EXAMPLE}"
+        driver.json("trigger", "create", "programs", "--queue", queue, "--batch", "2", "--command", line)
+        wait_until(
+            lambda: {each["status"] for each in driver.json("item", "--queue", queue)["items"]} == {"DONE", "FAILED"},
+            timeout_seconds=120,
+            what="two items that are settled",
+        )
+        items = {each["reference"]: each for each in driver.json("item", "--queue", queue)["items"]}
+        booked, refused = (driver.json("item", "show", items[each]["id"])["item"] for each in ("9", "10"))
+        assert (booked["status"], booked["result"], booked["progress"]) == ("DONE", {"booking": "booked-9"}, "books 9")
+        assert (refused["failure"], refused["error_message"]) == ("business", "no such customer")
+        shown = driver.run("show", booked["job_id"]).out + driver.run("show", booked["job_id"], "--json").out
+        assert booked["job_id"] in shown
+        assert "bm_" not in shown
+    finally:
+        driver.run("trigger", "delete", "programs")
+        driver.run("queue", "delete", queue, "--force", "--yes")
 
 
 def test_what_does_not_fit_is_refused(driver: Driver) -> None:

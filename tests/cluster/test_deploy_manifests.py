@@ -39,6 +39,7 @@ MAY = {
     "pods": {"create", "get", "list", "watch", "delete", "patch"},
     "pods/log": {"get"},
     "configmaps": {"create", "list", "delete"},
+    "secrets": {"create"},
     "events": {"list"},
 }
 
@@ -209,6 +210,21 @@ def test_what_signs_notifications_is_a_secret_of_those_who_need_it() -> None:
     signing = {"name": "BANDMASTER_NOTIFY__SECRET", "valueFrom": key}
     has_it = {component for component, pod in pods_of(chart).items() if signing in pod["containers"][0].get("env", [])}
     assert has_it == {"ledger", "api"}
+
+
+def test_the_key_of_programs_tokens_is_a_secret_of_those_who_need_it() -> None:
+    values = {
+        "ledger": {"enabled": True, "existingSecret": "bandmaster-ledger", "itemsKeySecret": "bandmaster-items"},
+        "api": {"enabled": True},
+        "settings": {"items": {"api_url": "http://bandmaster-api.bandmaster"}},
+    }
+    chart = rendered(values)
+    (settings,) = of_kind(chart, "ConfigMap")
+    assert settings["data"]["BANDMASTER_ITEMS__API_URL"] == "http://bandmaster-api.bandmaster"
+    key: dict[str, Any] = {"secretKeyRef": {"name": "bandmaster-items", "key": "key"}}
+    making = {"name": "BANDMASTER_ITEMS__TOKEN_KEY", "valueFrom": key}
+    has_it = {component for component, pod in pods_of(chart).items() if making in pod["containers"][0].get("env", [])}
+    assert has_it == {"worker", "api"}
 
 
 def test_helm_and_kustomize_run_the_same_pods() -> None:

@@ -58,6 +58,7 @@ def test_the_documented_file_says_exactly_the_defaults() -> None:
     assert defaults["ledger"].pop("keep_executions") is None
     assert [defaults["api"].pop(name) for name in NOT_SET_OF_API] == [None] * 6
     assert [defaults["oidc"].pop(name) for name in NOT_SET_OF_OIDC] == [None] * 5
+    assert [defaults["items"].pop(name) for name in ("token_key", "token_key_file", "api_url")] == [None] * 3
     assert [defaults["notify"].pop(name) for name in ("secret", "secret_file", "ca_file")] == [None] * 3
     assert defaults["redis"].pop("prefix") == "exec_queue"
     assert defaults["paths"].pop("pulse_dir") is None

@@ -115,7 +115,7 @@ def test_the_tests_of_an_application_need_no_server(running: Running) -> None:
 def test_the_readme_lists_every_example() -> None:
     listed = set(re.findall(r"^\| \[[\w./]+\]\((\w+)", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
     assert listed == {path.stem for path in EXAMPLES.iterdir() if path.suffix == ".py"} | {"tested"}
-    assert len(listed) == 9
+    assert len(listed) == 10
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -50,6 +50,7 @@ def spec(
     timeout_seconds: float = 30.0,
     memory_limit: str | None = None,
     cpu_limit: str | None = None,
+    items_file: str | None = None,
 ) -> PodSpec:
     """A specification of an execution of its own: a shell line, a Python script, or whatever else is given."""
     return PodSpec(
@@ -61,6 +62,7 @@ def spec(
         script=PodScript(python, runtime="python") if python is not None else script,
         memory_limit=memory_limit,
         cpu_limit=cpu_limit,
+        items_file=items_file,
     )
 
 

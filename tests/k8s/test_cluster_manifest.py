@@ -10,6 +10,7 @@ from recorded_pods import recorded
 
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.cluster import labels
+from bandmaster.k8s.cluster.items import items_of, items_secret
 from bandmaster.k8s.cluster.manifest import check_settings, pod_manifest, script_manifest, script_of
 from bandmaster.k8s.cluster.objects import Pod
 from bandmaster.k8s.cluster.outcome import look
@@ -262,3 +263,27 @@ def test_an_attempt_without_a_trace_leaves_nothing_of_one() -> None:
     sight = look(recorded("running"))
     assert sight is not None
     assert sight.status.trace is None
+
+
+def test_items_travel_in_a_secret_that_the_pod_names_and_owns_and_in_nothing_else() -> None:
+    text = '{"token": "bm_items.1_secret", "items": []}'
+    made = pod_of(items_file=text)
+    assert "bm_items" not in str(made)
+    (container,) = made["spec"]["containers"]
+    path = next(each["value"] for each in container["env"] if each["name"] == "BANDMASTER_ITEMS_FILE")
+    assert path == "/bandmaster-items/items.json"
+    assert {"name": labels.ITEMS_VOLUME, "mountPath": "/bandmaster-items", "readOnly": True} in container[
+        "volumeMounts"
+    ]
+    source = {each["name"]: each for each in made["spec"]["volumes"]}[labels.ITEMS_VOLUME]["secret"]
+    # Root owns it; the pod's user is in its group.
+    assert source["items"] == [{"key": "items", "path": "items.json", "mode": 0o440}]
+    assert made["spec"]["securityContext"]["fsGroup"] == made["spec"]["securityContext"]["runAsUser"]
+    running = recorded("running")
+    read = Pod.model_validate(running.model_dump(by_alias=True) | {"spec": made["spec"]})
+    assert items_of(read) == source["secretName"]
+    secret = items_secret(source["secretName"], text, running)
+    assert (secret["kind"], secret["immutable"], secret["stringData"]) == ("Secret", True, {"items": text})
+    assert secret["metadata"]["ownerReferences"][0]["uid"] == running.uid
+    assert items_of(running) is None
+    assert "BANDMASTER_ITEMS_FILE" not in str(pod_of())

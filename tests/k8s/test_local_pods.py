@@ -37,6 +37,18 @@ def test_a_program_that_ends_well_completes_with_its_output_and_times(pods: Loca
     assert (status.phase, status.uid) == (PodPhase.SUCCEEDED, created.uid)
 
 
+def test_a_program_finds_its_items_in_a_file_that_is_its_own(pods: LocalPods, root: Path) -> None:
+    text = '{"token": "bm_items.1_secret", "items": []}'
+    created = pods.create(spec('stat -c %a "$BANDMASTER_ITEMS_FILE"; cat "$BANDMASTER_ITEMS_FILE"', items_file=text))
+    assert ended(pods, created.name).output_tail == f"600\n{text}"
+    folder = root / "pods" / created.name
+    with_it = [path.name for path in folder.rglob("*") if path.is_file() and b"bm_items" in path.read_bytes()]
+    # What the program printed is its own matter.
+    assert set(with_it) - {"items.json", "status.json"} == {path.name for path in (folder / "output").iterdir()}
+    assert "BANDMASTER_ITEMS_FILE" not in outcome_of(pods, spec("env")).output_tail
+    assert "bm_items" not in repr(spec("true", items_file=text))
+
+
 def test_the_attempts_of_an_execution_are_found_and_no_others(pods: LocalPods) -> None:
     names = [
         pods.create(spec("true", execution_id=name, attempt=attempt)).name

@@ -53,6 +53,13 @@ for path in {root} /run /var /sys /boot; do [ -e $path ] && ls -A $path; done; e
     assert (root / "pods" / created.name / "work" / "made").exists()
 
 
+def test_a_program_finds_its_items_and_cannot_change_them(pods: LocalPods) -> None:
+    line = 'echo "$BANDMASTER_ITEMS_FILE"; cat "$BANDMASTER_ITEMS_FILE"; echo x 2>/dev/null > "$BANDMASTER_ITEMS_FILE"'
+    outcome = outcome_of(pods, spec(line, items_file="[]\n"))
+    assert outcome.output_tail.splitlines()[:2] == ["/items.json", "[]"]
+    assert outcome.exit_code != 0
+
+
 def test_a_program_has_no_network_and_sees_no_other_process(pods: LocalPods) -> None:
     program = """
 import os, socket

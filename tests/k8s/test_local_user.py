@@ -72,6 +72,12 @@ ls ..; ls ../..; cat /proc/{os.getpid()}/environ; kill -9 $PPID && echo killed; 
     assert {name for name, mode in modes.items() if mode & 0o077} == set()
 
 
+def test_a_program_reads_its_items_and_none_of_anothers(pods: LocalPods, root: Path) -> None:
+    line = 'stat -c "%a %U" "$BANDMASTER_ITEMS_FILE"; cat "$BANDMASTER_ITEMS_FILE"'
+    created = pods.create(spec(line, items_file="[]"))
+    assert ended(pods, created.name).output_tail == "600 nobody\n[]"
+
+
 def test_a_program_that_forks_without_end_meets_its_bound(pods: LocalPods) -> None:
     program = """
 import os, sys, time

@@ -118,6 +118,11 @@ def claim_item(
     return Call("GET", f"{_ITEMS}/next", ClaimedItem, query=query, is_once=True)
 
 
+def held_item(item_id: str, robot_id: str | None = None) -> Call[ClaimedItem]:
+    """An item, for whom holds it."""
+    return Call("GET", f"{named('queue-items', item_id)}/held", ClaimedItem, query=given(robot_id=robot_id))
+
+
 def settle_item(item_id: str, status: str, fence: int | None = None, **said: Any) -> Call[ItemRow]:
     """Say what came of an item; `said`, the fields of `ItemSaid`."""
     return Call("PUT", named("queue-items", item_id), ItemRow, body={"status": status, **given(fence=fence), **said})

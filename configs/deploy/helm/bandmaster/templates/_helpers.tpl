@@ -118,6 +118,15 @@ env:
       key: secret
 {{- end -}}
 
+{{/* The variable with the key of programs' tokens, if there is a Secret of it. Called with the Secret's name. */}}
+{{- define "bandmaster.itemsKey" -}}
+- name: BANDMASTER_ITEMS__TOKEN_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: key
+{{- end -}}
+
 {{/* Who serves /metrics: the ledger, or, without one, the scheduler. */}}
 {{- define "bandmaster.metricsComponent" -}}
 {{- ternary "ledger" "scheduler" .Values.ledger.enabled -}}
