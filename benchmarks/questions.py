@@ -15,6 +15,7 @@ from . import (
     hand_over,
     idle_lanes,
     idle_latency,
+    items_claim,
     ledger_drain,
     ledger_lag,
     ledger_offered,
@@ -71,6 +72,7 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
         api_reads,
         api_lists,
         api_followers,
+        items_claim,
     )
 )
 

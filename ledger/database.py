@@ -40,6 +40,8 @@ from .reasons import is_taken, said_by, told_of
 
 _BUSY_SECONDS: Final = 10
 _CONNECT_SECONDS: Final = 5
+CONNECTIONS: Final = 8
+"""So many to PostgreSQL a process keeps, once it has opened them."""
 _WRITES: Final = "bandmaster_writes"
 _DRIVERS: Final = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
@@ -221,7 +223,8 @@ def _options(url: URL) -> dict[str, Any]:
     return {
         "pool_timeout": _BUSY_SECONDS,
         "pool_pre_ping": True,
-        "pool_size": 2,
+        # As many as are used at once: one that is opened for each use costs more than what it is used for.
+        "pool_size": CONNECTIONS,
         "connect_args": {
             "connect_timeout": _CONNECT_SECONDS,
             "application_name": "bandmaster-ledger",
