@@ -76,6 +76,17 @@ class ItemLedger:
         assert robot_id is not None
         self.items.outcome.say(item.item_id, Said(Status.DONE), robot_id=robot_id, fence=item.fence)
 
+    def rate(self, each: int) -> float:
+        """Let all claimers take and finish so many items each, as threads of this process; items a second."""
+
+        def work(number: int) -> None:
+            for _ in range(each):
+                self.finish(self.take(f"robot-{number}"))
+
+        # Connections are opened by those who use them first.
+        seconds_of(lambda number: self.finish(self.take(f"robot-{number}")), CLAIMERS)
+        return CLAIMERS * each / seconds_of(work, CLAIMERS)
+
 
 @contextmanager
 def item_ledger() -> Generator[ItemLedger]:

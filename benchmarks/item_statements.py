@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 
 from sqlalchemy import Engine, event
@@ -26,16 +26,34 @@ _LEAST_TIME_MS: Final = 10**12
 """What is larger is a time."""
 _LEASE_MS: Final = SETTINGS["lease_seconds"] * 1000
 _THREADS: Final = 2
+_ENDS: Final = ("BEGIN", "COMMIT")
 
 
 def script_of(ledger: ItemLedger) -> str:
     """The script: one claim and one outcome."""
-    # The first of a process asks more: whether the tables are those of this release.
-    ledger.finish(ledger.take("robot-0"))
-    with _noted(ledger) as lines:
-        item = ledger.take("robot-0")
-        ledger.finish(item)
+    lines, item = _sent(ledger)
     return "".join(_written(statement, parameters, item) for statement, parameters in lines)
+
+
+def check_plans(ledger: ItemLedger) -> None:
+    """Check that no statement of a claim and of its outcome walks along all items, and that the next is not sorted for.
+
+    Raises:
+        RuntimeError: With the plan of one that does.
+    """
+    picks = 0
+    for statement, parameters in _sent(ledger)[0]:
+        if statement in _ENDS or "queue_items" not in statement:
+            continue
+        with ledger.database.reading() as connection:
+            rows = connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)
+            plan = "\n".join(str(row[0]) for row in rows)
+        is_pick = "SKIP LOCKED" in statement and "payload" in statement
+        picks += is_pick
+        if "Seq Scan on queue_items" in plan or (is_pick and ("ix_queue_items_next" not in plan or "Sort" in plan)):
+            raise RuntimeError(f"this goes along no index: {statement}\n{plan}")
+    if not picks:
+        raise RuntimeError("nothing was claimed")
 
 
 def pgbench(ledger: ItemLedger, script: Path, each: int) -> float:
@@ -56,6 +74,15 @@ def pgbench(ledger: ItemLedger, script: Path, each: int) -> float:
     return float(told[1])
 
 
+def _sent(ledger: ItemLedger) -> tuple[list[tuple[str, Any]], Item]:
+    # The first of a process asks more: whether the tables are those of this release.
+    ledger.finish(ledger.take("robot-0"))
+    with _noted(ledger) as lines:
+        item = ledger.take("robot-0")
+        ledger.finish(item)
+    return lines, item
+
+
 @contextmanager
 def _noted(ledger: ItemLedger) -> Generator[list[tuple[str, Any]]]:
     lines = list[tuple[str, Any]]()
@@ -64,10 +91,10 @@ def _noted(ledger: ItemLedger) -> Generator[list[tuple[str, Any]]]:
         lines.append((text, parameters))
 
     def begins(_: object) -> None:
-        lines.append(("BEGIN", {}))
+        lines.append((_ENDS[0], {}))
 
     def commits(_: object) -> None:
-        lines.append(("COMMIT", {}))
+        lines.append((_ENDS[1], {}))
 
     with ledger.database.reading() as connection:
         engine: Engine = connection.engine
@@ -97,7 +124,7 @@ def _value(value: Any, item: Item) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, list):
-        parts: list[Any] = value
+        parts = cast("list[Any]", value)
         return f"ARRAY[{', '.join(_value(each, item) for each in parts)}]"
     if isinstance(value, int):
         if value < _LEAST_TIME_MS:

@@ -5,7 +5,7 @@ threads of one process, as those of one API process are: the claims that wait at
 which those of pgbench do not.
 """
 
-from .item_ledger import CLAIMERS, item_ledger, seconds_of
+from .item_ledger import item_ledger
 from .item_statements import pgbench, script_of
 from .question import BANDMASTER, Figure, Measured, Question, Target
 from .rig import Rig
@@ -23,14 +23,7 @@ def measure(rig: Rig, side: str) -> Measured:
             script = rig.folder / "items_claim.sql"
             script.write_text(script_of(ledger))
             return {"items": pgbench(ledger, script, each)}
-        for _ in range(CLAIMERS):
-            ledger.finish(ledger.take("robot"))
-
-        def work(number: int) -> None:
-            for _ in range(each):
-                ledger.finish(ledger.take(f"robot-{number}"))
-
-        return {"items": CLAIMERS * each / seconds_of(work, CLAIMERS)}
+        return {"items": ledger.rate(each)}
 
 
 QUESTION = Question(

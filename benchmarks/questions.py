@@ -15,7 +15,10 @@ from . import (
     hand_over,
     idle_lanes,
     idle_latency,
+    items_api,
     items_claim,
+    items_million,
+    items_poll,
     ledger_drain,
     ledger_lag,
     ledger_offered,
@@ -73,6 +76,9 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
         api_lists,
         api_followers,
         items_claim,
+        items_million,
+        items_api,
+        items_poll,
     )
 )
 
