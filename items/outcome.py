@@ -25,6 +25,7 @@ from .failures import after_failure, kind_of, put_off
 from .json_texts import text_of
 from .model import Item, item_of
 from .notifying.outbox import note_items
+from .picking import PICKED
 from .states import ENDED, By, Failure, Status, check_change
 from .store import Store
 
@@ -33,9 +34,10 @@ _SAID: Final = (Status.DONE, Status.FAILED, Status.IN_PROGRESS, Status.NEW, Stat
 _OF_QUEUE: Final = tuple(
     item_queues.c[name] for name in ("name", "max_retries", "lease_seconds", "retry_seconds", "notify_url")
 )
+_OF_ITEM: Final = tuple(each for each in (*PICKED, queue_items.c.last_outcome) if each.name != "payload")
 # Made once: to make a statement costs more than to send it.
 _ASKED: Final = (
-    select(queue_items, *_OF_QUEUE, now_ms().label("now_ms"))
+    select(*_OF_ITEM, *_OF_QUEUE, now_ms().label("now_ms"))
     .join_from(queue_items, item_queues)
     .where(queue_items.c.item_id == bindparam("said_of"))
     .with_for_update(of=queue_items)
@@ -86,7 +88,7 @@ class Outcome:
             queues: The names of the queues that it may know; None: all.
 
         Returns:
-            The item as it is now.
+            The item as it is now, without its payload, which may be large.
 
         Raises:
             ItemUnknown: If there is no such item that it may know.

@@ -5,7 +5,7 @@ In the flow: `claiming` and `firing` ask for them in the transaction that hands 
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Connection, CursorResult, bindparam, literal_column, select
 
 from ..ledger.schema.tables import queue_items
 from .states import Status
@@ -23,9 +23,14 @@ def is_status(status: Status) -> ColumnElement[bool]:
     return _OF.status == literal_column(f"'{status}'")
 
 
+PICKED: Final = tuple(
+    each for each in _OF if each.name not in {"unique_reference", "claim_key", "add_key", "last_outcome"}
+)
+"""The columns of an item; the others are only for what is written."""
+
 # Made once: to make a statement costs more than to send it.
 _PICKED: Final = (
-    select(queue_items)
+    select(*PICKED)
     .where(_OF.queue_id == bindparam("of_queue"), is_status(Status.NEW))
     .order_by(*ORDER)
     .limit(bindparam("most"))
@@ -41,4 +46,5 @@ def pick(connection: Connection, queue_id: int, limit: int) -> list[Any]:
         queue_id: Of which queue.
         limit: How many at most.
     """
-    return list(connection.execute(_PICKED, {"of_queue": queue_id, "most": limit}))
+    found: CursorResult[Any] = connection.execute(_PICKED, {"of_queue": queue_id, "most": limit})
+    return list(found)
