@@ -94,6 +94,8 @@ def build(services: Services) -> FastAPI:
     )
     application.state.services = services
     problems.install(application)
+    # First what is called most: a request is compared with route after route. And `next` is no item's id.
+    application.include_router(robots.router, prefix=V1, tags=["queues and items"])
     # Those of many before those of one, whose path would match theirs.
     of_many = (bulk.router, living.router, executions.history)
     for part in (*of_many, executions.router, waits.router, output.router, submitting.router, changing.router):
@@ -118,9 +120,8 @@ def build(services: Services) -> FastAPI:
         *((controls.router, "controls"), (rates.router, "controls"), (shares.router, "controls")),
         (schedules.router, "schedules"),
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),
-        *((oidc.router, "tokens"), (item_queues.router, "queues and items")),
-        # Those of robots first: `next` is no item's id.
-        *((robots.router, "queues and items"), (items.router, "queues and items")),
+        (oidc.router, "tokens"),
+        *((item_queues.router, "queues and items"), (items.router, "queues and items")),
         *((triggers.router, "queues and items"), (notifications.router, "queues and items")),
     ):
         application.include_router(part, prefix=V1, tags=[tag])

@@ -9,11 +9,18 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import psutil
 
 from bandmaster.admin.auth.local_token import FILE
 
+from .apps.bare_api import PORT
 from .rig import Rig
+
+API: Final = "bandmaster.admin"
+SHOWN: Final = "/api/v1/executions/e-0"
+"""What the bare endpoint shows, as any other of its paths."""
 
 
 class Calls:
@@ -46,22 +53,41 @@ class Calls:
 
 
 @contextmanager
-def served(rig: Rig, ledger: Path) -> Generator[Calls]:
-    """Run the API's process on the rig's server and a ledger, during the block."""
+def bare_endpoint(rig: Rig) -> Generator[Calls]:
+    """Run an endpoint that reads nothing as a process, during the block."""
+    port = Path(rig.folder, PORT)
+    port.unlink(missing_ok=True)
+
+    def answers() -> bool:
+        try:
+            Calls(int(port.read_text())).get(SHOWN)
+        except OSError:
+            return False
+        return True
+
+    with rig.process("benchmarks.apps.bare_api"):
+        rig.wait_until(lambda: port.exists() and bool(port.read_text()), "the endpoint")
+        rig.wait_until(answers, "its first answer")
+        yield Calls(int(port.read_text()))
+
+
+@contextmanager
+def served(rig: Rig, ledger_url: str) -> Generator[Calls]:
+    """Run the API's process on the rig's server and a ledger's database, during the block."""
     folder = rig.folder / "api"
     (folder / FILE).unlink(missing_ok=True)
     log = rig.folder / "workers.log"
     seen_bytes = log.stat().st_size if log.exists() else 0
     settings = {
         "BANDMASTER_REDIS__URL": rig.url,
-        "BANDMASTER_LEDGER__URL": f"sqlite:///{ledger}",
+        "BANDMASTER_LEDGER__URL": ledger_url,
         "BANDMASTER_PATHS__VAR_DIR": str(folder),
         "BANDMASTER_API__PORT": "0",
         # More than is asked for, and still counted.
         "BANDMASTER_API__REQUESTS_PER_MINUTE": "1000000",
         "BANDMASTER_LOGGING__FORMAT": "json",
     }
-    with rig.process("bandmaster.admin", environment=settings):
+    with rig.process(API, environment=settings):
         found: list[int] = []
 
         def has_started() -> bool:
@@ -75,3 +101,10 @@ def served(rig: Rig, ledger: Path) -> Generator[Calls]:
 
         rig.wait_until(has_started, "the API")
         yield Calls(found[0], (folder / FILE).read_text().strip())
+
+
+def used_seconds(module: str) -> float:
+    """How much processor time a process of the rig has used so far, that runs this module."""
+    (process,) = [each for each in psutil.Process().children() if module in each.cmdline()]
+    times = process.cpu_times()
+    return times.user + times.system

@@ -11,13 +11,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from statistics import median
 
-import psutil
-
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-from .api_calls import Calls, served
+from .api_calls import API, Calls, served, used_seconds
 from .question import BANDMASTER, Figure, Measured, Question, Target
 from .rig import Rig
 
@@ -83,23 +81,17 @@ def measure(rig: Rig, side: str) -> Measured:
     database.close()
     queue = ExecutionQueueService(rig.client)
     seconds = rig.sized(1, 3, 15)
-    with served(rig, ledger) as calls, _following(calls, rig.sized(5, 50, 200)) as followers:
-        (process,) = [each for each in psutil.Process().children() if "bandmaster.admin" in each.cmdline()]
-        used_before, began = _used_seconds(process), time.monotonic()
+    with served(rig, f"sqlite:///{ledger}") as calls, _following(calls, rig.sized(5, 50, 200)) as followers:
+        used_before, began = used_seconds(API), time.monotonic()
         for number in range(seconds * TRANSITIONS_A_SECOND // _OF_ONE):
             queue.enqueue({"execution_id": f"e-{number}", "command": ["true"]})
             queue.cancel(f"e-{number}")
             # The rate is what is asked about: each pair has its time.
             time.sleep(max(0.0, began + (number + 1) * _OF_ONE / TRANSITIONS_A_SECOND - time.monotonic()))
-        used = (_used_seconds(process) - used_before) / (time.monotonic() - began)
+        used = (used_seconds(API) - used_before) / (time.monotonic() - began)
         expected = seconds * TRANSITIONS_A_SECOND // _OF_ONE * _OF_ONE
         rig.wait_until(lambda: len(followers.late_seconds) >= expected, "all events")
     return {"CPU": used * 100, "p50": median(followers.late_seconds) * 1000}
-
-
-def _used_seconds(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system
 
 
 QUESTION = Question(

@@ -78,7 +78,7 @@ def _row(number: int) -> dict[str, object]:
 def measure(rig: Rig, side: str) -> Measured:
     """Ask for each kind of page, and for a page far behind the first."""
     times = rig.sized(2, 5, 20)
-    with served(rig, _ledger(rig)) as calls:
+    with served(rig, f"sqlite:///{_ledger(rig)}") as calls:
         calls.get(ALL)
         found = {name: _milliseconds(calls, path, times) for name, path in PAGES.items()}
         path = ALL

@@ -5,14 +5,12 @@ the caller, to read the execution from Redis and to say why it waits.
 """
 
 import time
-from pathlib import Path
 
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-from .api_calls import Calls, served
-from .apps.bare_api import PORT
+from .api_calls import Calls, bare_endpoint, served
 from .question import BANDMASTER, Figure, Measured, Question, Target
 from .rig import Rig
 
@@ -23,12 +21,8 @@ def measure(rig: Rig, side: str) -> Measured:
     """Ask for a hundred executions, over and over."""
     count = rig.sized(20, 500, 3_000)
     if side == ENDPOINT:
-        port = Path(rig.folder, PORT)
-        port.unlink(missing_ok=True)
-        with rig.process("benchmarks.apps.bare_api"):
-            rig.wait_until(lambda: port.exists() and bool(port.read_text()), "the endpoint")
-            rig.wait_until(lambda: _answers(int(port.read_text())), "its first answer")
-            return {"shown": _shown(Calls(int(port.read_text())), count)}
+        with bare_endpoint(rig) as calls:
+            return {"shown": _shown(calls, count)}
     queue = ExecutionQueueService(rig.client)
     for number in range(100):
         queue.enqueue({"execution_id": f"e-{number}", "command": ["true"], "gates": ["tenant:1"]})
@@ -36,16 +30,8 @@ def measure(rig: Rig, side: str) -> Measured:
     database = Database(f"sqlite:///{ledger}")
     upgrade(database)
     database.close()
-    with served(rig, ledger) as calls:
+    with served(rig, f"sqlite:///{ledger}") as calls:
         return {"shown": _shown(calls, count)}
-
-
-def _answers(port: int) -> bool:
-    try:
-        Calls(port).get("/api/v1/executions/e-0")
-    except OSError:
-        return False
-    return True
 
 
 def _shown(calls: Calls, count: int) -> float:

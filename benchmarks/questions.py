@@ -15,6 +15,10 @@ from . import (
     hand_over,
     idle_lanes,
     idle_latency,
+    items_api,
+    items_claim,
+    items_million,
+    items_poll,
     ledger_drain,
     ledger_lag,
     ledger_offered,
@@ -71,6 +75,10 @@ QUESTIONS: Final[tuple[Question, ...]] = tuple(
         api_reads,
         api_lists,
         api_followers,
+        items_claim,
+        items_million,
+        items_api,
+        items_poll,
     )
 )
 

@@ -23,7 +23,6 @@ def row_of(
     *,
     queues: tuple[str, ...] | None = None,
     job_id: str | None = None,
-    locks: bool = False,
 ) -> tuple[Any, Queue]:
     """Return the row of an item that somebody may know, and its queue.
 
@@ -32,19 +31,20 @@ def row_of(
         item_id: Which.
         queues: The names of the queues that they may know; None: all.
         job_id: The execution whose items they may know; None: all.
-        locks: Whether nobody else may change it until the end of the transaction.
 
     Raises:
         ItemUnknown: If there is none.
     """
-    found = select(queue_items).where(queue_items.c.item_id == item_id)
-    row = connection.execute(found.with_for_update() if locks else found).one_or_none()
-    if row is None or job_id not in (None, row.job_id):
-        raise ItemUnknown(item_id)
-    queue = queue_in(connection, row.queue_id)
-    if queues is not None and queue.name not in queues:
+    row = connection.execute(select(queue_items).where(queue_items.c.item_id == item_id)).one_or_none()
+    queue = None if row is None else queue_in(connection, row.queue_id)
+    if queue is None or not may_know(row, queue.name, queues=queues, job_id=job_id):
         raise ItemUnknown(item_id)
     return row, queue
+
+
+def may_know(row: Any, queue: str, *, queues: tuple[str, ...] | None, job_id: str | None) -> bool:
+    """Whether somebody may know the item of a row, which is of the queue of this name; the others as in `row_of`."""
+    return job_id in (None, row.job_id) and (queues is None or queue in queues)
 
 
 def check_held(item: Item, robot_id: str, fence: int | None, at_ms: int) -> None:

@@ -12,22 +12,37 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, bindparam, select, update
 
-from ..ledger.schema.tables import queue_items
+from ..ledger.database import now_ms
+from ..ledger.schema.tables import item_queues, queue_items
 from ..scheduler.model.errors import InvalidRequest
 from .bounds import RESULT_MAX_BYTES
 from .checks import check_fields
 from .failures import after_failure, kind_of, put_off
-from .holding import check_held, row_of
+from .errors import ItemUnknown
+from .holding import check_held, may_know, row_of
 from .json_texts import text_of
-from .model import Item, Queue, item_of
+from .model import Item, item_of
 from .notifying.outbox import note_items
+from .picking import PICKED
 from .states import By, Failure, Status, check_change
 from .store import Store, now_of
 
 _SAID: Final = (Status.DONE, Status.FAILED, Status.IN_PROGRESS, Status.NEW, Status.POSTPONED)
 """What a robot may say of an item."""
+_OF_QUEUE: Final = tuple(
+    item_queues.c[name] for name in ("name", "max_retries", "lease_seconds", "retry_seconds", "notify_url")
+)
+_OF_ITEM: Final = tuple(each for each in (*PICKED, queue_items.c.last_outcome) if each.name != "payload")
+# Made once: to make a statement costs more than to send it.
+_ASKED: Final = (
+    select(*_OF_ITEM, *_OF_QUEUE, now_ms().label("now_ms"))
+    .join_from(queue_items, item_queues)
+    .where(queue_items.c.item_id == bindparam("said_of"))
+    .with_for_update(of=queue_items)
+)
+_SETTLED: Final = update(queue_items).where(queue_items.c.item_id == bindparam("said_of"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,7 @@ class Outcome:
             job_id: It may know the items of this execution only; None: all.
 
         Returns:
-            The item as it is now.
+            The item as it is now, without its payload, which may be large.
 
         Raises:
             ItemUnknown: If there is no such item that it may know.
@@ -93,16 +108,17 @@ class Outcome:
         result = text_of("result", said.result, max_bytes=RESULT_MAX_BYTES)
 
         def work(connection: Connection) -> Item:
-            of = queue_items.c
-            row, queue = row_of(connection, item_id, queues=queues, job_id=job_id, locks=True)
-            before, at_ms = item_of(row), now_of(connection)
+            row = connection.execute(_ASKED, {"said_of": item_id}).one_or_none()
+            if row is None or not may_know(row, row.name, queues=queues, job_id=job_id):
+                raise ItemUnknown(item_id)
+            before, at_ms = item_of(row), row.now_ms
             digest = said.digest(robot_id, before.fence if fence is None else fence)
             if row.last_outcome == digest and said.status is not Status.IN_PROGRESS:
                 # The answer to it was lost.
                 return before
             check_held(before, robot_id, fence, at_ms)
             check_change(before.status, said.status, By.ROBOT)
-            changed = _changes(before, said, queue, at_ms)
+            changed = _changes(before, said, row, at_ms)
             changed |= {"last_outcome": digest, "updated_ms": at_ms}
             if said.result is not None:
                 changed["result"] = result
@@ -110,9 +126,9 @@ class Outcome:
                 changed["progress"] = said.progress
             if said.status is not Status.IN_PROGRESS or said.progress is not None:
                 changed["revision"] = before.revision + 1
-            settled = update(queue_items).where(of.item_id == item_id).values(changed)
-            after = item_of(connection.execute(settled.returning(queue_items)).one())
-            if after.status is Status.FAILED and queue.notify_url is not None:
+            connection.execute(_SETTLED, {"said_of": item_id, **changed})
+            after = item_of(row, **changed)
+            if after.status is Status.FAILED and row.notify_url is not None:
                 note_items(connection, [item_id], at_ms)
             return after
 
@@ -158,8 +174,8 @@ def _check(said: Said) -> None:
         )
 
 
-def _changes(item: Item, said: Said, queue: Queue, at_ms: int) -> dict[str, Any]:
-    """The columns that an outcome changes beside those that each does."""
+def _changes(item: Item, said: Said, queue: Any, at_ms: int) -> dict[str, Any]:
+    """The columns that an outcome changes beside those that each does; `queue` is a row with those of `_OF_QUEUE`."""
     if said.status is Status.IN_PROGRESS:
         # What an execution works on has no lease.
         lease_ms = (said.lease_seconds or queue.lease_seconds) * 1000

@@ -1,8 +1,8 @@
 """Gives back what time has given back: postponed items that are due, and items whose lease has ended.
 
-In the flow: each claim begins with it for its queue, in its own transaction, and so does whoever looks at a queue, so
-that what is shown is true. An item whose lease ended three times is handed out no more: whatever it is, it kills its
-robots. What an execution works on (`job_id`) has no lease, and ends with the execution.
+In the flow: a claim from a queue where something is due begins with it, in its own transaction, and so does whoever
+looks at a queue, so that what is shown is true. An item whose lease ended three times is handed out no more: whatever
+it is, it kills its robots. What an execution works on (`job_id`) has no lease, and ends with the execution.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, case, exists, or_, select, update
 from ..ledger.schema.tables import queue_items
 from .bounds import RETURNED_A_PAGE
 from .notifying.outbox import note_items
+from .picking import is_status
 from .states import MOST_ABANDONED, Status
 from .store import Store, now_of
 
@@ -53,11 +54,11 @@ def give_back(connection: Connection, queue_id: int, at_ms: int) -> int:
     return len(found) + len(lost)
 
 
-def is_due(queue_id: Any, at_ms: int) -> Any:
-    """Return the condition that there is something to give back in a queue: its id, or the column that has it."""
+def is_due(queue_id: Any, at_ms: Any) -> Any:
+    """Return the condition that there is something to give back in a queue at a time: values, or columns of them."""
     of = queue_items.c
-    late = exists().where(of.queue_id == queue_id, of.status == Status.POSTPONED, of.available_ms <= at_ms)
-    over = exists().where(of.queue_id == queue_id, of.status == Status.IN_PROGRESS, of.locked_until_ms <= at_ms)
+    late = exists().where(of.queue_id == queue_id, is_status(Status.POSTPONED), of.available_ms <= at_ms)
+    over = exists().where(of.queue_id == queue_id, is_status(Status.IN_PROGRESS), of.locked_until_ms <= at_ms)
     return or_(late, over)
 
 

@@ -1,14 +1,15 @@
 """``Waking``: tells who waits for an item of a queue that one has come, in all API processes.
 
-In the flow: whoever adds an item publishes its queue's id through Redis, and each process wakes one of those that wait
-for it; those look into the database, which alone decides. A message that is lost costs a second: who waits looks each
-second. Without Redis, only the waiting of the same process are woken at once. Nothing is kept.
+In the flow: whoever adds an item publishes its queue's id through Redis, and each process wakes one of those that stand
+in line for it; who is woken looks into the database, which alone decides, and who goes wakes the next, since more may
+have come. A message that is lost costs a second: each second one of a line is woken to look, however many wait. Without
+Redis, only the waiting of the same process are woken at once. Nothing is kept.
 """
 
 import asyncio
 import threading
-from collections import defaultdict, deque
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from queue import Empty, Full, Queue
 from typing import Final
 
@@ -22,8 +23,35 @@ _log = Logger(__name__)
 MOST_UNTOLD: Final = 1_000
 
 
+class Place:
+    """A place in the line of a queue."""
+
+    def __init__(self) -> None:
+        self._came = asyncio.Event()
+
+    @property
+    def is_woken(self) -> bool:
+        """Whether an item may have come since it looked."""
+        return self._came.is_set()
+
+    def wake(self) -> None:
+        """Have it look."""
+        self._came.set()
+
+    def look(self) -> None:
+        """Say that it looks now."""
+        self._came.clear()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until an item may have come; whether it may: otherwise the time is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._came.wait()
+        return self.is_woken
+
+
 class Waking:
-    """Those of one process that wait. `told` and `close` may be called from any thread, `wait` from one event loop."""
+    """Those of one process that wait. `tell` and `close` may be called from any thread, `line` from one event loop."""
 
     def __init__(self, client: redis.Redis | None, channel: str) -> None:
         """Makes no connection.
@@ -34,7 +62,7 @@ class Waking:
         """
         self._client = client
         self._channel = channel
-        self._waiting: defaultdict[int, deque[asyncio.Future[None]]] = defaultdict(deque)
+        self._lines: dict[int, list[Place]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listening: threading.Thread | None = None
         self._is_closed = threading.Event()
@@ -55,21 +83,24 @@ class Waking:
         with suppress(Full):
             self._untold.put_nowait(queue_id)
 
-    async def wait(self, queue_id: int, seconds: float) -> None:
-        """Wait until an item may have come, or the time is over."""
+    @contextmanager
+    def line(self, queue_id: int) -> Generator[Place]:
+        """Stand in line during the block. Who stands there before it looks misses nothing that comes meanwhile."""
         self._listen()
-        waits: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[queue_id].append(waits)
+        place = Place()
+        if (line := self._lines.get(queue_id)) is None:
+            line = self._lines[queue_id] = []
+            self._look_soon(queue_id)
+        line.append(place)
         try:
-            async with asyncio.timeout(min(seconds, LOOK_SECONDS)):
-                await waits
-        except TimeoutError:
-            pass
+            yield place
         finally:
-            with suppress(ValueError, KeyError):
-                self._waiting[queue_id].remove(waits)
-            if not self._waiting.get(queue_id):
-                self._waiting.pop(queue_id, None)
+            line.remove(place)
+            if place.is_woken:
+                # It goes without having looked.
+                self.wake(queue_id)
+            if not line:
+                del self._lines[queue_id]
 
     def close(self) -> None:
         """Stop listening and telling; its threads end within `LOOK_SECONDS`."""
@@ -98,12 +129,22 @@ class Waking:
         if loop is not None:
             # It may be closed by now: then nobody waits.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._wake, queue_id)
+                loop.call_soon_threadsafe(self.wake, queue_id)
 
-    def _wake(self, queue_id: int) -> None:
-        waiting = self._waiting.get(queue_id)
-        while waiting:
-            first = waiting.popleft()
-            if not first.done():
-                first.set_result(None)
+    def wake(self, queue_id: int) -> None:
+        """Wake one of a line, the one who was woken longest ago."""
+        line = self._lines.get(queue_id, [])
+        for place in line:
+            if not place.is_woken:
+                place.wake()
+                line.remove(place)
+                line.append(place)
                 return
+
+    def _look_soon(self, queue_id: int) -> None:
+        asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look, queue_id)
+
+    def _look(self, queue_id: int) -> None:
+        if queue_id in self._lines:
+            self.wake(queue_id)
+            self._look_soon(queue_id)

@@ -5,7 +5,9 @@ for it: if the database is away, the consumer stands still and everything else g
 committed when the process died is rolled back by the database.
 """
 
+import math
 import os
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ from sqlalchemy.exc import (
     DataError,
     DBAPIError,
     IntegrityError,
+    InvalidatePoolError,
     NoSuchModuleError,
     ProgrammingError,
     TimeoutError,
@@ -40,6 +43,12 @@ from .reasons import is_taken, said_by, told_of
 
 _BUSY_SECONDS: Final = 10
 _CONNECT_SECONDS: Final = 5
+CONNECTIONS: Final = 8
+"""So many to PostgreSQL a process keeps, once it has opened them."""
+_FRESH_SECONDS: Final = 0.5
+"""A connection that was used so short a time ago is used again without asking whether it lives: in a busy process that
+would be a fifth of all that it sends."""
+_USED_AT: Final = "used_at"
 _WRITES: Final = "bandmaster_writes"
 _DRIVERS: Final = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
@@ -90,6 +99,7 @@ class Database:
             _let_us_begin(self._engine)
         else:
             _notice_hangs(self._engine)
+            _ping_idle(self._engine)
 
     @property
     def shown_url(self) -> str:
@@ -109,7 +119,8 @@ class Database:
             _make_private(self.file)
         self._check_file()
         with self._translated(), self._engine.connect() as connection:
-            connection = connection.execution_options(**{_WRITES: True})
+            if self.is_sqlite:
+                connection = connection.execution_options(**{_WRITES: True})
             with connection.begin():
                 yield connection
 
@@ -220,8 +231,8 @@ def _options(url: URL) -> dict[str, Any]:
         return {"connect_args": {"timeout": _BUSY_SECONDS}, "pool_timeout": _BUSY_SECONDS}
     return {
         "pool_timeout": _BUSY_SECONDS,
-        "pool_pre_ping": True,
-        "pool_size": 2,
+        # As many as are used at once: one that is opened for each use costs more than what it is used for.
+        "pool_size": CONNECTIONS,
         "connect_args": {
             "connect_timeout": _CONNECT_SECONDS,
             "application_name": "bandmaster-ledger",
@@ -241,6 +252,26 @@ def _notice_hangs(engine: Engine) -> None:
         return connections.opened(*arguments, **named)
 
     event.listen(engine, "do_connect", connect)
+
+
+def _ping_idle(engine: Engine) -> None:
+    """Ask a connection that nobody has used for a moment whether it lives: its server may have been started anew."""
+
+    def returned(_: Any, record: Any) -> None:
+        record.info[_USED_AT] = time.monotonic()
+
+    def taken(connection: Any, record: Any, _: Any) -> None:
+        # A new one has not been used yet: it was opened just now.
+        if time.monotonic() - record.info.get(_USED_AT, math.inf) < _FRESH_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            # The others are of the same server.
+            raise InvalidatePoolError from error
+
+    event.listen(engine, "checkin", returned)
+    event.listen(engine, "checkout", taken)
 
 
 def _let_us_begin(engine: Engine) -> None:

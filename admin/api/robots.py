@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from ...items.adding import key_of
 from ...items.claiming import Claim
 from ...items.errors import QueueUnknown
+from ...items.hearing import LOOK_SECONDS
 from ...items.model import Item, Queue
 from ...items.outcome import Said
 from ...items.states import Status
@@ -145,22 +146,34 @@ async def _claimed(
     if idempotency_key is not None:
         key = key_of("claim", caller.token.token_id, robot_id, str(queue), idempotency_key)
     ends = time.monotonic() + wanted.wait_seconds
-    queue_id = queue if isinstance(queue, int) else None
-    while True:
+
+    async def look() -> list[Item]:
         claim = Claim(queue, robot_id, wanted.count, wanted.lease_seconds, key)
         # Who waits for an item waits for a turn as well.
         patience_seconds = max(TURN_SECONDS, ends - time.monotonic())
         async with turn(services.claims, patience_seconds, f"{CLAIMS_AT_ONCE} requests claim items already"):
-            found = await run_in_threadpool(services.items.claiming.claim, claim)
-        left_seconds = ends - time.monotonic()
-        if found or left_seconds <= 0 or services.closing.is_set():
-            return found
-        if queue_id is None:
-            queue_id = (await run_in_threadpool(services.items.queues.find, queue)).queue_id
-        await services.items.waking.wait(queue_id, left_seconds)
-        if await request.is_disconnected():
-            # What it would get, nobody would hold.
-            return []
+            return await run_in_threadpool(services.items.claiming.claim, claim)
+
+    found = await look()
+    if found or wanted.wait_seconds == 0:
+        return found
+    queue_id = (
+        queue if isinstance(queue, int) else (await run_in_threadpool(services.items.queues.find, queue)).queue_id
+    )
+    waking = services.items.waking
+    with waking.line(queue_id) as place:
+        while True:
+            place.look()
+            if found := await look():
+                # Where there was one, there may be more.
+                waking.wake(queue_id)
+                return found
+            while not await place.wait(min(LOOK_SECONDS, max(0.0, ends - time.monotonic()))):
+                if services.closing.is_set() or time.monotonic() >= ends or await request.is_disconnected():
+                    return []
+            if await request.is_disconnected():
+                # What it would get, nobody would hold.
+                return []
 
 
 async def _queue_of(services: Services, caller: Caller, wanted: Wanted) -> str | int:

@@ -6,6 +6,8 @@ use the tables, and the ledger is that of this queue, is checked by the first us
 a newer release has taken away meanwhile fails once, and is told then.
 """
 
+import math
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
@@ -14,17 +16,19 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
-from ..database import Database
+from ..database import CONNECTIONS, Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.revisions import check
 from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to
 from ..unrestored import unrestored
 
-READS_AT_ONCE: Final = 8
+READS_AT_ONCE: Final = CONNECTIONS
 TURN_SECONDS: Final = 1.0
 READ_SECONDS: Final = 30
 """A query that takes longer is ended, on PostgreSQL."""
 SOON_SECONDS: Final = 2.0
+LOOK_SECONDS: Final = 1.0
+"""How often a ledger that nobody has written yet is looked at: it may have become that of another queue."""
 T = TypeVar("T")
 
 
@@ -41,7 +45,7 @@ class Asking:
         self.database = database
         self._queue = queue
         self._turns = BoundedSemaphore(READS_AT_ONCE)
-        self._is_checked = False
+        self._check_at = 0.0
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
@@ -127,11 +131,12 @@ class Asking:
             raise LedgerUnavailable("there is no such file yet", url=self.database.shown_url)
         try:
             with opened as connection:
-                if not self._is_checked:
+                if time.monotonic() >= self._check_at:
                     check(connection)
-                    # Before there was a consumer it is nobody's ledger: it is looked at again.
-                    self._is_checked = check_queue(connection, self._queue)
+                    # Before there was a consumer it is nobody's ledger.
+                    is_ours = check_queue(connection, self._queue)
+                    self._check_at = math.inf if is_ours else time.monotonic() + LOOK_SECONDS
                 yield connection
         except LedgerError:
-            self._is_checked = False
+            self._check_at = 0.0
             raise

@@ -20,15 +20,13 @@ def test_it_wakes_who_waits_and_ends_when_it_is_closed(redis_client: redis.Redis
     before = living()
 
     async def wait() -> float:
-        waiting = asyncio.create_task(waits.wait(7, 60))
-        while not redis_client.pubsub_numsub("items-of-this-test")[0][1]:  # type: ignore[index]
-            await asyncio.sleep(0.01)
-        waiting.cancel()
-        begun = time.monotonic()
-        waiting = asyncio.create_task(waits.wait(7, 60))
-        await asyncio.sleep(0)
-        tells.tell(7)
-        await waiting
+        with waits.line(7) as place:
+            while not redis_client.pubsub_numsub("items-of-this-test")[0][1]:  # type: ignore[index]
+                await asyncio.sleep(0.01)
+        with waits.line(7) as place:
+            begun = time.monotonic()
+            tells.tell(7)
+            assert await place.wait(60)
         return time.monotonic() - begun
 
     assert asyncio.run(wait()) < 1
@@ -37,3 +35,46 @@ def test_it_wakes_who_waits_and_ends_when_it_is_closed(redis_client: redis.Redis
     for each in (waits, tells):
         each.close()
     wait_until(lambda: not mine.keys() & living().keys(), what="the end of its threads")
+
+
+def test_one_of_a_line_is_woken_and_then_another() -> None:
+    waking = Waking(None, "items")
+
+    async def stand() -> None:
+        with waking.line(7) as first, waking.line(7) as second, waking.line(8) as elsewhere:
+            waking.wake(7)
+            assert (first.is_woken, second.is_woken, elsewhere.is_woken) == (True, False, False)
+            waking.wake(7)
+            assert second.is_woken
+            first.look()
+            second.look()
+            waking.wake(7)
+            assert (first.is_woken, second.is_woken) == (True, False)
+
+    asyncio.run(stand())
+
+
+def test_who_goes_without_looking_wakes_the_next() -> None:
+    waking = Waking(None, "items")
+
+    async def stand() -> None:
+        with waking.line(7) as second:
+            with waking.line(7) as first:
+                waking.wake(7)
+                assert second.is_woken
+                second.look()
+                waking.wake(7)
+                assert first.is_woken
+            assert second.is_woken
+
+    asyncio.run(stand())
+
+
+def test_somebody_of_a_line_looks_even_if_nobody_tells() -> None:
+    waking = Waking(None, "items")
+
+    async def stand() -> bool:
+        with waking.line(7) as place:
+            return await place.wait(60)
+
+    assert asyncio.run(stand())
