@@ -45,7 +45,8 @@ from bandmaster.cli.streams import StreamLost, flush_streams, open_streams
 from bandmaster.cli.submit import submit, take_command
 from bandmaster.cli.tokens import create_token, list_tokens, revoke_token
 from bandmaster.cli.top import top
-from bandmaster.cli.triggers import change_trigger, create_trigger, delete_trigger, list_triggers, show_triggers
+from bandmaster.cli.trigger_listing import list_triggers, show_trigger
+from bandmaster.cli.triggers import change_trigger, create_trigger, delete_trigger, show_triggers
 from bandmaster.cli.up import up
 from bandmaster.cli.waits import waits
 
@@ -169,6 +170,7 @@ def build() -> typer.Typer:
     app.add_typer(item, name="item")
     trigger = typer.Typer(callback=show_triggers, invoke_without_command=True, rich_markup_mode=None)
     trigger.command("list")(list_triggers)
+    trigger.command("show")(show_trigger)
     trigger.command("create")(create_trigger)
     trigger.command("change")(change_trigger)
     trigger.command("delete")(delete_trigger)
@@ -217,7 +219,7 @@ def _number_below_zero(arguments: Sequence[str], problem: str) -> str | None:
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    groups = {"dead", "item", "ledger", "queue", "schedule", "token"}
+    groups = {"dead", "item", "ledger", "queue", "schedule", "token", "trigger"}
     known = {command.name for command in build().registered_commands} | groups
     name = "".join(arguments[(at := command_at(list(arguments))) : at + 1])
     return f"{name} " if name in known else ""

@@ -132,6 +132,7 @@ BESIDE_REDIS_ONLY: Final = {
     "notifications": "notifications",
     "trigger": "trigger",
     "trigger list": "trigger list",
+    "trigger show": "trigger show book",
     "trigger create": "trigger create book --queue invoices --command true",
     "trigger change": "trigger change book --disabled",
     "trigger delete": "trigger delete book",

@@ -20,7 +20,7 @@ export function Triggers({ caller, queues }) {
       ? html`<${Table} triggers=${data.triggers} names=${names} reload=${reload} onRemove=${mayChange ? setRemoves : null} />`
       : html`<${Empty} title="There is no trigger yet.">
           <p>A trigger starts a program for the items of a queue, or at times.</p>
-          <${Code}>bandmaster trigger add book --queue invoices -- ./book.py<//><//>`)}
+          <${Code}>bandmaster trigger create book --queue invoices --command ./book.py<//><//>`)}
     ${removes && html`<${Remove} trigger=${removes} reload=${reload} onClose=${() => setRemoves(null)} />`}
   `;
 }
@@ -42,7 +42,7 @@ function Table({ triggers, names, reload, onRemove }) {
           <td class="number" data-label="Live">${count(each.live_jobs)} of ${count(each.max_jobs)}</td>
           <td class="number" data-label="Fired">${count(each.fired)}</td>
           <td data-label="Last"><${Time} at=${each.last_fired_at} none="never" /></td>
-          <td data-label="Next"><${Time} at=${each.enabled ? each.backoff_until ?? each.next_fire_at : null} none="–" /></td>
+          <td data-label="Next"><${Time} at=${each.next_fire_at} none="–" /></td>
           <td>${onRemove && html`<span class="buttons"><${Turn} trigger=${each} reload=${reload} />
             <button class="danger" aria-label="Delete ${each.name}" onClick=${() => onRemove(each)}>Delete…</button></span>`}</td>
         </tr>`)}</tbody></table></div>`;
