@@ -29,6 +29,7 @@ from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
 from bandmaster.cli.login_address import login
 from bandmaster.cli.logs import logs
+from bandmaster.cli.notification_tests import send_queue_test, send_trigger_test
 from bandmaster.cli.notifications import list_notifications
 from bandmaster.cli.occupancy import gates, workers
 from bandmaster.cli.queue_items import add_item, delete_item, list_items, postpone_item, retry_item, show_item
@@ -158,6 +159,7 @@ def build() -> typer.Typer:
     queue.command("change")(change_queue)
     queue.command("delete")(delete_queue)
     queue.command("stats")(show_stats)
+    queue.command("test-notify")(send_queue_test)
     app.add_typer(queue, name="queue")
     item = typer.Typer(callback=list_items, invoke_without_command=True, rich_markup_mode=None)
     item.command("add")(add_item)
@@ -174,6 +176,7 @@ def build() -> typer.Typer:
     trigger.command("create")(create_trigger)
     trigger.command("change")(change_trigger)
     trigger.command("delete")(delete_trigger)
+    trigger.command("test-notify")(send_trigger_test)
     app.add_typer(trigger, name="trigger")
     app.command("notifications")(list_notifications)
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)

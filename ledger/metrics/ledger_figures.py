@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from ...scheduler.engine.journal_following import Position
 from ..database import Database
+from ..schema.notification_tables import TEST
 from ..schema.tables import journals, notifications, totals
 from ..standing import read_up_to
 
@@ -61,6 +62,6 @@ def read_ledger(database: Database) -> LedgerFigures:
             found.setdefault(row.metric, []).append(Total(labels, row.bucket, row.value))
         position = read_up_to(connection)
         of = notifications.c
-        waits = select(func.count()).where(of.sent_ms.is_(None), of.failed_ms.is_(None))
+        waits = select(func.count()).where(of.sent_ms.is_(None), of.failed_ms.is_(None), of.event != TEST)
         waiting = connection.execute(waits).scalar_one()
     return LedgerFigures(found, position, waiting)
