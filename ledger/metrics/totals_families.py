@@ -84,6 +84,9 @@ def of_ledger(figures: LedgerFigures, lanes: Iterable[str] = ()) -> Iterator[Met
         yield family
     text = "Notifications that wait for their delivery"
     yield GaugeMetricFamily("bandmaster_notifications_waiting", text, figures.waiting_notifications)
+    text = "For how long the notification that waits longest has waited; 0: none waits"
+    oldest_seconds = max(0, figures.oldest_notification_ms) / 1000
+    yield GaugeMetricFamily("bandmaster_notifications_oldest_seconds", text, oldest_seconds)
     missed = sum(total.value for total in totals.get("missed", []))
     yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", missed)
 

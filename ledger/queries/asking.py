@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from ..database import Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.revisions import check
-from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to
+from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to, undelivered
 
 READS_AT_ONCE: Final = 8
 TURN_SECONDS: Final = 1.0
@@ -74,8 +74,10 @@ class Asking:
         """
         with self.reading() as connection:
             if not check_queue(connection, self._queue):
-                return Progress(is_written=False, position=None, failing_triggers=())
-            return Progress(is_written(connection), read_up_to(connection), failing_triggers(connection))
+                return Progress(is_written=False, position=None, failing_triggers=(), undelivered=())
+            return Progress(
+                is_written(connection), read_up_to(connection), failing_triggers(connection), undelivered(connection)
+            )
 
     @contextmanager
     def writing(self) -> Generator[Connection]:

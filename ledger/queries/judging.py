@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...scheduler.engine.journal_following import Follower
 from ...scheduler.transport.scripts import Scripts
-from ...scheduler.verdicts import Verdict, on_ledger, on_triggers
+from ...scheduler.verdicts import Verdict, on_ledger, on_notifications, on_triggers
 from ..errors import LedgerError
 from ..standing import Progress
 from ..write_signs import WriteSigns
@@ -42,4 +42,5 @@ def judged_ledger(progress: Callable[[], Progress], scripts: Scripts) -> Judged:
     behind = None if found.position is None else Follower(scripts).behind(found.position)
     unwritten = WriteSigns(scripts).unwritten()
     told = on_ledger(is_read=True, is_written=found.is_written, behind=behind, unwritten=unwritten)
-    return Judged(True, found.is_written, [*told, *on_triggers(found.failing_triggers)])
+    of_items = [*on_triggers(found.failing_triggers), *on_notifications(found.undelivered)]
+    return Judged(True, found.is_written, [*told, *of_items])

@@ -80,7 +80,9 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
             assert note.again_ms > notifying.store.read(now_of)
             assert "it answered with" in note.last_problem
             set_notes(database, again_ms=1)
-        assert read_ledger(database).waiting_notifications == 1
+        set_notes(database, created_ms=notifying.store.read(now_of) - 7_000)
+        figures = read_ledger(database)
+        assert (figures.waiting_notifications, figures.oldest_notification_ms // 1000) == (1, 7)
         assert (work.deliver_due(), work.deliver_due()) == (1, 0)
     assert len(receiver.got) == 3
     for got in receiver.got:
@@ -90,7 +92,8 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
     assert (note.item_id, note.attempts, note.last_problem, note.last_status) == (item_id, 3, None, 200)
     assert note.sent_ms is not None
     assert totals(database) == {"sent": 1}
-    assert read_ledger(database).waiting_notifications == 0
+    figures = read_ledger(database)
+    assert (figures.waiting_notifications, figures.oldest_notification_ms) == (0, 0)
 
 
 @pytest.mark.parametrize("step", ["before it is sent", "before it is noted"])
