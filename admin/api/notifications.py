@@ -10,14 +10,15 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator
 
-from ...items.notifying.listing import Notification, Undelivered, find_notification, undelivered
+from ...items.notifying.listing import Notification, Sought, Undelivered, find_notification, undelivered
 from ...items.store import now_of
 from ...scheduler.events.fields import as_pattern, described
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.times import iso_of
 from ..answers.notifications import NotificationList, NotificationRow
-from .item_requests import QueueGiven, queue_named
+from .item_requests import ItemId, QueueGiven, queue_named
 from .moments import shown_at
+from .names import QueueName
 from .requiring import OperateCaller, ServicesOf
 from .trigger_requests import TriggerGiven
 
@@ -44,10 +45,14 @@ def list_notifications(
     services: ServicesOf,
     caller: OperateCaller,
     subject: Annotated[Literal["queue", "trigger"] | None, Query(description="Those of queues, or triggers.")] = None,
+    name: Annotated[QueueName | None, Query(description="Those of the queue or the trigger of this name.")] = None,
+    item_id: Annotated[ItemId | None, Query(description="Those that tell of this item.")] = None,
+    taken: Annotated[bool, Query(description="With those that their receivers took, in the last 30 days.")] = False,
 ) -> NotificationList:
     """Those that wait, and those that were given up."""
     store = services.items.store
-    return notification_list(undelivered(store, subject), shown_at(store.read(now_of)))
+    found = undelivered(store, Sought(subject, name, item_id, taken))
+    return notification_list(found, shown_at(store.read(now_of)))
 
 
 @router.get("/notifications/{notification}", summary="Show a notification")

@@ -7,7 +7,7 @@ for one is told what came of it.
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, func, or_, select, true
 
 from ...ledger.schema.notification_tables import TEST
 from ...ledger.schema.tables import notifications
@@ -47,6 +47,23 @@ class Notification:
 
 
 @dataclass(frozen=True, slots=True)
+class Sought:
+    """Which notifications are sought."""
+
+    subject: str | None = None
+    """Of `queue` or `trigger`; None: of both."""
+    name: str | None = None
+    """Of which; None: of all."""
+    item_id: str | None = None
+    """What tells of this item; None: of whatever."""
+    taken: bool = False
+    """Whether with those that their receivers took."""
+
+
+ALL: Final = Sought()
+
+
+@dataclass(frozen=True, slots=True)
 class Undelivered:
     """All of them, at one moment."""
 
@@ -56,27 +73,27 @@ class Undelivered:
     """The latest `MOST_LISTED` of them, the latest first."""
 
 
-def undelivered(store: Store, subject: str | None = None, name: str | None = None) -> Undelivered:
-    """Return what was not taken.
+def undelivered(store: Store, sought: Sought = ALL) -> Undelivered:
+    """Return what was not taken, and how much of it there is.
 
     Args:
         store: The database.
-        subject: Of `queue` or `trigger`; None: of both.
-        name: Of which; None: of all.
+        sought: Which.
 
     Raises:
         LedgerError: If the database does not answer.
     """
     of = notifications.c
     chosen = [of.event != TEST]
-    chosen += [] if subject is None else [of.subject == subject]
-    chosen += [] if name is None else [of.subject_name == name]
+    wanted = ((of.subject, sought.subject), (of.subject_name, sought.name), (of.item_id, sought.item_id))
+    chosen += [column == value for column, value in wanted if value is not None]
     waits = (of.sent_ms.is_(None), of.failed_ms.is_(None))
 
     def read(connection: Connection) -> Undelivered:
         waiting = connection.execute(select(func.count()).where(*waits, *chosen)).scalar_one()
         failed = connection.execute(select(func.count()).where(of.failed_ms.is_not(None), *chosen)).scalar_one()
-        found = select(notifications).where(or_(of.sent_ms.is_(None), of.failed_ms.is_not(None)), *chosen)
+        listed = true() if sought.taken else or_(of.sent_ms.is_(None), of.failed_ms.is_not(None))
+        found = select(notifications).where(listed, *chosen)
         rows = connection.execute(found.order_by(of.created_ms.desc(), of.delivery_id.desc()).limit(MOST_LISTED))
         return Undelivered(waiting, failed, [_notification_of(row) for row in rows])
 

@@ -66,6 +66,16 @@ def test_what_was_not_delivered_is_listed_with_its_problem(api: Api) -> None:
         first = found["notifications"][0]
         assert (first["subject"], first["name"], first["event"]) == ("queue", "tidy", "item.failed")
         assert (first["attempts"], first["again_at"], first["last_problem"]) == (30, None, "it answered with 500")
+        assert len(desk.get(f"{V1}/notifications?name=tidy").json()["notifications"]) == 2
+        assert desk.get(f"{V1}/notifications?name=other").json()["notifications"] == []
+        of_item = f"{V1}/notifications?item_id={first['item_id']}"
+        assert [each["id"] for each in desk.get(of_item).json()["notifications"]] == [first["id"]]
+        with api.database.writing() as connection:
+            one = update(notifications).where(of.delivery_id == first["id"])
+            connection.execute(one.values(failed_ms=None, sent_ms=7))
+        assert desk.get(of_item).json()["notifications"] == []
+        (sent,) = desk.get(f"{of_item}&taken=true").json()["notifications"]
+        assert (sent["state"], sent["sent_at"]) == ("sent", "1970-01-01T00:00:00.007Z")
         assert desk.get(f"{V1}/notifications?subject=trigger").json()["notifications"] == []
         assert desk.get(f"{V1}/notifications?subject=other").status_code == 422
         assert robot.get(f"{V1}/notifications").status_code == 403

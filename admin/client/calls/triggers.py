@@ -13,9 +13,12 @@ def triggers() -> Call[TriggerList]:
     return Call("GET", f"{V1}/triggers", TriggerList)
 
 
-def notifications(subject: str | None = None) -> Call[NotificationList]:
-    """Notifications that were not taken; `subject`, `queue` or `trigger`; None: of both."""
-    return Call("GET", f"{V1}/notifications", NotificationList, query=given(subject=subject))
+def notifications(
+    subject: str | None = None, name: str | None = None, item_id: str | None = None, *, taken: bool | None = None
+) -> Call[NotificationList]:
+    """Notifications that were not taken, with `taken` all; `subject`, `queue` or `trigger`; None: of both."""
+    query = given(subject=subject, name=name, item_id=item_id, taken=taken)
+    return Call("GET", f"{V1}/notifications", NotificationList, query=query)
 
 
 def notification(notification: str) -> Call[NotificationRow]:

@@ -35,8 +35,8 @@ function Table({ triggers, names, reload, onRemove }) {
         <th scope="col"><span class="hidden">Buttons</span></th></tr></thead>
       <tbody>${triggers.map((each) => html`
         <tr key=${each.id} data-row=${each.name}>
-          <td class="text" data-label="Trigger">${each.name}${!each.enabled && html` <span class="badge state-dead">disabled</span>`}
-            ${each.failures > 0 && html` <span class="badge state-dead" title=${each.last_error}>fails</span> <small class="reason">${each.last_error}</small>`}</td>
+          <td class="text" data-label="Trigger"><a href=${href(["triggers", each.name])}>${each.name}</a> <${TriggerState} trigger=${each} />
+            ${each.last_error && html` <small class="reason">${each.last_error}</small>`}</td>
           <td class="text" data-label="Fires"><${Fires} trigger=${each} names=${names} /></td>
           <td class="text" data-label="Action"><a href=${href(["executions"], { action: each.action })}>${each.action}</a></td>
           <td class="number" data-label="Live">${count(each.live_jobs)} of ${count(each.max_jobs)}</td>
@@ -55,7 +55,13 @@ function Fires({ trigger: { type, cron, tz, queue_id: queueId, batch_size: most 
     <small class="faint">${most > 1 ? `up to ${count(most)} items` : "each item"}</small>`;
 }
 
-function Turn({ trigger: { id, name, enabled, revision }, reload }) {
+// Nothing is said of one that is active.
+export function TriggerState({ trigger: { state, last_error: problem } }) {
+  if (state === "active") return null;
+  return html`<span class="badge state-dead" title=${problem ?? "It starts nothing until it is enabled"}>${state.replaceAll("_", " ")}</span>`;
+}
+
+export function Turn({ trigger: { id, name, enabled, revision }, reload }) {
   async function turn() {
     const done = enabled ? `${name} fires no more: what was started goes on` : `${name} fires`;
     await attempt(done, () => send("PUT", `/triggers/${part(id)}`, { enabled: !enabled }, { "If-Match": `"${revision}"` }));
