@@ -25,6 +25,7 @@ class Verb(StrEnum):
     CREATE_TRIGGER = "create_trigger"
     CHANGE_TRIGGER = "change_trigger"
     DELETE_TRIGGER = "delete_trigger"
+    TEST_NOTIFICATION = "test_notification"
 
 
 def note_change(

@@ -16,6 +16,7 @@ InvalidRequest.
         ├── LeaseLost           the item is not the caller's to settle
         ├── WrongStatus
         ├── ItemChanged         somebody changed it meanwhile
+        ├── NotificationUnknown
         ├── TriggerUnknown
         ├── TriggerNameTaken
         └── QueueHasTriggers    a queue for which a trigger fires is not deleted
@@ -147,6 +148,16 @@ class ItemChanged(ItemsRefused):
     def __init__(self, what: str) -> None:
         """Args: `what`, the item or the queue."""
         super().__init__(f"{what} has changed since it was read: read it again, and decide anew")
+
+
+class NotificationUnknown(ItemsRefused):
+    """There is no such notification, or it was deleted as it is old."""
+
+    code: ClassVar[str] = "not_found"
+
+    def __init__(self, delivery_id: str) -> None:
+        """Args: `delivery_id`, its id."""
+        super().__init__(f"there is no notification {shown(delivery_id)}")
 
 
 class TriggerUnknown(ItemsRefused):

@@ -11,6 +11,7 @@ from .adding import Adding
 from .editing import Editing
 from .joining import Claiming
 from .listing import Listing
+from .notifying.testing import Testing
 from .outcome import Outcome
 from .queues import Queues
 from .store import Store
@@ -34,6 +35,7 @@ class Items:
     editing: Editing
     listing: Listing
     triggers: Triggers
+    testing: Testing
     waking: Waking
 
 
@@ -63,5 +65,6 @@ def open_items(
         editing=Editing(store),
         listing=Listing(store),
         triggers=Triggers(store, notify),
+        testing=Testing(store),
         waking=Waking(client, channel),
     )

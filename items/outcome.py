@@ -19,8 +19,8 @@ from ..ledger.schema.tables import item_queues, queue_items
 from ..scheduler.model.errors import InvalidRequest
 from .bounds import RESULT_MAX_BYTES
 from .checks import check_fields
-from .failures import after_failure, kind_of, put_off
 from .errors import ItemUnknown
+from .failures import after_failure, kind_of, put_off
 from .holding import check_held, may_know, row_of
 from .json_texts import text_of
 from .model import Item, item_of

@@ -17,6 +17,7 @@ from ..scheduler.events.schedule import instant_of
 from ..scheduler.model.item_tokens import OF_TRIGGERS
 from ..scheduler.model.priority import Priority
 from .json_texts import value_of
+from .started import Started
 
 SOURCE: Final = "TRIGGER"
 _FIRST_CHARS: Final = 8
@@ -29,6 +30,15 @@ class TriggerType(StrEnum):
     """It fires when its queue has items."""
     TIME = "TIME"
     """It fires at the times of a line of cron."""
+
+
+class TriggerState(StrEnum):
+    """Whether a trigger starts anything."""
+
+    ACTIVE = "active"
+    DISABLED = "disabled"
+    BACKING_OFF = "backing_off"
+    """Its last firing could not be sent: it is tried again at `backoff_ms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,22 @@ class Trigger:
     """Who is told when it begins to fail."""
     live_jobs: int = 0
     """How many executions of it live, as far as was asked."""
+    latest: tuple[Started, ...] = ()
+    """What it started last, the latest first, as far as was asked."""
+
+    @property
+    def state(self) -> TriggerState:
+        """Whether it starts anything."""
+        if not self.enabled:
+            return TriggerState.DISABLED
+        return TriggerState.BACKING_OFF if self.failures else TriggerState.ACTIVE
+
+    @property
+    def fires_next_ms(self) -> int | None:
+        """When it fires next, or looks for items, if as few of its executions live as may; None: never."""
+        if not self.enabled or self.next_fire_ms is None:
+            return None
+        return max(self.next_fire_ms, self.backoff_ms or 0)
 
 
 def trigger_of(row: Any) -> Trigger:

@@ -7,49 +7,31 @@ settled all the same. What is changed applies to the firings from then on.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from ..configs.notify import NotifySettings
-from ..k8s.runnable import check_runnable
 from ..ledger.errors import RowsTaken
 from ..ledger.schema.tables import firings, triggers
-from ..scheduler.events.fields import DEFAULT_ACTION
-from ..scheduler.model.cron import Cron
-from ..scheduler.model.errors import InvalidRequest
 from ..scheduler.model.priority import Priority
-from .bounds import BATCH_SIZE, COMMAND_MAX_CHARS, JOBS, POLLING_SECONDS, TIMEOUT_SECONDS
 from .changes import Verb, differences, note_change
-from .checks import check_fields
 from .errors import ItemChanged, TriggerNameTaken, TriggerUnknown
 from .firing import live_jobs, next_of
-from .names import check_trigger_name
 from .notifying.address import NOTIFY_URL, check_address, shown_address
-from .queues import queue_in
+from .started import latest_started
 from .store import Store, now_of
-from .trigger import Trigger, TriggerType, event_of, key_of_firing, trigger_of
+from .trigger import Trigger, TriggerType, trigger_of
+from .trigger_checks import DEFAULTS, check_fit, check_runs, check_values
 
-DEFAULTS: Final[Mapping[str, Any]] = {
-    "queue_id": None,
-    "batch_size": BATCH_SIZE,
-    "polling_interval": POLLING_SECONDS,
-    "enabled": True,
-    "max_jobs": JOBS,
-    "cron": None,
-    "tz": "UTC",
-    "image": None,
-    "action": DEFAULT_ACTION,
-    "user_id": None,
-    "priority": Priority.NORMAL,
-    "timeout_seconds": TIMEOUT_SECONDS,
-    "notify_url": None,
-}
 _SHOWN: Final = (
     *("name", "type", "queue_id", "batch_size", "polling_interval", "enabled", "max_jobs", "cron", "tz", "image"),
     *("action", "user_id", "priority", "timeout_seconds"),
 )
+LATEST_LISTED: Final = 1
+LATEST_SHOWN: Final = 10
 _MOVES_TIME: Final = ("cron", "tz", "enabled", "queue_id", "polling_interval")
 
 
@@ -63,18 +45,22 @@ class Triggers:
         self._notify = notify
 
     def all(self) -> list[Trigger]:
-        """Return all triggers, by name."""
-        return self._store.read(
-            lambda connection: [trigger_of(row) for row in connection.execute(_found().order_by(triggers.c.name))]
-        )
+        """Return all triggers, by name, each with the `LATEST_LISTED` executions that it started last."""
+
+        def read(connection: Connection) -> list[Trigger]:
+            latest = latest_started(connection, LATEST_LISTED)
+            rows = connection.execute(_found().order_by(triggers.c.name))
+            return [replace(each, latest=tuple(latest.get(each.trigger_id, ()))) for each in map(trigger_of, rows)]
+
+        return self._store.read(read)
 
     def find(self, trigger: str | int) -> Trigger:
-        """Return a trigger, by its name or its id.
+        """Return a trigger, by its name or its id, with the `LATEST_SHOWN` executions that it started last.
 
         Raises:
             TriggerUnknown: If there is none.
         """
-        return self._store.read(lambda connection: _trigger_in(connection, trigger))
+        return self._store.read(lambda connection: _shown_in(connection, trigger))
 
     def create(self, name: str, *, type: TriggerType, command: tuple[str, ...], by: str, **fields: Any) -> Trigger:
         """Make a trigger.
@@ -94,18 +80,18 @@ class Triggers:
         """
         check_address(fields, self._notify)
         values = {**DEFAULTS, **fields, "name": name, "type": type, "command": command}
-        _check_values(values)
+        check_values(values)
 
         def work(connection: Connection) -> Trigger:
             at_ms = now_of(connection)
             if connection.execute(select(triggers.c.trigger_id).where(triggers.c.name == name)).first():
                 raise TriggerNameTaken(name)
-            _check(connection, values)
+            check_fit(connection, values)
             standing = {"sequence": 0, "failures": 0, "revision": 1, "created_ms": at_ms, "updated_ms": at_ms}
             standing |= {"external_id": str(uuid4()), "next_fire_ms": _next_ms(values, at_ms)}
             row = connection.execute(insert(triggers).values(_columns(values) | standing).returning(triggers)).one()
             made = trigger_of(row)
-            _check_event(made)
+            check_runs(made)
             text = "; ".join(f"{field} {value}" for field, value in _shown(made).items())
             note_change(connection, Verb.CREATE_TRIGGER, subject_of(name), None, text, by=by, at_ms=at_ms)
             return made
@@ -141,8 +127,8 @@ class Triggers:
                 raise ItemChanged(f"trigger {before.name!r}")
             at_ms = now_of(connection)
             values = {name: getattr(before, name) for name in (*_SHOWN, "command", NOTIFY_URL)} | dict(changed)
-            _check_values(values)
-            _check(connection, values)
+            check_values(values)
+            check_fit(connection, values)
             columns = _columns(values) | {"revision": before.revision + 1, "updated_ms": at_ms}
             columns |= {"failures": 0, "backoff_ms": None, "last_error": None}
             if any(values[name] != getattr(before, name) for name in _MOVES_TIME):
@@ -151,8 +137,9 @@ class Triggers:
             waits = update(firings).where(firings.c.trigger_id == before.trigger_id, firings.c.ended_ms.is_(None))
             connection.execute(waits.where(firings.c.sent_ms.is_(None)).values(again_ms=0))
             of_it = update(triggers).where(triggers.c.trigger_id == before.trigger_id)
-            after = trigger_of(connection.execute(of_it.values(columns).returning(triggers)).one())
-            _check_event(after)
+            connection.execute(of_it.values(columns))
+            after = _shown_in(connection, before.trigger_id)
+            check_runs(after)
             said = differences(_shown(before), _shown(after))
             new = ("command", "another command") if after.command != before.command else ("", "")
             texts = ["; ".join(filter(None, pair)) for pair in zip(said, new, strict=True)]
@@ -201,32 +188,10 @@ def _trigger_in(connection: Connection, trigger: str | int, *, locks: bool = Fal
     return trigger_of(row)
 
 
-def _check_values(values: Mapping[str, Any]) -> None:
-    """Refuse fields that are not allowed."""
-    check_trigger_name(values["name"])
-    Priority.parse(values["priority"])
-    check_fields({name: value for name, value in values.items() if name != "priority"})
-
-
-def _check(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Refuse fields that do not fit together."""
-    is_of_queue = values["type"] is TriggerType.QUEUE
-    if is_of_queue != (values["queue_id"] is not None):
-        raise InvalidRequest("queue_id", f"the type is {values['type']}", allowed="with QUEUE, and only with it")
-    if is_of_queue == (values["cron"] is not None):
-        raise InvalidRequest("cron", f"the type is {values['type']}", allowed="with TIME, and only with it")
-    if values["cron"] is not None:
-        Cron.read(values["cron"], values["tz"])
-    if sum(map(len, values["command"])) > COMMAND_MAX_CHARS:
-        raise InvalidRequest("command", "it is too long", allowed=f"at most {COMMAND_MAX_CHARS} characters")
-    if is_of_queue:
-        # It is not deleted before this trigger is there.
-        queue_in(connection, values["queue_id"], shares=True)
-
-
-def _check_event(trigger: Trigger) -> None:
-    """Refuse what no firing could send and no pod could run. Nothing is written then."""
-    check_runnable(event_of(trigger, key_of_firing(trigger, trigger.created_ms), []))
+def _shown_in(connection: Connection, trigger: str | int) -> Trigger:
+    found = _trigger_in(connection, trigger)
+    latest = latest_started(connection, LATEST_SHOWN, found.trigger_id)
+    return replace(found, latest=tuple(latest.get(found.trigger_id, ())))
 
 
 def _next_ms(values: Mapping[str, Any], at_ms: int) -> int | None:

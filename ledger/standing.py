@@ -10,10 +10,12 @@ from typing import Final
 from sqlalchemy import Connection, func, select
 
 from ..scheduler.engine.journal_following import Position
+from ..scheduler.verdicts import UNDELIVERED_SECONDS, Undelivered
 from .database import Database, now_ms
 from .errors import AnotherQueue
+from .schema.notification_tables import TEST
 from .schema.revisions import check, revision_of
-from .schema.tables import consumer, executions, gaps, journals, transitions, triggers
+from .schema.tables import consumer, executions, gaps, journals, notifications, transitions, triggers
 from .unrestored import Unrestored
 
 WRITTEN_WITHIN_MS: Final = 30_000
@@ -56,8 +58,10 @@ class Progress:
     """Whether somebody writes it."""
     position: Position | None
     """How far the journal was read; None: it never was."""
-    failing_triggers: Sequence[str]
+    failing_triggers: Sequence[str] = ()
     """Those that are enabled and whose last firing was not accepted, by name."""
+    undelivered: Sequence[Undelivered] = ()
+    """Queues and triggers of which a notification has waited for long, the longest first."""
     unrestored: Unrestored | None = None
     """What Redis may lack since it began anew."""
 
@@ -91,6 +95,20 @@ def failing_triggers(connection: Connection) -> Sequence[str]:
     """Return the names of the triggers that are enabled and whose last firing was not accepted."""
     failing = select(triggers.c.name).where(triggers.c.enabled, triggers.c.failures > 0)
     return connection.execute(failing.order_by(triggers.c.name)).scalars().all()
+
+
+def undelivered(connection: Connection) -> Sequence[Undelivered]:
+    """Return the queues and triggers of which a notification, and no test, has waited for more than
+    `UNDELIVERED_SECONDS`, the longest first."""
+    of, oldest_ms = notifications.c, func.min(notifications.c.created_ms)
+    late = select(of.subject, of.subject_name, now_ms() - oldest_ms).where(
+        of.sent_ms.is_(None),
+        of.failed_ms.is_(None),
+        of.event != TEST,
+        of.created_ms < now_ms() - UNDELIVERED_SECONDS * 1000,
+    )
+    found = connection.execute(late.group_by(of.subject, of.subject_name).order_by(oldest_ms, of.subject_name))
+    return [Undelivered(f"{subject} {name}", waiting_ms) for subject, name, waiting_ms in found]
 
 
 def read_up_to(connection: Connection) -> Position | None:

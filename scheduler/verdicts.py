@@ -26,6 +26,7 @@ STANDSTILL_SECONDS: Final = 600
 DEAD_LETTERS_SECONDS: Final = 3_600
 BEHIND_ENTRIES: Final = 10_000
 UNWRITTEN_SECONDS: Final = 60
+UNDELIVERED_SECONDS: Final = 600
 _MINUTE: Final = 60
 _HOUR: Final = 3_600
 _MOST_NAMED: Final = 3
@@ -54,6 +55,7 @@ class VerdictCode(StrEnum):
     LEDGER_BEHIND = "ledger_behind"
     REDIS_NOT_RESTORED = "redis_not_restored"
     TRIGGERS_FAIL = "triggers_fail"
+    NOTIFICATIONS_FAIL = "notifications_fail"
     LIMIT_REACHED = "limit_reached"
     QUEUE_LONG = "queue_long"
 
@@ -75,6 +77,16 @@ class Verdict:
     subject: str
     """`lane:NAME` or `action:NAME`; empty: the whole installation."""
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """A queue or a trigger of which a notification has not been delivered for long."""
+
+    name: str
+    """As people name it: `queue NAME` or `trigger NAME`."""
+    waiting_ms: int
+    """For how long the notification that waits longest has waited, by the database's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +234,20 @@ def on_triggers(failing: Sequence[str]) -> Iterator[Verdict]:
         failing: The names of those whose last firing was not accepted.
     """
     if failing:
-        named = ", ".join(failing[:_MOST_NAMED]) + (
-            f" and {len(failing) - _MOST_NAMED:,} others" if len(failing) > _MOST_NAMED else ""
-        )
-        yield _verdict(VerdictCode.TRIGGERS_FAIL, "", f"Triggers cannot start executions, and try again: {named}")
+        text = f"Triggers cannot start executions, and try again: {_first_of(failing)}"
+        yield _verdict(VerdictCode.TRIGGERS_FAIL, "", text)
+
+
+def on_notifications(undelivered: Sequence[Undelivered]) -> Iterator[Verdict]:
+    """What there is to say of the notifications that the ledger has to deliver.
+
+    Args:
+        undelivered: Those of which one has waited for more than `UNDELIVERED_SECONDS`, the longest first.
+    """
+    if undelivered:
+        lasts, named = lasting(undelivered[0].waiting_ms), _first_of([each.name for each in undelivered])
+        text = f"Notifications have not been delivered for {lasts}, and are tried again: {named}"
+        yield _verdict(VerdictCode.NOTIFICATIONS_FAIL, "", text)
 
 
 def ordered(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -246,6 +268,11 @@ def lasting(duration_ms: float) -> str:
     if not hours:
         return f"{minutes} min" if minutes else f"{seconds} s"
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} others" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _reached(name: str, oldest_ms: int, what: str, waiting: int) -> str:

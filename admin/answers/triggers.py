@@ -5,6 +5,18 @@ from pydantic import Field
 from .document import Answer, Read
 
 
+class TriggerExecution(Answer):
+    """An execution that a trigger started."""
+
+    execution_id: str
+    fired_at: str
+    sent_at: str | None
+    """When the queue of executions had accepted it; none: it has not."""
+    ended_at: str | None
+    state: str | None
+    """Of the execution; `REFUSED`: it can never be accepted; `LOST`: nobody knows it any more; none: not known yet."""
+
+
 class TriggerAnswer(Answer):
     """A trigger."""
 
@@ -18,6 +30,8 @@ class TriggerAnswer(Answer):
     polling_interval: int
     """After so many seconds it looks again, if no item's arrival is told."""
     enabled: bool
+    state: str
+    """`active`, `disabled`, or `backing_off`: its last firing could not be sent, it waits until `backoff_until`."""
     max_jobs: int
     """How many of its executions may live at once."""
     live_jobs: int
@@ -36,7 +50,7 @@ class TriggerAnswer(Answer):
     """How often it has fired."""
     last_fired_at: str | None
     next_fire_at: str | None
-    """When it looks again, or fires."""
+    """When it looks again, or fires; none: never, as when it is disabled."""
     last_processed_item_id: str | None
     """The item that it claimed last."""
     failures: int
@@ -47,6 +61,8 @@ class TriggerAnswer(Answer):
     """Why the last one could not be sent."""
     notify_url: str | None
     """Who is told when it begins to fail; without its path to whoever is no admin."""
+    executions: list[TriggerExecution]
+    """What it started last, the latest first: in a list of triggers one, elsewhere at most 10."""
     revision: int
     created_at: str
     updated_at: str

@@ -19,6 +19,7 @@ from ...items.bounds import (
 )
 from ...items.names import QUEUE_NAME, check_trigger_name
 from ...items.notifying.address import shown_address
+from ...items.started import Started
 from ...items.trigger import Trigger, TriggerType
 from ...scheduler.events.fields import (
     DEFAULT_ACTION,
@@ -33,7 +34,7 @@ from ...scheduler.events.fields import (
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.times import iso_of
-from ..answers.triggers import TriggerAnswer
+from ..answers.triggers import TriggerAnswer, TriggerExecution
 from .item_requests import NotifyUrl, QueueId
 from .moments import shown_at
 from .names import Band, Text, whole
@@ -133,6 +134,7 @@ def trigger_answer(trigger: Trigger, *, tells_all: bool) -> TriggerAnswer:
         batch_size=trigger.batch_size,
         polling_interval=trigger.polling_interval,
         enabled=trigger.enabled,
+        state=trigger.state,
         max_jobs=trigger.max_jobs,
         live_jobs=trigger.live_jobs,
         cron=trigger.cron,
@@ -144,14 +146,25 @@ def trigger_answer(trigger: Trigger, *, tells_all: bool) -> TriggerAnswer:
         timeout_seconds=trigger.timeout_seconds,
         fired=trigger.sequence,
         last_fired_at=iso_of(trigger.last_fired_ms),
-        next_fire_at=iso_of(trigger.next_fire_ms),
+        next_fire_at=iso_of(trigger.fires_next_ms),
         last_processed_item_id=trigger.last_processed_item_id,
         failures=trigger.failures,
         backoff_until=iso_of(trigger.backoff_ms),
         last_error=trigger.last_error,
         notify_url=trigger.notify_url if tells_all else shown_address(trigger.notify_url),
+        executions=[_execution(each) for each in trigger.latest],
         revision=trigger.revision,
         created_at=shown_at(trigger.created_ms),
         updated_at=shown_at(trigger.updated_ms),
         **shown,
+    )
+
+
+def _execution(started: Started) -> TriggerExecution:
+    return TriggerExecution(
+        execution_id=started.execution_id,
+        fired_at=shown_at(started.fired_ms),
+        sent_at=iso_of(started.sent_ms),
+        ended_at=iso_of(started.ended_ms),
+        state=started.state,
     )

@@ -29,6 +29,7 @@ from bandmaster.cli.limits import limit
 from bandmaster.cli.listing import list_executions
 from bandmaster.cli.login_address import login
 from bandmaster.cli.logs import logs
+from bandmaster.cli.notification_tests import send_queue_test, send_trigger_test
 from bandmaster.cli.notifications import list_notifications
 from bandmaster.cli.occupancy import gates, workers
 from bandmaster.cli.queue_items import add_item, delete_item, list_items, postpone_item, retry_item, show_item
@@ -45,7 +46,8 @@ from bandmaster.cli.streams import StreamLost, flush_streams, open_streams
 from bandmaster.cli.submit import submit, take_command
 from bandmaster.cli.tokens import create_token, list_tokens, revoke_token
 from bandmaster.cli.top import top
-from bandmaster.cli.triggers import change_trigger, create_trigger, delete_trigger, list_triggers, show_triggers
+from bandmaster.cli.trigger_listing import list_triggers, show_trigger
+from bandmaster.cli.triggers import change_trigger, create_trigger, delete_trigger, show_triggers
 from bandmaster.cli.up import up
 from bandmaster.cli.waits import waits
 
@@ -157,6 +159,7 @@ def build() -> typer.Typer:
     queue.command("change")(change_queue)
     queue.command("delete")(delete_queue)
     queue.command("stats")(show_stats)
+    queue.command("test-notify")(send_queue_test)
     app.add_typer(queue, name="queue")
     item = typer.Typer(callback=list_items, invoke_without_command=True, rich_markup_mode=None)
     item.command("add")(add_item)
@@ -169,9 +172,11 @@ def build() -> typer.Typer:
     app.add_typer(item, name="item")
     trigger = typer.Typer(callback=show_triggers, invoke_without_command=True, rich_markup_mode=None)
     trigger.command("list")(list_triggers)
+    trigger.command("show")(show_trigger)
     trigger.command("create")(create_trigger)
     trigger.command("change")(change_trigger)
     trigger.command("delete")(delete_trigger)
+    trigger.command("test-notify")(send_trigger_test)
     app.add_typer(trigger, name="trigger")
     app.command("notifications")(list_notifications)
     token = typer.Typer(callback=list_tokens, invoke_without_command=True, rich_markup_mode=None)
@@ -217,7 +222,7 @@ def _number_below_zero(arguments: Sequence[str], problem: str) -> str | None:
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    groups = {"dead", "item", "ledger", "queue", "schedule", "token"}
+    groups = {"dead", "item", "ledger", "queue", "schedule", "token", "trigger"}
     known = {command.name for command in build().registered_commands} | groups
     name = "".join(arguments[(at := command_at(list(arguments))) : at + 1])
     return f"{name} " if name in known else ""

@@ -10,7 +10,7 @@ import redis
 
 from bandmaster.admin.client.errors import ApiProblem, ApiUnavailable
 from bandmaster.configs.errors import ExtraMissing, SettingsError
-from bandmaster.items.errors import ItemsRefused, ItemUnknown, QueueUnknown, TriggerUnknown
+from bandmaster.items.errors import ItemsRefused, ItemUnknown, NotificationUnknown, QueueUnknown, TriggerUnknown
 from bandmaster.k8s.errors import PodNotFound, PodRejected, PodsUnavailable
 from bandmaster.ledger.errors import (
     AnotherQueue,
@@ -77,6 +77,7 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (QueueUnknown, Exit.NOT_FOUND),
     (ItemUnknown, Exit.NOT_FOUND),
     (TriggerUnknown, Exit.NOT_FOUND),
+    (NotificationUnknown, Exit.NOT_FOUND),
     (ItemsRefused, Exit.REJECTED),
     (AmbiguousExecution, Exit.USAGE),
     (PodNotFound, Exit.NOT_FOUND),

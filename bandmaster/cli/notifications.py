@@ -31,7 +31,7 @@ def list_notifications(
     store = opened_items().store
     listing = import_extra("bandmaster.items.notifying.listing", "api")
     subject = "queue" if queue is not None else None if trigger is None else "trigger"
-    found = listing.undelivered(store, subject, queue if queue is not None else trigger)
+    found = listing.undelivered(store, listing.Sought(subject, queue if queue is not None else trigger))
     if as_json:
         shape = import_extra("bandmaster.admin.api.notifications", "api").notification_list
         now_ms = store.read(import_extra("bandmaster.items.store", "api").now_of)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bandmaster.cli.opening import settings_of_command
+from bandmaster.cli.option_names import OF_QUEUE, as_options
 from bandmaster.cli.screen import Column, say, say_json, say_table
 from bandmaster.cli.selecting import Yes, confirm
 from bandmaster.configs.extras import import_extra
@@ -72,17 +73,19 @@ def create_queue(
     Example:
       bandmaster queue create invoices --max-retries 2 --unique
     """
-    made = opened_items(upgrades=True).queues.create(
-        check_queue_name(name),
-        by=user_at_host(),
-        description=description,
-        max_retries=max_retries,
-        enforce_unique_reference=unique,
-        is_active=True,
-        lease_seconds=lease,
-        retry_seconds=retry,
-        notify_url=notify or None,
-    )
+    queues = opened_items(upgrades=True).queues
+    with as_options(OF_QUEUE):
+        made = queues.create(
+            check_queue_name(name),
+            by=user_at_host(),
+            description=description,
+            max_retries=max_retries,
+            enforce_unique_reference=unique,
+            is_active=True,
+            lease_seconds=lease,
+            retry_seconds=retry,
+            notify_url=notify or None,
+        )
     _tell(made, as_json)
 
 
@@ -111,7 +114,10 @@ def change_queue(
     changed = {field: value for field, value in given.items() if value is not None}
     if notify is not None:
         changed["notify_url"] = notify or None
-    _tell(opened_items().queues.change(check_queue_name(name), changed, by=user_at_host(), revision=None), as_json)
+    queues = opened_items().queues
+    with as_options(OF_QUEUE):
+        after = queues.change(check_queue_name(name), changed, by=user_at_host(), revision=None)
+    _tell(after, as_json)
 
 
 def delete_queue(

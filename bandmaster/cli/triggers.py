@@ -1,7 +1,7 @@
-"""``bandmaster trigger``: lists, makes, changes and deletes triggers, straight in the ledger's database.
+"""``bandmaster trigger create``, ``change`` and ``delete``: straight in the ledger's database.
 
 In the flow: as `queue`, it needs no Redis; each change is in the audit under the user's name and host. The ledger's
-process fires them.
+process fires them; `trigger_listing` shows them.
 """
 
 import shlex
@@ -9,8 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.option_names import OF_TRIGGER, as_options
 from bandmaster.cli.queues import opened_items
-from bandmaster.cli.screen import Column, say, say_json, say_table
+from bandmaster.cli.screen import say, say_json
+from bandmaster.cli.trigger_listing import Json, Named, document_of, list_triggers, state_of
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
 from bandmaster.items.names import check_queue_name, check_trigger_name
@@ -20,8 +23,6 @@ from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.times import iso_of
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Named = Annotated[str, typer.Argument(metavar="TRIGGER", help="Its name.")]
 OfQueue = Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="For the items of this queue.")]
 Line = Annotated[str | None, typer.Option("--cron", metavar="LINE", help="At these times: five fields of cron.")]
 Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="The line's time zone.")]
@@ -44,7 +45,7 @@ Timeout = Annotated[
 
 
 def show_triggers(context: typer.Context, as_json: Json = False) -> None:
-    """List, make, change or delete triggers, which start executions for items or at times.
+    """List, show, make, change or delete triggers, which start executions for items or at times.
 
     \b
     Examples:
@@ -54,34 +55,6 @@ def show_triggers(context: typer.Context, as_json: Json = False) -> None:
     """
     if context.invoked_subcommand is None:
         list_triggers(as_json)
-
-
-def list_triggers(as_json: Json = False) -> None:
-    """List triggers.
-
-    \b
-    Example:
-      bandmaster trigger list --json
-    """
-    found = opened_items().triggers.all()
-    if as_json:
-        say_json({"triggers": [_document(each) for each in found]})
-    elif found:
-        columns = [Column("TRIGGER", folds=True), Column("TYPE"), Column("LIVE", right=True), Column("NEXT")]
-        columns += [Column("STATE", folds=True)]
-        rows = [
-            (
-                each.name,
-                each.type,
-                f"{each.live_jobs} of {each.max_jobs}",
-                iso_of(each.next_fire_ms) or "-",
-                _state(each),
-            )
-            for each in found
-        ]
-        say_table(columns, rows)
-    else:
-        say("there are no triggers: `bandmaster trigger create NAME` makes one")
 
 
 def create_trigger(
@@ -109,18 +82,20 @@ def create_trigger(
       bandmaster trigger create book --queue invoices --batch 10 --command 'python3 -m book'
       bandmaster trigger create tidy --cron '30 6 * * *' --command tidy
     """
+    _check_type(queue, cron, {"--tz": tz}, {"--batch": batch, "--every": every})
     items = opened_items(upgrades=True)
     kind = import_extra("bandmaster.items.trigger", "api").TriggerType
-    given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
-    made = items.triggers.create(
-        check_trigger_name(name),
-        type=kind.QUEUE if cron is None else kind.TIME,
-        command=_split(command),
-        by=user_at_host(),
-        enabled=not disabled,
-        notify_url=notify or None,
-        **given,
-    )
+    with as_options(OF_TRIGGER):
+        given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
+        made = items.triggers.create(
+            check_trigger_name(name),
+            type=kind.QUEUE if cron is None else kind.TIME,
+            command=_split(command),
+            by=user_at_host(),
+            enabled=not disabled,
+            notify_url=notify or None,
+            **given,
+        )
     _tell(made, as_json)
 
 
@@ -149,14 +124,16 @@ def change_trigger(
       bandmaster trigger change book --max-jobs 4
     """
     items = opened_items()
-    given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
-    if command is not None:
-        given["command"] = _split(command)
-    if enabled is not None:
-        given["enabled"] = enabled
-    if notify is not None:
-        given["notify_url"] = notify or None
-    _tell(items.triggers.change(check_trigger_name(name), given, by=user_at_host(), revision=None), as_json)
+    with as_options(OF_TRIGGER):
+        given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
+        if command is not None:
+            given["command"] = _split(command)
+        if enabled is not None:
+            given["enabled"] = enabled
+        if notify is not None:
+            given["notify_url"] = notify or None
+        changed = items.triggers.change(check_trigger_name(name), given, by=user_at_host(), revision=None)
+    _tell(changed, as_json)
 
 
 def delete_trigger(name: Named, as_json: Json = False) -> None:
@@ -171,6 +148,18 @@ def delete_trigger(name: Named, as_json: Json = False) -> None:
         say_json({"name": name, "live_jobs": found.live_jobs})
     else:
         say(f"{name} deleted; {found.live_jobs:,} of its executions go on")
+
+
+def _check_type(
+    queue: str | None, cron: str | None, of_time: dict[str, object | None], of_queue: dict[str, object | None]
+) -> None:
+    """Refuse options that do not fit together, before anything is asked."""
+    if (queue is None) == (cron is None):
+        raise WrongUsage("--queue and --cron: give one of them; it fires for items of a queue, or at times")
+    other, chosen, fits = ("--queue", "--cron", of_queue) if queue is None else ("--cron", "--queue", of_time)
+    for option, value in fits.items():
+        if value is not None:
+            raise WrongUsage(f"{option}: it goes with {other}, and not with {chosen}")
 
 
 def _given(
@@ -218,21 +207,10 @@ def _split(line: str) -> tuple[str, ...]:
         ) from None
 
 
-def _state(trigger: Any) -> str:
-    if not trigger.enabled:
-        return "disabled"
-    if trigger.failures:
-        return f"failed {trigger.failures} times, again at {iso_of(trigger.backoff_ms)}: {trigger.last_error}"
-    return "enabled"
-
-
-def _document(trigger: Any) -> dict[str, object]:
-    answer = import_extra("bandmaster.admin.api.trigger_requests", "api").trigger_answer(trigger, tells_all=True)
-    return answer.model_dump()
-
-
 def _tell(trigger: Any, as_json: bool) -> None:
     if as_json:
-        say_json({"trigger": _document(trigger)})
+        say_json({"trigger": document_of(trigger)})
     else:
-        say(f"{trigger.name} is {_state(trigger)}; it fires next at {iso_of(trigger.next_fire_ms) or '-'}")
+        next_at = iso_of(trigger.fires_next_ms)
+        fires = "it does not fire" if next_at is None else f"it fires next at {next_at}"
+        say(f"{trigger.name} is {state_of(trigger)}; {fires}")

@@ -20,7 +20,7 @@ from ...configs.logger import Logger
 from ...ledger.errors import LedgerError
 from ..store import Store, now_of
 from .due import ROWS_A_PAGE, Due, delete_old, due_now, give_up, note_problem, note_sent
-from .posting import Posting
+from .posting import Attempt, Posting
 
 _log: Final = Logger(__name__)
 LOOK_SECONDS: Final = 1.0
@@ -113,37 +113,37 @@ class Delivering:
 
     async def _deliver(self, due: Due, receiver: str) -> None:
         try:
-            problem = await self._posting.post(due.url, due.delivery_id, due.body.encode())
-            await self._note(due, problem)
+            attempt = await self._posting.post(due.url, due.delivery_id, due.body.encode())
+            await self._note(due, attempt)
         finally:
             self._to_receiver[receiver] -= 1
             del self._under_way[due.delivery_id]
             self._ended_meanwhile.add(due.delivery_id)
         told = {"delivery_id": due.delivery_id, "notification": due.event, "of": due.subject_name}
-        if problem is None:
+        if attempt.problem is None:
             _log.info("notified", **told)
         else:
-            _log.warning("not_notified", **told, problem=problem, attempts=due.attempts + 1)
+            _log.warning("not_notified", **told, problem=attempt.problem, attempts=due.attempts + 1)
 
-    async def _note(self, due: Due, problem: str | None) -> None:
+    async def _note(self, due: Due, attempt: Attempt) -> None:
         """Note an attempt. It is under way until then, so that a database that is full lets nothing be sent again and
         again."""
         while self._leads():
             try:
-                await asyncio.to_thread(self._store.write, self._noting(due, problem))
+                await asyncio.to_thread(self._store.write, self._noting(due, attempt))
             except LedgerError as error:
                 self._tell(error)
                 await asyncio.sleep(LOOK_SECONDS)
             else:
                 return
 
-    def _noting(self, due: Due, problem: str | None) -> Callable[[Connection], None]:
+    def _noting(self, due: Due, attempt: Attempt) -> Callable[[Connection], None]:
         def work(connection: Connection) -> None:
             at_ms = self._now(connection)
-            if problem is None:
-                note_sent(connection, due.delivery_id, at_ms)
+            if attempt.problem is None:
+                note_sent(connection, due, attempt.status, at_ms)
             else:
-                note_problem(connection, due.delivery_id, problem, at_ms)
+                note_problem(connection, due.delivery_id, attempt.problem, attempt.status, at_ms)
 
         return work
 

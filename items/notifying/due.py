@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, exists, or_, select, update
 
+from ...ledger.schema.notification_tables import TEST
 from ...ledger.schema.tables import item_queues, notifications, triggers
 from ...ledger.totals import Totals, write_totals
 from .outbox import Subject
@@ -22,17 +23,23 @@ LAST_PAUSE_SECONDS: Final = 3_600
 _MOST_DOUBLED: Final = 12
 GIVEN_UP_AFTER_MS: Final = 24 * 3_600_000
 """From when it was written; a last attempt is made then."""
-SENT_KEPT_MS: Final = 24 * 3_600_000
-FAILED_KEPT_MS: Final = 30 * 24 * 3_600_000
+TEST_TRIED_WITHIN_MS: Final = 60_000
+"""A test that nobody sent by then is not sent any more: whoever asked for it has gone."""
+TEST_OVER_AFTER_MS: Final = 3 * TEST_TRIED_WITHIN_MS
+"""An attempt that was begun in time has ended by then."""
+KEPT_MS: Final = 30 * 24 * 3_600_000
+"""What was sent or given up."""
 ROWS_A_PAGE: Final = 500
 PROBLEM_MAX_CHARS: Final = 500
 NOBODY: Final = "there is no address any more"
+NOT_SENT: Final = f"no process sent it within {TEST_TRIED_WITHIN_MS // 1000} s"
 _TABLES: Final[tuple[tuple[Subject, Table, str], ...]] = (
     (Subject.QUEUE, item_queues, "queue_id"),
     (Subject.TRIGGER, triggers, "trigger_id"),
 )
 _of: Final = notifications.c
 _WAITS: Final = (_of.sent_ms.is_(None), _of.failed_ms.is_(None))
+_IS_TEST: Final = _of.event == TEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,10 @@ def due_now(connection: Connection, at_ms: int) -> list[Due]:
         first = notifications.alias()
         is_its = (first.c.subject == subject.value, first.c.subject_id == table.c[key])
         waits = (first.c.sent_ms.is_(None), first.c.failed_ms.is_(None), first.c.again_ms <= at_ms)
-        some = select(first.c.delivery_id).where(*is_its, *waits).order_by(first.c.again_ms).limit(DUE_OF_ONE)
+        is_wanted = or_(first.c.event != TEST, first.c.created_ms > at_ms - TEST_TRIED_WITHIN_MS)
+        some = (
+            select(first.c.delivery_id).where(*is_its, *waits, is_wanted).order_by(first.c.again_ms).limit(DUE_OF_ONE)
+        )
         of_each = select(notifications, table.c.notify_url).join_from(
             table, notifications, _of.delivery_id.in_(some.correlate(table).scalar_subquery())
         )
@@ -63,23 +73,26 @@ def due_now(connection: Connection, at_ms: int) -> list[Due]:
     return [Due(row.delivery_id, row.notify_url, row.event, row.subject_name, row.body, row.attempts) for row in found]
 
 
-def note_sent(connection: Connection, delivery_id: str, at_ms: int) -> None:
-    """Note that a receiver took it."""
-    noted = update(notifications).where(_of.delivery_id == delivery_id, *_WAITS)
-    values = {"sent_ms": at_ms, "attempts": _of.attempts + 1, "last_problem": None}
-    _count(connection, "sent", connection.execute(noted.values(values)).rowcount)
+def note_sent(connection: Connection, due: Due, status: int | None, at_ms: int) -> None:
+    """Note that a receiver took it, and what it answered with."""
+    noted = update(notifications).where(_of.delivery_id == due.delivery_id, *_WAITS)
+    values = {"sent_ms": at_ms, "attempts": _of.attempts + 1, "last_problem": None, "last_status": status}
+    count = connection.execute(noted.values(values)).rowcount
+    _count(connection, "sent", 0 if due.event == TEST else count)
 
 
-def note_problem(connection: Connection, delivery_id: str, problem: str, at_ms: int) -> None:
-    """Note that an attempt failed, and when the next one is; after a day there is none."""
+def note_problem(connection: Connection, delivery_id: str, problem: str, status: int | None, at_ms: int) -> None:
+    """Note that an attempt failed, and when the next one is; after a day there is none, and of a test never."""
     row = connection.execute(select(notifications).where(_of.delivery_id == delivery_id, *_WAITS)).one_or_none()
     if row is None:
         return
-    is_over = at_ms >= row.created_ms + GIVEN_UP_AFTER_MS
+    is_test = row.event == TEST
+    is_over = is_test or at_ms >= row.created_ms + GIVEN_UP_AFTER_MS
     values: dict[str, Any] = {"attempts": row.attempts + 1, "last_problem": problem[:PROBLEM_MAX_CHARS]}
+    values["last_status"] = status
     values |= {"failed_ms": at_ms} if is_over else {"again_ms": at_ms + pause_ms(row.attempts + 1)}
     connection.execute(update(notifications).where(_of.delivery_id == delivery_id, *_WAITS).values(values))
-    _count(connection, "failed", int(is_over))
+    _count(connection, "failed", int(is_over and not is_test))
 
 
 def pause_ms(attempts: int) -> int:
@@ -91,23 +104,32 @@ def pause_ms(attempts: int) -> int:
 
 
 def give_up(connection: Connection, at_ms: int) -> int:
-    """Give up a page of what nobody is to be told any more, as the address or its owner is gone; how many."""
+    """Give up a page of what nobody is to be told any more: the address or its owner is gone, or it is a test that
+    nobody sent in time; how many."""
     has_owner = [
         exists().where(*(_of.subject == subject.value, table.c[key] == _of.subject_id, table.c.notify_url.is_not(None)))
         for subject, table, key in _TABLES
     ]
-    lost = select(_of.delivery_id).where(*_WAITS, ~or_(*has_owner)).limit(ROWS_A_PAGE)
-    given = update(notifications).where(_of.delivery_id.in_(lost))
-    count = connection.execute(given.values(failed_ms=at_ms, last_problem=NOBODY)).rowcount
-    _count(connection, "failed", count)
-    return count
+    late = _IS_TEST & (_of.created_ms <= at_ms - TEST_OVER_AFTER_MS)
+    given = 0
+    for lost, problem, is_counted in (
+        (late, NOT_SENT, False),
+        (_IS_TEST & ~or_(*has_owner), NOBODY, False),
+        (~_IS_TEST & ~or_(*has_owner), NOBODY, True),
+    ):
+        page = select(_of.delivery_id).where(*_WAITS, lost).limit(ROWS_A_PAGE)
+        over = update(notifications).where(_of.delivery_id.in_(page)).values(failed_ms=at_ms, last_problem=problem)
+        count = connection.execute(over).rowcount
+        _count(connection, "failed", count if is_counted else 0)
+        given += count
+    return given
 
 
 def delete_old(connection: Connection, at_ms: int) -> int:
     """Delete a page of what was sent or given up long ago; how many."""
     deleted = 0
-    for column, kept_ms in ((_of.sent_ms, SENT_KEPT_MS), (_of.failed_ms, FAILED_KEPT_MS)):
-        old = select(_of.delivery_id).where(column < at_ms - kept_ms).limit(ROWS_A_PAGE)
+    for column in (_of.sent_ms, _of.failed_ms):
+        old = select(_of.delivery_id).where(column < at_ms - KEPT_MS).limit(ROWS_A_PAGE)
         deleted += connection.execute(delete(notifications).where(_of.delivery_id.in_(old))).rowcount
     return deleted
 

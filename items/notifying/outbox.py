@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, insert, select
 
+from ...ledger.schema.notification_tables import TEST
 from ...ledger.schema.tables import item_queues, notifications, queue_items
 from ...scheduler.model.identifiers import new_execution_id
 from ...scheduler.model.times import iso_of
@@ -37,6 +38,8 @@ class Event(StrEnum):
     """Three leases of an item ran out."""
     TRIGGER_FAILING = "trigger.failing"
     """A trigger began to fail; nothing more is told until it has succeeded or was changed."""
+    TEST = TEST
+    """Somebody tries the address."""
 
 
 def note_items(connection: Connection, item_ids: Collection[str], at_ms: int) -> int:
@@ -77,6 +80,25 @@ def note_failing(connection: Connection, trigger_id: int, name: str, problem: st
     told = {"trigger": {"id": trigger_id, "name": name, "reason": problem[:REASON_MAX_CHARS]}}
     row = _row(Subject.TRIGGER, trigger_id, name, Event.TRIGGER_FAILING, told, at_ms)
     connection.execute(insert(notifications), [row])
+
+
+def note_test(connection: Connection, subject: Subject, subject_id: int, name: str, at_ms: int) -> str:
+    """Write a notification that tries an address.
+
+    Args:
+        connection: Of a transaction that writes.
+        subject: Whose address.
+        subject_id: Of which queue or trigger; it has an address.
+        name: Its name.
+        at_ms: The database's time.
+
+    Returns:
+        The notification's id.
+    """
+    row = _row(subject, subject_id, name, Event.TEST, {subject.value: {"id": subject_id, "name": name}}, at_ms)
+    # Before whatever waits for the same address.
+    connection.execute(insert(notifications), [row | {"again_ms": 0}])
+    return str(row["delivery_id"])
 
 
 def _of_item(row: Any, at_ms: int) -> dict[str, Any]:

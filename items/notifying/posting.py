@@ -9,6 +9,7 @@ the receiver may have taken it, and gets it again under the same id.
 import asyncio
 import ssl
 import time
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from typing import Final
@@ -21,6 +22,16 @@ from .resolving import Forbidden, Resolve, allowed_addresses, resolve_name
 from .signature import headers_of
 
 PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of one attempt."""
+
+    problem: str | None
+    """None: the receiver took it; else why not, without anything that the receiver sent."""
+    status: int | None = None
+    """What it answered with; None: there was no answer."""
 
 
 class Posting:
@@ -43,31 +54,28 @@ class Posting:
         self._resolve = resolve
         self._user_agent = f"bandmaster/{version('bandmaster')}"
 
-    async def post(self, url: str, delivery_id: str, body: bytes) -> str | None:
+    async def post(self, url: str, delivery_id: str, body: bytes) -> Attempt:
         """Make one attempt.
 
         Args:
             url: The receiver's address.
             delivery_id: By which the receiver knows what comes again.
             body: What is sent.
-
-        Returns:
-            None if the receiver took it; else why not, without anything that the receiver sent.
         """
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._post(url, delivery_id, body)
         except TimeoutError:
-            return f"no answer within {self._seconds:g} s (notify.timeout_seconds)"
+            return Attempt(f"no answer within {self._seconds:g} s (notify.timeout_seconds)")
         except Forbidden as error:
-            return str(error)
+            return Attempt(str(error))
         except httpx.ConnectError as error:
-            return f"no connection: {error}"
+            return Attempt(f"no connection: {error}")
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             # The error's text may have what the receiver sent.
-            return f"it was not sent: {type(error).__name__}"
+            return Attempt(f"it was not sent: {type(error).__name__}")
 
-    async def _post(self, url: str, delivery_id: str, body: bytes) -> str | None:
+    async def _post(self, url: str, delivery_id: str, body: bytes) -> Attempt:
         parts = urlsplit(url)
         host = parts.hostname or ""
         port = parts.port or PORTS[parts.scheme]
@@ -80,12 +88,12 @@ class Posting:
                 of_name = {"sni_hostname": host}
                 try:
                     async with client.stream("POST", at, headers=headers, content=body, extensions=of_name) as answer:
-                        return _problem(answer.status_code)
+                        return Attempt(_problem(answer.status_code), answer.status_code)
                 except httpx.ConnectError:
                     # Nothing was sent: of several addresses, some may be out of this machine's reach.
                     if address == addresses[-1]:
                         raise
-        return None
+        raise Forbidden(f"{host} has no address")
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:

@@ -10,7 +10,8 @@ from typing import Any
 from sqlalchemy import func, select
 
 from ...scheduler.engine.journal_following import Position
-from ..database import Database
+from ..database import Database, now_ms
+from ..schema.notification_tables import TEST
 from ..schema.tables import journals, notifications, totals
 from ..standing import read_up_to
 from ..unrestored import Unrestored, unrestored
@@ -35,6 +36,8 @@ class LedgerFigures:
     position: Position | None
     """How far the journal was read; None: it never was."""
     waiting_notifications: int = 0
+    oldest_notification_ms: int = 0
+    """For how long the one that waits longest has waited."""
     unrestored: Unrestored | None = None
     """What Redis may lack since it began anew."""
 
@@ -64,7 +67,9 @@ def read_ledger(database: Database) -> LedgerFigures:
             found.setdefault(row.metric, []).append(Total(labels, row.bucket, row.value))
         position = read_up_to(connection)
         of = notifications.c
-        waits = select(func.count()).where(of.sent_ms.is_(None), of.failed_ms.is_(None))
-        waiting = connection.execute(waits).scalar_one()
+        waits = select(func.count(), func.coalesce(now_ms() - func.min(of.created_ms), 0)).where(
+            of.sent_ms.is_(None), of.failed_ms.is_(None), of.event != TEST
+        )
+        waiting, oldest_ms = connection.execute(waits).one()
         missing = unrestored(connection)
-    return LedgerFigures(found, position, waiting, missing)
+    return LedgerFigures(found, position, waiting, oldest_ms, missing)

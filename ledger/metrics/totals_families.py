@@ -84,12 +84,11 @@ def of_ledger(figures: LedgerFigures, lanes: Iterable[str] = ()) -> Iterator[Met
         yield family
     text = "Notifications that wait for their delivery"
     yield GaugeMetricFamily("bandmaster_notifications_waiting", text, figures.waiting_notifications)
-    missing, unrestored = (
-        figures.unrestored,
-        GaugeMetricFamily(
-            "bandmaster_unrestored", "What Redis may lack since it began anew, and nobody has restored", labels=["what"]
-        ),
-    )
+    text = "For how long the notification that waits longest has waited; 0: none waits"
+    oldest_seconds = max(0, figures.oldest_notification_ms) / 1000
+    yield GaugeMetricFamily("bandmaster_notifications_oldest_seconds", text, oldest_seconds)
+    missing, text = figures.unrestored, "What Redis may lack since it began anew, and nobody has restored"
+    unrestored = GaugeMetricFamily("bandmaster_unrestored", text, labels=["what"])
     unrestored.add_metric(["executions"], 0 if missing is None else missing.executions)
     unrestored.add_metric(["changes"], 0 if missing is None else missing.changes)
     yield unrestored

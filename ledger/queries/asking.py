@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from ..database import CONNECTIONS, Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.revisions import check
-from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to
+from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to, undelivered
 from ..unrestored import unrestored
 
 READS_AT_ONCE: Final = CONNECTIONS
@@ -79,9 +79,13 @@ class Asking:
         """
         with self.reading() as connection:
             if not check_queue(connection, self._queue):
-                return Progress(is_written=False, position=None, failing_triggers=())
+                return Progress(is_written=False, position=None)
             return Progress(
-                is_written(connection), read_up_to(connection), failing_triggers(connection), unrestored(connection)
+                is_written(connection),
+                read_up_to(connection),
+                failing_triggers(connection),
+                undelivered(connection),
+                unrestored(connection),
             )
 
     @contextmanager

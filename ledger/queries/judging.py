@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...scheduler.engine.journal_following import Follower
 from ...scheduler.transport.scripts import Scripts
-from ...scheduler.verdicts import Verdict, on_ledger, on_loss, on_triggers
+from ...scheduler.verdicts import Verdict, on_ledger, on_loss, on_notifications, on_triggers
 from ..errors import LedgerError
 from ..standing import Progress
 from ..write_signs import WriteSigns
@@ -45,4 +45,5 @@ def judged_ledger(progress: Callable[[], Progress], scripts: Scripts) -> Judged:
     lost = found.unrestored
     if lost is not None:
         told += on_loss(lost.since_ms, executions=lost.executions, changes=lost.changes)
-    return Judged(True, found.is_written, [*told, *on_triggers(found.failing_triggers)])
+    of_items = [*on_triggers(found.failing_triggers), *on_notifications(found.undelivered)]
+    return Judged(True, found.is_written, [*told, *of_items])

@@ -10,13 +10,15 @@ from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text, text
 
 from .columns import BY_BYTES, metadata
 
+TEST: Final = "test"
+"""The event of a notification that was only asked for to try an address: it is tried once, and counted nowhere."""
 _WAITS: Final = text("sent_ms IS NULL AND failed_ms IS NULL")
 _IS_SENT: Final = text("sent_ms IS NOT NULL")
 _HAS_FAILED: Final = text("failed_ms IS NOT NULL")
 
 # subject, subject_id: whose address is told, `queue` or `trigger` with its id; it may be deleted by now. body: what is
 # sent, the same bytes each time. again_ms: not before. sent_ms: when the receiver took it. failed_ms: when it was given
-# up.
+# up. last_status: what the receiver answered with last.
 notifications: Final = Table(
     "notifications",
     metadata,
@@ -33,6 +35,7 @@ notifications: Final = Table(
     Column("sent_ms", BigInteger),
     Column("failed_ms", BigInteger),
     Column("last_problem", Text),
+    Column("last_status", Integer),
     Index(
         "ix_notifications_waiting",
         *("subject", "subject_id", "again_ms"),

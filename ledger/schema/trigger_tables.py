@@ -72,6 +72,7 @@ firings: Final = Table(
     Column("state", Text),
     UniqueConstraint("trigger_id", "key", name="uq_firings_trigger_id"),
     Index("ix_firings_living", "trigger_id", sqlite_where=_LIVES, postgresql_where=_LIVES),
+    Index("ix_firings_latest", "trigger_id", "created_ms", "execution_id"),
     Index("ix_firings_unsent", *_OF_UNSENT, sqlite_where=_IS_UNSENT, postgresql_where=_IS_UNSENT),
     Index("ix_firings_ended", "ended_ms", sqlite_where=_HAS_ENDED, postgresql_where=_HAS_ENDED),
     comment="Executions that triggers start, each written together with its claims of items.",

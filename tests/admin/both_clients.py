@@ -9,7 +9,9 @@ from calling import Api
 
 from bandmaster.client import AsyncClient, Client, calls
 
-OF_ITEMS: Final = {name for name in calls.__all__ if "item" in name}
+OF_TESTS: Final = {"notification", "send_queue_test", "send_trigger_test"}
+"""The calls that try an address."""
+OF_ITEMS: Final = {name for name in calls.__all__ if "item" in name} | OF_TESTS
 """The calls of queues and items."""
 Ask = Callable[[calls.Call[Any]], Any]
 

@@ -47,7 +47,7 @@ UNSAID: Final = {
     **dict.fromkeys(("scheduled_at", "start_at", "end_at"), "the years 2000 to 2099"),
     **dict.fromkeys(("from", "to"), "the years 1970 to 9999"),
     "expires_at": "a time that is not over yet, up to the year 9999",
-    "queue_id": "with the type QUEUE, and only with it",
+    **dict.fromkeys(("queue_id", "batch_size", "polling_interval"), "with the type QUEUE, and only with it"),
     "queue_id, queue_name": "exactly one of the two, where null stands for none",
     "payload_schema": "a JSON Schema without look-around, references to elsewhere, and bounded",
     **dict.fromkeys(("payload", "result"), "without NUL, bounded in bytes and depth"),

@@ -66,7 +66,51 @@ def test_what_was_not_delivered_is_listed_with_its_problem(api: Api) -> None:
         first = found["notifications"][0]
         assert (first["subject"], first["name"], first["event"]) == ("queue", "tidy", "item.failed")
         assert (first["attempts"], first["again_at"], first["last_problem"]) == (30, None, "it answered with 500")
+        assert len(desk.get(f"{V1}/notifications?name=tidy").json()["notifications"]) == 2
+        assert desk.get(f"{V1}/notifications?name=other").json()["notifications"] == []
+        of_item = f"{V1}/notifications?item_id={first['item_id']}"
+        assert [each["id"] for each in desk.get(of_item).json()["notifications"]] == [first["id"]]
+        with api.database.writing() as connection:
+            one = update(notifications).where(of.delivery_id == first["id"])
+            connection.execute(one.values(failed_ms=None, sent_ms=7))
+        assert desk.get(of_item).json()["notifications"] == []
+        (sent,) = desk.get(f"{of_item}&taken=true").json()["notifications"]
+        assert (sent["state"], sent["sent_at"]) == ("sent", "1970-01-01T00:00:00.007Z")
         assert desk.get(f"{V1}/notifications?subject=trigger").json()["notifications"] == []
         assert desk.get(f"{V1}/notifications?subject=other").status_code == 422
         assert robot.get(f"{V1}/notifications").status_code == 403
         assert "T0KEN" not in desk.get(f"{V1}/notifications").text
+
+
+def test_who_operates_tries_an_address_and_others_do_not(api: Api) -> None:
+    with (
+        api.client(api.token("root", "admin")) as root,
+        api.client(api.token("desk", "operate")) as desk,
+        api.client(api.token("ann", "submit")) as ann,
+    ):
+        root.post(f"{V1}/queues", json={"name": "tidy"})
+        refused = desk.post(f"{V1}/queues/tidy/test-notification")
+        assert (refused.status_code, refused.json()["field"]) == (422, "notify_url")
+        root.put(f"{V1}/queues/tidy", json={"notify_url": URL}, headers=ANY)
+        root.post(f"{V1}/triggers", json=TIDY | {"notify_url": URL})
+        for path in ("queues", "triggers"):
+            assert ann.post(f"{V1}/{path}/tidy/test-notification").status_code == 403
+            assert desk.post(f"{V1}/{path}/other/test-notification").status_code == 404
+            sent = desk.post(f"{V1}/{path}/tidy/test-notification")
+            assert (sent.status_code, sent.json()["event"], sent.json()["state"]) == (202, "test", "waiting")
+            sent_id = sent.json()["id"]
+            assert desk.get(f"{V1}/notifications/{sent_id}").json() == sent.json()
+            assert desk.post(f"{V1}/{path}/tidy/test-notification").json()["id"] == sent_id
+            with api.database.writing() as connection:
+                one = update(notifications).where(notifications.c.delivery_id == sent_id)
+                connection.execute(one.values(failed_ms=1, last_problem="it answered with 404", last_status=404))
+            told = desk.get(f"{V1}/notifications/{sent_id}").json()
+            assert (told["state"], told["again_at"], told["last_status"]) == ("failed", None, 404)
+        # What was only tried is no notification that somebody missed.
+        listed = desk.get(f"{V1}/notifications").json()
+        assert (listed["waiting"], listed["failed"], listed["notifications"]) == (0, 0, [])
+        assert desk.get(f"{V1}/notifications/{sent_id[:-1]}").status_code == 404
+        assert ann.get(f"{V1}/notifications/{sent_id}").status_code == 403
+        audited = [each for each in root.get(f"{V1}/audit").json()["entries"] if each["verb"] == "test_notification"]
+        assert {each["subject"] for each in audited} == {"queue:tidy", "trigger:tidy"}
+        assert all("T0KEN" not in str(each) for each in audited)

@@ -22,7 +22,9 @@ def test_a_trigger_is_made_changed_and_deleted(api: Api, prefix: str) -> None:
         assert root.put(f"{prefix}/triggers/tidy", json=change).status_code == 428
         assert root.put(f"{prefix}/triggers/tidy", json=change, headers={"If-Match": '"7"'}).status_code == 412
         after = root.put(f"{prefix}/triggers/tidy", json=change, headers={"If-Match": '"1"'}).json()
-        assert (after["enabled"], after["revision"], after["next_fire_at"][4:]) == (False, 2, "-01-01T05:00:00.000Z")
+        assert (after["state"], after["revision"], after["next_fire_at"]) == ("disabled", 2, None)
+        again = root.put(f"{prefix}/triggers/tidy", json={"enabled": True}, headers={"If-Match": '"2"'}).json()
+        assert (again["state"], again["next_fire_at"][4:]) == ("active", "-01-01T05:00:00.000Z")
         assert [each["name"] for each in desk.get(f"{prefix}/triggers").json()["triggers"]] == ["tidy"]
         assert root.delete(f"{prefix}/triggers/tidy").json() == {"name": "tidy", "live_jobs": 0}
         assert root.get(f"{prefix}/triggers/tidy").status_code == 404
@@ -38,6 +40,8 @@ def test_a_trigger_is_made_changed_and_deleted(api: Api, prefix: str) -> None:
         ({"queue_id": 1}, "queue_id"),
         ({"command": []}, "command"),
         ({"max_jobs": 0}, "max_jobs"),
+        ({"batch_size": 2}, "batch_size"),
+        ({"polling_interval": 5}, "polling_interval"),
         ({"tz": "Berlin"}, "tz"),
     ],
 )

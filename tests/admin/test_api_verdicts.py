@@ -7,14 +7,16 @@ from calling import V1, Api
 from sqlalchemy import update
 
 from bandmaster.admin.ledger_watch import USABLE_SECONDS, LedgerWatch
+from bandmaster.items.notifying.outbox import Event, note_failing
+from bandmaster.items.store import now_of
 from bandmaster.items.trigger import TriggerType
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.ledger.schema.tables import triggers
+from bandmaster.ledger.schema.tables import notifications, triggers
 from bandmaster.ledger.write_signs import WriteSigns
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
-from bandmaster.scheduler.verdicts import BEHIND_ENTRIES, VerdictCode
+from bandmaster.scheduler.verdicts import BEHIND_ENTRIES, UNDELIVERED_SECONDS, VerdictCode
 from waiting import wait_until
 
 QUEUE = f"{V1}/executions/queue"
@@ -88,6 +90,30 @@ def test_a_trigger_that_cannot_fire_is_told_of_by_its_name(api: Api) -> None:
     wait_until(lambda: ("triggers_fail", "warning", "") in told(api, "read"), what="the verdict")
     items.triggers.change("book", {"enabled": False}, by="a test", revision=None)
     wait_until(lambda: "triggers_fail" not in {code for code, _, _ in told(api, "read")}, what="no verdict")
+
+
+def test_what_is_not_delivered_is_told_of_by_whose_it_is_and_tests_are_not(api: Api) -> None:
+    api.catch_up()
+    items = api.services.items
+    url = {"cron": "0 0 1 1 *", "notify_url": "https://hooks.example/T0KEN"}
+    book = items.triggers.create("book", type=TriggerType.TIME, command=("true",), by="a test", **url)
+    items.testing.of_trigger(book, by="a test")
+    items.store.write(lambda connection: note_failing(connection, book.trigger_id, "book", "full", now_of(connection)))
+    of = notifications.c
+
+    def age(seconds: int) -> None:
+        with api.database.writing() as connection:
+            connection.execute(update(notifications).values(created_ms=of.created_ms - seconds * 1000))
+
+    age(UNDELIVERED_SECONDS - 60)
+    assert items.store.asking.progress().undelivered == []
+    age(120)
+    (late,) = items.store.asking.progress().undelivered
+    assert (late.name, late.waiting_ms // 60_000) == ("trigger book", UNDELIVERED_SECONDS // 60 + 1)
+    wait_until(lambda: ("notifications_fail", "warning", "") in told(api, "read"), what="the verdict")
+    with api.database.writing() as connection:
+        connection.execute(update(notifications).where(of.event == Event.TRIGGER_FAILING).values(sent_ms=1))
+    wait_until(lambda: "notifications_fail" not in {code for code, _, _ in told(api, "read")}, what="no verdict")
 
 
 def test_a_ledger_that_takes_no_writes_is_told_of_with_the_reason(api: Api, redis_client: redis.Redis) -> None:

@@ -19,7 +19,7 @@ from bandmaster.admin.auth.scopes import INCLUDED, Scope
 from bandmaster.admin.describing import described
 from bandmaster.items.claiming import Claim
 from bandmaster.items.trigger import TriggerType
-from bandmaster.ledger.schema.tables import metadata, queue_items
+from bandmaster.ledger.schema.tables import item_queues, metadata, queue_items, triggers
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.states import State
@@ -69,6 +69,7 @@ NAMES: Final = {
     "queue": "invoices",
     "item_id": "item-1",
     "trigger": "book",
+    "notification": "none",
 }
 
 
@@ -149,6 +150,8 @@ def filled_api(one_api: Api, redis_client: redis.Redis) -> Api:
     (item,) = items.claiming.claim(Claim(queue.queue_id, "ann"))
     with one_api.database.writing() as connection:
         connection.execute(update(queue_items).values(item_id="item-1", claim_key=item.item_id))
+        for table in (item_queues, triggers):
+            connection.execute(update(table).values(notify_url="https://hooks.example/"))
     return one_api
 
 

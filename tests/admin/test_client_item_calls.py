@@ -1,6 +1,6 @@
 """The client's calls of queues and items, each against a real API."""
 
-from both_clients import OF_ITEMS, Ask, ask
+from both_clients import OF_ITEMS, OF_TESTS, Ask, ask
 
 from bandmaster.client import calls
 
@@ -34,4 +34,14 @@ def test_each_call_of_queues_and_items_is_answered_with_its_document(ask: Ask) -
     assert ask(calls.delete_item(first.id)).status == "DELETED"
     assert ask(calls.delete_item_queue("called", force=True)).name == "called"
     others = {"held_item", "settle_item", "edit_item", "item", "delete_item", "delete_item_queue"}
-    assert {*asked, *others} == OF_ITEMS
+    assert {*asked, *others, *OF_TESTS} == OF_ITEMS
+
+
+def test_an_address_is_tried_and_its_notification_shown(ask: Ask) -> None:
+    url = "https://hooks.example/"
+    ask(calls.create_item_queue("tried", notify_url=url))
+    ask(calls.create_trigger("tried", "TIME", ["true"], cron="0 0 1 1 *", notify_url=url))
+    for call in (calls.send_queue_test("tried"), calls.send_trigger_test("tried")):
+        sent = ask(call)
+        assert (sent.event, sent.state, sent.name) == ("test", "waiting", "tried")
+        assert ask(calls.notification(sent.id)) == sent == ask(call)

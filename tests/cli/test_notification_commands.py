@@ -1,12 +1,14 @@
 """Addresses of queues and triggers, and what was not delivered to them, with the real command."""
 
-import base64
+import json
 from collections.abc import Iterator
 
 import pytest
 from cli.driving import Driver, driving
+from receiver import SECRET, receiving
 
-SECRET = f"whsec_{base64.b64encode(b'k' * 32).decode()}"
+from bandmaster.client import verify_notification
+
 QUEUE = "notifying-of-commands"
 URL = "https://hooks.example/token"
 
@@ -50,3 +52,40 @@ def test_what_was_not_delivered_is_listed(beside: Driver) -> None:
     assert (listed["waiting"], listed["failed"], listed["notifications"]) == (0, 0, [])
     both = beside.run("notifications", "--queue", QUEUE, "--trigger", "notifying")
     assert (both.code, both.out) == (2, "")
+
+
+def test_a_test_is_delivered_and_says_what_the_receiver_answered_with(driver: Driver) -> None:
+    with receiving(204, 503, 204) as receiver:
+        driver.json("queue", "create", "tried", "--notify", receiver.url)
+        line = ("--cron", "0 6 1 1 *", "--command", "true", "--notify", receiver.url)
+        driver.json("trigger", "create", "tried", *line)
+        try:
+            delivered = driver.run("queue", "test-notify", "tried")
+            assert (delivered.code, delivered.out) == (0, "delivered: the receiver answered with 204\n"), delivered
+            refused = driver.run("trigger", "test-notify", "tried")
+            assert (refused.code, refused.out) == (1, "")
+            assert refused.err == "bandmaster: not delivered: it answered with 503\n"
+            told = driver.json("trigger", "test-notify", "tried")["notification"]
+            assert (told["subject"], told["event"], told["state"], told["last_status"]) == (
+                *("trigger", "test", "sent"),
+                204,
+            )
+        finally:
+            driver.run("trigger", "delete", "tried")
+            driver.run("queue", "delete", "tried", "--force", "--yes")
+    for got in receiver.got:
+        verify_notification(got.headers, got.body, SECRET)
+        assert json.loads(got.body)["type"] == "test"
+
+
+def test_where_nobody_delivers_it_says_what_is_missing(beside: Driver) -> None:
+    beside.environment["BANDMASTER_NOTIFY__SECRET"] = SECRET
+    refused = beside.run("queue", "test-notify", QUEUE)
+    assert (refused.code, "`bandmaster queue change" in refused.err) == (2, True)
+    beside.json("queue", "change", QUEUE, "--notify", URL)
+    late = beside.run("queue", "test-notify", QUEUE, "--wait", "1", "--json")
+    assert (late.code, late.json["notification"]["state"]) == (1, "waiting")
+    assert "not delivered after 1 s: does `python -m bandmaster.ledger` run" in late.err
+    assert beside.run("notifications").out == "0 wait, 0 were given up\n"
+    beside.json("queue", "change", QUEUE, "--notify", "")
+    assert beside.run("queue", "test-notify", "nobodys").code == 3

@@ -27,8 +27,13 @@ def test_five_items_become_executions_and_are_done(driver: Driver) -> None:
         wait_until(lambda: counts(driver)["DONE"] == 5, timeout_seconds=120, what="five items that are done")
         (shown,) = (each for each in driver.json("trigger", "list")["triggers"] if each["name"] == "books")
         assert (shown["fired"], shown["failures"], shown["live_jobs"]) == (5, 0, 0)
+        assert (shown["state"], shown["executions"][0]["state"]) == ("active", "COMPLETED")
         items = {each["id"]: each["job_id"] for each in driver.json("item", "--queue", QUEUE)["items"]}
         assert len(set(items.values())) == 5
+        one = driver.json("trigger", "show", "books")["trigger"]
+        assert {each["execution_id"] for each in one["executions"]} == set(items.values())
+        told = driver.run("trigger", "show", "books").out
+        assert all(text in told for text in (f"items of {QUEUE}", "0 of 2 executions", *items.values()))
         execution_id = items[shown["last_processed_item_id"]]
         assert shown["last_processed_item_id"] in driver.run("logs", execution_id).out
     finally:
@@ -62,12 +67,23 @@ def test_the_program_of_the_example_says_what_came_of_its_items(driver: Driver) 
 
 
 def test_what_does_not_fit_is_refused(driver: Driver) -> None:
-    refused = driver.run("trigger", "create", "of-nothing", "--command", "true")
-    assert (refused.code, "queue_id" in refused.err) == (2, True)
-    refused = driver.run("trigger", "create", "of-nothing", "--cron", "61 * * * *", "--command", "true")
-    assert (refused.code, "'61' is no minute" in refused.err) == (2, True)
-    gone = driver.run("trigger", "delete", "of-nothing")
-    assert (gone.code, "there is no trigger" in gone.err) == (3, True)
+    at_six = ("--cron", "0 6 * * *")
+    for words, why in (
+        ((), "--queue and --cron: give one of them"),
+        ((*at_six, "--queue", QUEUE), "--queue and --cron: give one of them"),
+        ((*at_six, "--batch", "5"), "--batch: it goes with --queue, and not with --cron"),
+        ((*at_six, "--every", "5"), "--every: it goes with --queue, and not with --cron"),
+        (("--queue", QUEUE, "--tz", "UTC"), "--tz: it goes with --cron, and not with --queue"),
+        (("--cron", "61 * * * *"), "--cron: '61' is no minute"),
+        ((*at_six, "--tz", "Berlin"), "--tz: "),
+        ((*at_six, "--priority", "soon"), "--priority: "),
+        ((*at_six, "--user", "\t"), "--user: "),
+    ):
+        refused = driver.run("trigger", "create", "of-nothing", "--command", "true", *words)
+        assert (refused.code, refused.err.startswith(f"bandmaster: {why}")) == (2, True), refused.err
+    for command in ("show", "delete"):
+        gone = driver.run("trigger", command, "of-nothing")
+        assert (gone.code, "there is no trigger" in gone.err) == (3, True)
 
 
 def test_a_time_is_shown_and_a_disabled_trigger_stands_still(driver: Driver) -> None:
@@ -76,8 +92,14 @@ def test_a_time_is_shown_and_a_disabled_trigger_stands_still(driver: Driver) -> 
         *("--command", "true", "--disabled"),
     )
     try:
-        assert made["trigger"]["next_fire_at"].endswith("-01-01T05:00:00.000Z")
+        assert (made["trigger"]["state"], made["trigger"]["next_fire_at"]) == ("disabled", None)
         assert "of-time" in driver.run("trigger").out
         assert "disabled" in driver.run("trigger", "list").out
+        shown = driver.run("trigger", "show", "of-time").out
+        assert all(text in shown for text in ("disabled", "never", "0 of 1 executions", "Europe/Berlin"))
+        refused = driver.run("trigger", "change", "of-time", "--batch", "5")
+        assert (refused.code, "--batch: the type is TIME" in refused.err) == (2, True)
+        goes = driver.json("trigger", "change", "of-time", "--enabled")
+        assert goes["trigger"]["next_fire_at"].endswith("-01-01T05:00:00.000Z")
     finally:
         assert driver.json("trigger", "delete", "of-time") == {"name": "of-time", "live_jobs": 0}

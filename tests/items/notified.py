@@ -1,9 +1,8 @@
-"""Notifications for the tests: settings with a secret, and what is written."""
+"""Notifications for the tests: a ledger that has addresses, and what is written."""
 
-import base64
 from typing import Any
 
-from pydantic import SecretStr
+from receiver import NOTIFY
 from sqlalchemy import select, update
 
 from bandmaster.configs.notify import NotifySettings
@@ -12,8 +11,6 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
 from bandmaster.ledger.schema.tables import notifications
 
-SECRET = f"whsec_{base64.b64encode(b'k' * 32).decode()}"
-NOTIFY = NotifySettings(secret=SecretStr(SECRET))
 URL = "https://hooks.example/with?token=1"
 
 

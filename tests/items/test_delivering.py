@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from notified import SECRET, notes, open_notifying, set_notes
-from receiver import ALLOWED, HANGS, Receiver, receiving
+from notified import notes, open_notifying, set_notes
+from receiver import ALLOWED, HANGS, SECRET, Receiver, receiving
 from sqlalchemy import Connection
 from work_items import add, make, take
 
 from bandmaster.items.notifying import due
 from bandmaster.items.notifying.delivering import AT_ONCE_TO_ONE, Delivering
-from bandmaster.items.notifying.due import FAILED_KEPT_MS, GIVEN_UP_AFTER_MS, NOBODY, SENT_KEPT_MS, pause_ms
+from bandmaster.items.notifying.due import GIVEN_UP_AFTER_MS, KEPT_MS, NOBODY, pause_ms
 from bandmaster.items.notifying.posting import Posting
 from bandmaster.items.notifying.signature import verify_notification
 from bandmaster.items.opened import Items
@@ -80,17 +80,20 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
             assert note.again_ms > notifying.store.read(now_of)
             assert "it answered with" in note.last_problem
             set_notes(database, again_ms=1)
-        assert read_ledger(database).waiting_notifications == 1
+        set_notes(database, created_ms=notifying.store.read(now_of) - 7_000)
+        figures = read_ledger(database)
+        assert (figures.waiting_notifications, figures.oldest_notification_ms // 1000) == (1, 7)
         assert (work.deliver_due(), work.deliver_due()) == (1, 0)
     assert len(receiver.got) == 3
     for got in receiver.got:
         assert verify_notification(got.headers, got.body, SECRET) == note.delivery_id
         assert got.body.decode() == note.body
     (note,) = notes(database)
-    assert (note.item_id, note.attempts, note.last_problem) == (item_id, 3, None)
+    assert (note.item_id, note.attempts, note.last_problem, note.last_status) == (item_id, 3, None, 200)
     assert note.sent_ms is not None
     assert totals(database) == {"sent": 1}
-    assert read_ledger(database).waiting_notifications == 0
+    figures = read_ledger(database)
+    assert (figures.waiting_notifications, figures.oldest_notification_ms) == (0, 0)
 
 
 @pytest.mark.parametrize("step", ["before it is sent", "before it is noted"])
@@ -163,18 +166,18 @@ def test_after_a_day_it_is_given_up_and_kept_for_a_while(notifying: Items, datab
         assert (note.failed_ms is None, note.attempts, note.last_problem) == (False, 2, "it answered with 500")
         assert work.deliver_due() == 0
     assert totals(database) == {"failed": 1}
-    for kept_ms, left in ((FAILED_KEPT_MS - 60_000, 1), (FAILED_KEPT_MS + 60_000, 0)):
+    for kept_ms, left in ((KEPT_MS - 60_000, 1), (KEPT_MS + 60_000, 0)):
         at_ms = note.failed_ms + kept_ms
         notifying.store.write(lambda connection, at_ms=at_ms: due.delete_old(connection, at_ms))
         assert len(notes(database)) == left
 
 
-def test_what_was_sent_goes_after_a_day(notifying: Items, database: Database) -> None:
+def test_what_was_sent_goes_after_its_time(notifying: Items, database: Database) -> None:
     with receiving() as receiver:
         fail(notifying, receiver.url)
         one(notifying).deliver_due()
     (note,) = notes(database)
-    for kept_ms, left in ((SENT_KEPT_MS - 60_000, 1), (SENT_KEPT_MS + 60_000, 0)):
+    for kept_ms, left in ((KEPT_MS - 60_000, 1), (KEPT_MS + 60_000, 0)):
         at_ms = note.sent_ms + kept_ms
         notifying.store.write(lambda connection, at_ms=at_ms: due.delete_old(connection, at_ms))
         assert len(notes(database)) == left

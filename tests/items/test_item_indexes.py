@@ -12,6 +12,7 @@ from bandmaster.items import sending
 from bandmaster.items.firing import has_come
 from bandmaster.items.listing import Place, Sought
 from bandmaster.items.opened import Items
+from bandmaster.items.started import latest_started
 from bandmaster.items.states import Status
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.tables import firings, queue_items
@@ -97,6 +98,13 @@ def test_what_is_to_be_sent_is_found_along_its_index(items: Items, database: Dat
         plan = plan_of(connection, lambda: sending._unsent(connection))  # type: ignore[reportPrivateUsage]
         assert "ix_firings_unsent" in plan
         assert not is_sorted(plan)
+
+
+def test_what_triggers_started_last_is_found_along_its_index(items: Items, database: Database) -> None:
+    fill(items, database)
+    with database.reading() as connection:
+        plan = plan_of(connection, lambda: latest_started(connection, 1))
+        assert "ix_firings_latest" in plan, plan
 
 
 def test_whether_an_item_has_come_is_asked_of_indexes(items: Items, database: Database) -> None:

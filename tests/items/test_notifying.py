@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from notified import NOTIFY, URL, notes, open_notifying
+from notified import URL, notes, open_notifying
+from receiver import NOTIFY
 from sqlalchemy import Connection, select
 from trigger_work import Work
 from work_items import add, end_lease, make, take

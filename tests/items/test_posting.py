@@ -14,9 +14,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from notified import NOTIFY, SECRET
 from pydantic import SecretStr
-from receiver import ALLOWED, HANGS, receiving
+from receiver import ALLOWED, HANGS, NOTIFY, SECRET, receiving
 
 from bandmaster.client import BadSignature, verify_notification
 from bandmaster.configs.notify import NotifySettings
@@ -29,7 +28,7 @@ OTHER = f"whsec_{base64.b64encode(b'o' * 32).decode()}"
 
 
 def post(url: str, settings: NotifySettings = ALLOWED, resolve: Resolve = resolve_name) -> str | None:
-    return asyncio.run(Posting(settings, resolve).post(url, "id-1", BODY))
+    return asyncio.run(Posting(settings, resolve).post(url, "id-1", BODY)).problem
 
 
 def test_a_notification_is_signed_as_standard_webhooks_has_it() -> None:

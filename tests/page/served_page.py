@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from receiver import SECRET
 
 from waiting import wait_until
 
 V1 = "/api/v1"
+NOTIFYING = {"BANDMASTER_NOTIFY__SECRET": SECRET, "BANDMASTER_NOTIFY__PRIVATE_NETWORKS": "127.0.0.0/8"}
+"""Receivers of the tests are on this machine."""
 
 
 def _free_port() -> int:
@@ -43,7 +46,7 @@ class Installation:
         return (self.folder / "var" / "api-token").read_text().strip()
 
     def start_api(self, **settings: str) -> None:
-        environment = os.environ | {"BANDMASTER_API__PORT": str(self.port)} | settings
+        environment = os.environ | {"BANDMASTER_API__PORT": str(self.port)} | NOTIFYING | settings
         self._client = self._client or httpx.Client(base_url=self.url, timeout=60)
         with (self.folder / "api.log").open("ab") as log:
             self._api = subprocess.Popen(
@@ -84,9 +87,9 @@ class Installation:
         except httpx.TransportError:
             return False
 
-    def call(self, method: str, path: str, body: Any = None, token: str | None = None) -> Any:
-        """Call the API as an admin, or by another token."""
-        headers = {"Authorization": f"Bearer {token or self.admin}"}
+    def call(self, method: str, path: str, body: Any = None, token: str | None = None, **more: str) -> Any:
+        """Call the API as an admin, or by another token; `more`, further headers."""
+        headers = {"Authorization": f"Bearer {token or self.admin}"} | more
         assert self._client is not None
         answer = self._client.request(method, f"{V1}{path}", json=body, headers=headers)
         assert answer.status_code < 300, answer.text
@@ -120,7 +123,7 @@ def installed(folder: Path) -> Generator[Installation]:
         up = subprocess.Popen(
             [str(Path(sys.executable).parent / "bandmaster"), "up"],
             cwd=folder,
-            env=os.environ | {"BANDMASTER_API__PORT": "0"},
+            env=os.environ | {"BANDMASTER_API__PORT": "0"} | NOTIFYING,
             stdout=log,
             stderr=log,
             start_new_session=True,

@@ -17,6 +17,7 @@ NUMBERS: Final = {
     VerdictCode.SLOTS_FREE_WHILE_WORK_WAITS: verdicts.UNTAKEN_SECONDS,
     VerdictCode.NO_PROGRESS: verdicts.STANDSTILL_SECONDS,
     VerdictCode.LEDGER_NOT_WRITTEN: verdicts.UNWRITTEN_SECONDS,
+    VerdictCode.NOTIFICATIONS_FAIL: verdicts.UNDELIVERED_SECONDS,
     VerdictCode.LEDGER_BEHIND: verdicts.BEHIND_ENTRIES,
 }
 """What a rule's expression compares with."""

@@ -10,6 +10,7 @@ from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.verdicts import (
     SEVERITY,
     Severity,
+    Undelivered,
     Unwritten,
     Verdict,
     VerdictCode,
@@ -19,6 +20,7 @@ from bandmaster.scheduler.verdicts import (
     on_lane,
     on_ledger,
     on_loss,
+    on_notifications,
     on_triggers,
     ordered,
 )
@@ -175,6 +177,17 @@ def test_triggers_that_fail_are_told_of_by_name_the_first_few_of_them() -> None:
     assert said(on_triggers(["book"])) == {"triggers_fail": "Triggers cannot start executions, and try again: book"}
     many = said(on_triggers([f"t{number}" for number in range(1_005)]))
     assert many["triggers_fail"].endswith(": t0, t1, t2 and 1,002 others")
+
+
+def test_what_is_not_delivered_is_told_of_with_whose_it_is_and_for_how_long() -> None:
+    assert said(on_notifications(())) == {}
+    late = [Undelivered("queue invoices", 34 * MINUTE_MS), Undelivered("trigger book", 12 * MINUTE_MS)]
+    assert said(on_notifications(late)) == {
+        "notifications_fail": "Notifications have not been delivered for 34 min, and are tried again: queue invoices, "
+        "trigger book"
+    }
+    many = said(on_notifications([Undelivered(f"queue q{number}", MINUTE_MS) for number in range(5)]))
+    assert many["notifications_fail"].endswith(": queue q0, queue q1, queue q2 and 2 others")
 
 
 def test_the_worst_comes_first() -> None:

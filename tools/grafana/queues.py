@@ -3,7 +3,7 @@
 from typing import Final
 
 from .dashboards import Dashboard, Row, Variable
-from .expressions import INSTALLATION, now, total
+from .expressions import INSTALLATION, now, per_second, total
 from .panels import Query, Unit, figure, lines, table
 
 _QUEUE: Final = 'queue=~"$queue"'
@@ -78,8 +78,28 @@ _QUEUES: Final = Row(
         ),
     ),
 )
+_NOTIFICATIONS: Final = Row(
+    "Notifications",
+    (
+        lines(
+            *("Ends of notifications", "notifications a second", Unit.PER_SECOND),
+            "rate of bandmaster_notified_total, by outcome: sent (a receiver took it), or failed (it was given up).",
+            Query(total(per_second("bandmaster_notified_total"), "outcome"), "{{outcome}}"),
+        ),
+        lines(
+            *("Notifications that wait", "notifications", Unit.NUMBER),
+            "bandmaster_notifications_waiting: no receiver has taken them yet.",
+            Query(now("bandmaster_notifications_waiting"), "waiting"),
+        ),
+        lines(
+            *("Oldest notification", "seconds", Unit.SECONDS),
+            "bandmaster_notifications_oldest_seconds: how long the one that waits longest has; 0: none waits.",
+            Query(now("bandmaster_notifications_oldest_seconds"), "oldest"),
+        ),
+    ),
+)
 DASHBOARD: Final = Dashboard(
-    *("queues", "Queues", "Queues of items for robots and executions, and triggers."),
+    *("queues", "Queues", "Queues of items for robots and executions, triggers, and notifications."),
     variables=(Variable("queue", "Queue", f"label_values(bandmaster_items{{{INSTALLATION}}}, queue)", several=True),),
-    rows=(_NOW, _QUEUES),
+    rows=(_NOW, _QUEUES, _NOTIFICATIONS),
 )

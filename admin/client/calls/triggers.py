@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...answers.notifications import NotificationList
+from ...answers.notifications import NotificationList, NotificationRow
 from ...answers.triggers import TriggerAnswer, TriggerDeleted, TriggerList
 from ..call import V1, Call, given, named
 
@@ -13,9 +13,27 @@ def triggers() -> Call[TriggerList]:
     return Call("GET", f"{V1}/triggers", TriggerList)
 
 
-def notifications(subject: str | None = None) -> Call[NotificationList]:
-    """Notifications that were not taken; `subject`, `queue` or `trigger`; None: of both."""
-    return Call("GET", f"{V1}/notifications", NotificationList, query=given(subject=subject))
+def notifications(
+    subject: str | None = None, name: str | None = None, item_id: str | None = None, *, taken: bool | None = None
+) -> Call[NotificationList]:
+    """Notifications that were not taken, with `taken` all; `subject`, `queue` or `trigger`; None: of both."""
+    query = given(subject=subject, name=name, item_id=item_id, taken=taken)
+    return Call("GET", f"{V1}/notifications", NotificationList, query=query)
+
+
+def notification(notification: str) -> Call[NotificationRow]:
+    """A notification, by its id: how its delivery stands."""
+    return Call("GET", named("notifications", notification), NotificationRow)
+
+
+def send_queue_test(queue: str) -> Call[NotificationRow]:
+    """Try the address of a queue, by its name or id; what comes of it, `notification` tells."""
+    return Call("POST", f"{named('queues', queue)}/test-notification", NotificationRow)
+
+
+def send_trigger_test(trigger: str) -> Call[NotificationRow]:
+    """Try the address of a trigger, by its name or id; what comes of it, `notification` tells."""
+    return Call("POST", f"{named('triggers', trigger)}/test-notification", NotificationRow)
 
 
 def trigger(trigger: str) -> Call[TriggerAnswer]:

@@ -62,6 +62,7 @@ def upgrade() -> None:
         comment="Executions that triggers start, each written together with its claims of items.",
     )
     _index("ix_firings_living", "firings", "trigger_id", where="ended_ms IS NULL")
+    op.create_index("ix_firings_latest", "firings", ["trigger_id", "created_ms", "execution_id"])
     unsent = ("created_ms", "execution_id", "again_ms")
     _index("ix_firings_unsent", "firings", *unsent, where="sent_ms IS NULL AND ended_ms IS NULL")
     _index("ix_firings_ended", "firings", "ended_ms", where="ended_ms IS NOT NULL")

@@ -37,6 +37,7 @@ def upgrade() -> None:
         sa.Column("again_ms", sa.BigInteger, nullable=False),
         *(sa.Column(name, sa.BigInteger) for name in ("sent_ms", "failed_ms")),
         sa.Column("last_problem", sa.Text),
+        sa.Column("last_status", sa.Integer),
         sa.PrimaryKeyConstraint("delivery_id", name="pk_notifications"),
         comment="What is told to the addresses of queues and triggers, written with what it tells of. body: JSON.",
     )

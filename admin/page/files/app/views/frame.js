@@ -21,6 +21,9 @@ export const PLACES = [
   ["tokens", "Tokens", "admin"],
 ];
 
+// Views that are reached from another one.
+const WITHIN = { triggers: "queues" };
+
 const LIVE = {
   live: ["Live", "Follows what happens: what is shown is at most a second old"],
   away: ["Connecting", "The stream of events is not connected; the page asks every few seconds, and tries again"],
@@ -29,7 +32,8 @@ const LIVE = {
 
 export function Frame({ children, onHelp }) {
   const caller = useSignal(session);
-  const [here, of] = useSignal(route).parts;
+  const [first, of] = useSignal(route).parts;
+  const here = WITHIN[first] ?? first;
   const state = useSignal(feedState);
   const chosen = useSignal(theme);
   const [isOpen, setOpen] = useState(false);

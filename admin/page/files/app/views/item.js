@@ -7,6 +7,7 @@ import { count } from "../words.js";
 import { Card, Code, Figure, ItemBadge, Time } from "../parts/basics.js";
 import { Ask } from "../parts/dialog.js";
 import { InPlace } from "../parts/in-place.js";
+import { NotificationsOfItem } from "../parts/notifications.js";
 import { NumberField } from "../parts/number-field.js";
 import { Trouble, attempt, say } from "../parts/trouble.js";
 import { Holder } from "./queue.js";
@@ -32,6 +33,7 @@ export function Item({ queue, id, caller }) {
         : html`
           <${Payload} item=${item} path=${path} mayChange=${mayChange} reload=${reload} />
           ${item.result !== null && html`<${Card} title="Result"><${Code}>${JSON.stringify(item.result, null, 2)}<//><//>`}`}
+      ${mayChange && html`<${NotificationsOfItem} id=${item.id} />`}
     `}
   `;
 }

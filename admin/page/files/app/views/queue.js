@@ -7,6 +7,7 @@ import { ITEM_STATUSES, count } from "../words.js";
 import { Empty, ItemBadge, Time } from "../parts/basics.js";
 import { Trouble } from "../parts/trouble.js";
 import { NewItem } from "../parts/new-item.js";
+import { Notifications } from "../parts/notifications.js";
 import { Turn } from "./queues.js";
 
 const PAGE = 50;
@@ -45,6 +46,7 @@ export function Queue({ name, caller, query }) {
     ${items.data && (cursor || items.data.next) && html`<p class="buttons">
       ${cursor && html`<button onClick=${() => to({})}>The latest</button>`}
       ${items.data.next && html`<button onClick=${() => to({ cursor: items.data.next })}>Earlier ones</button>`}</p>`}
+    ${queue.data && html`<${Notifications} subject="queue" of=${queue.data} />`}
   `;
 }
 

@@ -22,7 +22,7 @@ export function Queues({ caller }) {
       ? html`<${Table} queues=${data.queues} mayChange=${mayChange} reload=${reload} />`
       : html`<${Empty} title="There is no queue of items yet.">
           <p>Items are work for robots and people: each is handed out to one of them, with a lease.</p>
-          <${Code}>bandmaster queue add invoices<//><//>`)}
+          <${Code}>bandmaster queue create invoices<//><//>`)}
     <${Triggers} caller=${caller} queues=${data?.queues ?? []} />
   `;
 }

@@ -20,7 +20,7 @@ export function Triggers({ caller, queues }) {
       ? html`<${Table} triggers=${data.triggers} names=${names} reload=${reload} onRemove=${mayChange ? setRemoves : null} />`
       : html`<${Empty} title="There is no trigger yet.">
           <p>A trigger starts a program for the items of a queue, or at times.</p>
-          <${Code}>bandmaster trigger add book --queue invoices -- ./book.py<//><//>`)}
+          <${Code}>bandmaster trigger create book --queue invoices --command ./book.py<//><//>`)}
     ${removes && html`<${Remove} trigger=${removes} reload=${reload} onClose=${() => setRemoves(null)} />`}
   `;
 }
@@ -35,14 +35,14 @@ function Table({ triggers, names, reload, onRemove }) {
         <th scope="col"><span class="hidden">Buttons</span></th></tr></thead>
       <tbody>${triggers.map((each) => html`
         <tr key=${each.id} data-row=${each.name}>
-          <td class="text" data-label="Trigger">${each.name}${!each.enabled && html` <span class="badge state-dead">disabled</span>`}
-            ${each.failures > 0 && html` <span class="badge state-dead" title=${each.last_error}>fails</span> <small class="reason">${each.last_error}</small>`}</td>
+          <td class="text" data-label="Trigger"><a href=${href(["triggers", each.name])}>${each.name}</a> <${TriggerState} trigger=${each} />
+            ${each.last_error && html` <small class="reason">${each.last_error}</small>`}</td>
           <td class="text" data-label="Fires"><${Fires} trigger=${each} names=${names} /></td>
           <td class="text" data-label="Action"><a href=${href(["executions"], { action: each.action })}>${each.action}</a></td>
           <td class="number" data-label="Live">${count(each.live_jobs)} of ${count(each.max_jobs)}</td>
           <td class="number" data-label="Fired">${count(each.fired)}</td>
           <td data-label="Last"><${Time} at=${each.last_fired_at} none="never" /></td>
-          <td data-label="Next"><${Time} at=${each.enabled ? each.backoff_until ?? each.next_fire_at : null} none="–" /></td>
+          <td data-label="Next"><${Time} at=${each.next_fire_at} none="–" /></td>
           <td>${onRemove && html`<span class="buttons"><${Turn} trigger=${each} reload=${reload} />
             <button class="danger" aria-label="Delete ${each.name}" onClick=${() => onRemove(each)}>Delete…</button></span>`}</td>
         </tr>`)}</tbody></table></div>`;
@@ -55,7 +55,13 @@ function Fires({ trigger: { type, cron, tz, queue_id: queueId, batch_size: most 
     <small class="faint">${most > 1 ? `up to ${count(most)} items` : "each item"}</small>`;
 }
 
-function Turn({ trigger: { id, name, enabled, revision }, reload }) {
+// Nothing is said of one that is active.
+export function TriggerState({ trigger: { state, last_error: problem } }) {
+  if (state === "active") return null;
+  return html`<span class="badge state-dead" title=${problem ?? "It starts nothing until it is enabled"}>${state.replaceAll("_", " ")}</span>`;
+}
+
+export function Turn({ trigger: { id, name, enabled, revision }, reload }) {
   async function turn() {
     const done = enabled ? `${name} fires no more: what was started goes on` : `${name} fires`;
     await attempt(done, () => send("PUT", `/triggers/${part(id)}`, { enabled: !enabled }, { "If-Match": `"${revision}"` }));

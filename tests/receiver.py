@@ -1,5 +1,6 @@
 """A receiver of notifications: a real HTTP server in threads of its own, which answers as a test says."""
 
+import base64
 import ssl
 import threading
 from collections.abc import Generator
@@ -8,10 +9,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from notified import NOTIFY
+from pydantic import SecretStr
 
 from bandmaster.configs.notify import NotifySettings
 
+SECRET = f"whsec_{base64.b64encode(b'k' * 32).decode()}"
+NOTIFY = NotifySettings(secret=SecretStr(SECRET))
 ALLOWED: NotifySettings = NOTIFY.model_copy(update={"private_networks": ("127.0.0.0/8", "::1/128")})
 HANGS = 0
 """In place of a status: no answer until the receiver ends."""
