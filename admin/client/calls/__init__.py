@@ -76,6 +76,7 @@ from .items import (
     item_stats,
     items,
     settle_item,
+    upload_items,
 )
 from .schedules import (
     next_times,
@@ -182,6 +183,7 @@ __all__ = [
     "trigger",
     "triggers",
     "upload",
+    "upload_items",
     "users",
     "waited",
     "waits",
