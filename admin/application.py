@@ -3,6 +3,7 @@
 In the flow: the process serves it, the tests do, and `describing` writes down what it offers. Version 1 only grows.
 """
 
+import re
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from .api import (
     events,
     executions,
     health,
+    item_files,
     item_queues,
     items,
     living,
@@ -58,6 +60,8 @@ SUBMITTING_PATHS: Final = tuple(
 UNVERSIONED: Final = "/api"
 ITEM_PATHS: Final = tuple(f"{before}/queue-items{last}" for before in (V1, UNVERSIONED) for last in ("", "/add"))
 """Where a body has a payload."""
+UPLOADING_PATHS: Final = re.compile(rf"(?:{V1}|{UNVERSIONED})/queues/[^/]+/items/upload")
+"""Where a body is a file of items."""
 _DESCRIPTION: Final = """What happened, and steering it.
 
 Every request but those of the probes has a token (`Authorization: Bearer bm_…`), or the cookie of a browser that
@@ -122,10 +126,11 @@ def build(services: Services) -> FastAPI:
         *((audit.router, "audit"), (tokens.router, "tokens"), (whoami.router, "tokens"), (session.router, "tokens")),
         (oidc.router, "tokens"),
         *((item_queues.router, "queues and items"), (items.router, "queues and items")),
+        (item_files.router, "queues and items"),
         *((triggers.router, "queues and items"), (notifications.router, "queues and items")),
     ):
         application.include_router(part, prefix=V1, tags=[tag])
-    for part in (item_queues.router, robots.router, items.router, triggers.router):
+    for part in (item_queues.router, item_files.router, robots.router, items.router, triggers.router):
         # Robots of old call them there.
         application.include_router(part, prefix=UNVERSIONED, include_in_schema=False)
     application.include_router(health.router, tags=["probes"])
@@ -141,8 +146,8 @@ def guarded(application: FastAPI, settings: ApiSettings) -> ASGIApp:
         application,
         allowed_hosts=[*named, *LOOPBACK],
         submitting_paths=(*SUBMITTING_PATHS, *ITEM_PATHS),
-        max_body_bytes=settings.max_body_bytes,
-        body_seconds=settings.body_seconds,
+        uploading_paths=UPLOADING_PATHS,
+        settings=settings,
     )
 
 

@@ -3,12 +3,14 @@
 In the flow: an ASGI middleware around everything. `Host` must be a name by which the API may be called, so that no
 website can reach it under a name of its own (DNS rebinding); a request that a page of another origin sends is refused.
 A body that is too long or too slow ends the request, and what was read of it is forgotten; only what is submitted may
-be long.
+be long, and files of items longer.
 """
 
 import asyncio
+import re
 import uuid
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..configs.api import LOOPBACK
+from ..configs.api import LOOPBACK, ApiSettings
 from ..scheduler.model.errors import shown
 from .errors import Refused
 from .problems import problem
@@ -41,6 +43,23 @@ _DISCARDED_BODIES: Final = 8
 """As much as so many bodies of the allowed length is read of one that is refused; then its connection ends."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """How long the body of a request may be, and how long it may take."""
+
+    most_bytes: int
+    seconds: float
+    of_bytes: str
+    """The setting that says so; none: no setting does."""
+    of_seconds: str
+
+    @property
+    def too_large(self) -> str:
+        """What is said of one that is longer."""
+        why = f" ({self.of_bytes})" if self.of_bytes else " here: it submits nothing"
+        return f"a body may have {self.most_bytes} bytes{why}"
+
+
 class Border:
     """Checks each request of an application."""
 
@@ -50,21 +69,28 @@ class Border:
         *,
         allowed_hosts: Sequence[str],
         submitting_paths: Collection[str],
-        max_body_bytes: int,
-        body_seconds: float,
+        uploading_paths: re.Pattern[str],
+        settings: ApiSettings,
     ) -> None:
         """Args:
         application: What is behind it.
         allowed_hosts: Names without ports, ``*`` for any.
         submitting_paths: The paths whose bodies may have `max_body_bytes`.
-        max_body_bytes: As in the settings; those of other paths have at most `CONTROL_BODY_BYTES`.
-        body_seconds: As in the settings.
+        uploading_paths: Those whose bodies may have `max_upload_bytes`; all others have at most `CONTROL_BODY_BYTES`.
+        settings: How many these are, and how long a body may take.
         """
         self._application = application
         self._allowed_hosts = frozenset(each.lower() for each in allowed_hosts)
         self._submitting_paths = frozenset(submitting_paths)
-        self._max_body_bytes = max_body_bytes
-        self._body_seconds = body_seconds
+        self._uploading_paths = uploading_paths
+        most_bytes, seconds = settings.max_body_bytes, settings.body_seconds
+        self._submitted = _Bound(most_bytes, seconds, "api.max_body_bytes", "api.body_seconds")
+        self._uploaded = _Bound(
+            settings.max_upload_bytes, settings.upload_seconds, "api.max_upload_bytes", "api.upload_seconds"
+        )
+        self._control = self._submitted
+        if most_bytes > CONTROL_BODY_BYTES:
+            self._control = _Bound(CONTROL_BODY_BYTES, seconds, "", "api.body_seconds")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -72,8 +98,7 @@ class Border:
             await self._application(scope, receive, send)
             return
         request_id = str(uuid.uuid4())
-        is_submitting = scope["path"] in self._submitting_paths
-        most_bytes = self._max_body_bytes if is_submitting else min(CONTROL_BODY_BYTES, self._max_body_bytes)
+        bound = self._bound_of(scope["path"])
         given, began = Headers(scope=scope), False
 
         async def answer(message: Message) -> None:
@@ -91,8 +116,8 @@ class Border:
             await send(message)
 
         try:
-            self._check(given, most_bytes)
-            await self._application(scope, self._bounded(receive, most_bytes), answer)
+            self._check(given, bound)
+            await self._application(scope, self._bounded(receive, bound), answer)
         except Refused as refused:
             if began:
                 raise
@@ -100,7 +125,12 @@ class Border:
             headers = refused.headers | {"Connection": "close"}
             await problem(refused.status, refused.code, str(refused), headers=headers)(scope, receive, answer)
 
-    def _check(self, headers: Headers, most_bytes: int) -> None:
+    def _bound_of(self, path: str) -> _Bound:
+        if path in self._submitting_paths:
+            return self._submitted
+        return self._uploaded if self._uploading_paths.fullmatch(path) else self._control
+
+    def _check(self, headers: Headers, bound: _Bound) -> None:
         host = _host_of(f"//{headers.get('host', '')}")
         if _ANY not in self._allowed_hosts and host not in self._allowed_hosts:
             raise Refused(421, "host_not_allowed", f"{shown(host)} is no name of this API: see api.allowed_hosts")
@@ -111,15 +141,15 @@ class Border:
             if len(headers.getlist(name)) > 1:
                 raise Refused(400, "refused", f"the header {name} is there more than once")
         declared = headers.get("content-length", "0")
-        if not declared.isdecimal() or int(declared) > most_bytes:
-            raise self._too_large(most_bytes)
+        if not declared.isdecimal() or int(declared) > bound.most_bytes:
+            raise Refused(413, "too_large", bound.too_large)
 
     async def _discard(self, receive: Receive) -> None:
         """Read what is still coming: a caller whose connection ends while it sends never reads why."""
         discarded = 0
         try:
-            async with asyncio.timeout(self._body_seconds):
-                while discarded < _DISCARDED_BODIES * self._max_body_bytes:
+            async with asyncio.timeout(self._submitted.seconds):
+                while discarded < _DISCARDED_BODIES * self._submitted.most_bytes:
                     message = await receive()
                     discarded += len(message.get("body", b""))
                     if not message.get("more_body", False):
@@ -127,13 +157,9 @@ class Border:
         except TimeoutError:
             pass
 
-    def _too_large(self, most_bytes: int) -> Refused:
-        why = " (api.max_body_bytes)" if most_bytes == self._max_body_bytes else " here: it submits nothing"
-        return Refused(413, "too_large", f"a body may have {most_bytes} bytes{why}")
-
-    def _bounded(self, receive: Receive, most_bytes: int) -> Receive:
+    def _bounded(self, receive: Receive, bound: _Bound) -> Receive:
         loop = asyncio.get_running_loop()
-        ends = loop.time() + self._body_seconds
+        ends = loop.time() + bound.seconds
         received, is_read = 0, False
 
         async def bounded() -> Message:
@@ -146,12 +172,12 @@ class Border:
                     message = await receive()
             except TimeoutError:
                 # FastAPI lets only its own kind of exception out of the reading of a body.
-                detail = f"the body did not arrive within {self._body_seconds:g} s (api.body_seconds)"
+                detail = f"the body did not arrive within {bound.seconds:g} s ({bound.of_seconds})"
                 raise HTTPException(408, detail, {"Connection": "close"}) from None
             received += len(message.get("body", b""))
             is_read = not message.get("more_body", False)
-            if received > most_bytes:
-                raise HTTPException(413, str(self._too_large(most_bytes)), {"Connection": "close"})
+            if received > bound.most_bytes:
+                raise HTTPException(413, bound.too_large, {"Connection": "close"})
             return message
 
         return bounded

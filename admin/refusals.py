@@ -3,6 +3,7 @@
 In the flow: `application` gives every route these references, and the document what they refer to.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from .problems import MEDIA_TYPE
@@ -24,6 +25,23 @@ _PROBLEM: Final[dict[str, Any]] = {
             "type": "array",
             "description": "Of an execution that is not here: the shards that may know it, and did not answer.",
             "items": {"type": "string"},
+        },
+        "refused": {
+            "type": "integer",
+            "description": "Of a file of which nothing was added: how many lines are wrong.",
+        },
+        "lines": {
+            "type": "array",
+            "description": "The first of these lines.",
+            "items": {
+                "type": "object",
+                "required": ["line", "field", "problem"],
+                "properties": {
+                    "line": {"type": "integer"},
+                    "field": {"type": "string"},
+                    "problem": {"type": "string"},
+                },
+            },
         },
         "errors": {
             "type": "array",
@@ -56,12 +74,21 @@ _REFUSALS: Final = {
         "Redis, the ledger's database, the cluster or the OpenID provider does not answer, or too much is under way.",
     ),
 }
+_OF_FILES: Final = {415: ("UnreadMedia", "The body is a file of a kind that nobody reads here.")}
 
-REFERENCES: Final[dict[int | str, dict[str, Any]]] = {
-    # FastAPI gives each answer a description, also one that is a reference.
-    status: {"$ref": f"#/components/responses/{name}", "description": meaning}
-    for status, (name, meaning) in _REFUSALS.items()
-}
+
+def _references(refusals: Mapping[int, tuple[str, str]]) -> dict[int | str, dict[str, Any]]:
+    return {
+        # FastAPI gives each answer a description, also one that is a reference.
+        status: {"$ref": f"#/components/responses/{name}", "description": meaning}
+        for status, (name, meaning) in refusals.items()
+    }
+
+
+REFERENCES: Final = _references(_REFUSALS)
+"""Of every route."""
+OF_FILES: Final = _references(_OF_FILES)
+"""Of routes whose body is a file, besides."""
 
 
 def add_components(document: dict[str, Any]) -> None:
@@ -70,5 +97,5 @@ def add_components(document: dict[str, Any]) -> None:
     components = document["components"]
     components["schemas"]["Problem"] = _PROBLEM
     components["responses"] = {
-        name: {"description": meaning, "content": content} for name, meaning in _REFUSALS.values()
+        name: {"description": meaning, "content": content} for name, meaning in (_REFUSALS | _OF_FILES).values()
     }

@@ -31,6 +31,12 @@ QUEUE_AT_ONCE: Final = 24
 CLAIMS_AT_ONCE: Final = 16
 """How many requests claim items at once: each keeps a thread until the database answers."""
 
+UPLOADS_AT_ONCE: Final = 2
+"""How many files of items are taken at once: each is on the disk, and keeps a thread and a transaction."""
+
+EXPORTS_AT_ONCE: Final = 4
+"""How many are sent at once: each reads the ledger page by page, for as long as somebody reads it."""
+
 BULKS_AT_ONCE: Final = 4
 """How many of them change many, or count what a change of many would change: each takes seconds."""
 
@@ -71,6 +77,14 @@ class Services:
         default_factory=lambda: Places(BULKS_AT_ONCE, 1, of="change many, or count them,", code="too_many_bulks")
     )
     """Of changes of many, and of their dry runs."""
+    uploads: Places = field(
+        default_factory=lambda: Places(UPLOADS_AT_ONCE, 1, of="upload files", code="too_many_files")
+    )
+    """Of files of items that come."""
+    exports: Places = field(
+        default_factory=lambda: Places(EXPORTS_AT_ONCE, 2, of="export files", code="too_many_files")
+    )
+    """Of those that go."""
     followers: Followers = field(default_factory=Followers)
     """Those who follow what executions print, and the reading of pods."""
     closing: threading.Event = field(default_factory=threading.Event)

@@ -31,9 +31,13 @@ class ApiSettings(Area, frozen=True):
     tls_key: Path | None = None
     """The certificate's key, a PEM file."""
     max_body_bytes: int = Field(default=2_097_152, ge=1_024)
-    """The longest body of a submission; other bodies have 64 KiB at most."""
+    """The longest body of a submission; other bodies but files of items have 64 KiB at most."""
     body_seconds: float = Field(default=20, gt=0)
     """How long a request's body may take to arrive."""
+    max_upload_bytes: int = Field(default=67_108_864, ge=1_024)
+    """The longest file of items; while it comes, it is on the disk (`TMPDIR`)."""
+    upload_seconds: float = Field(default=300, gt=0)
+    """How long such a file may take to arrive."""
     requests_per_minute: int = Field(default=6_000, ge=0)
     """How many requests a token may send a minute, to all processes together; 0: any number."""
     submissions_per_minute: int = Field(default=1_200, ge=0)

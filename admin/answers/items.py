@@ -116,6 +116,49 @@ class ItemPage(Read):
     """Where the next page begins; none: this is the last."""
 
 
+class LineRefused(Answer):
+    """A line of a file that was not added."""
+
+    line: int
+    """From 1."""
+    field: str
+    problem: str
+
+
+class UploadAnswer(Answer):
+    """What came of a file of items."""
+
+    added: int
+    known: int
+    """How many of these the same upload had added before."""
+    refused: int
+    """How many lines are wrong, and were not added."""
+    lines: list[LineRefused]
+    """The first of these."""
+
+
+class ExportedItem(Answer):
+    """An item of an export; what it has not is left out there."""
+
+    id: str
+    status: str
+    priority: int
+    retries: int
+    abandoned: int
+    created_at: str
+    reference: str | None = None
+    payload: Any = Field(default=None, repr=False)
+    result: Any = Field(default=None, repr=False)
+    failure: str | None = None
+    error_message: str | None = None
+    progress: str | None = None
+    robot_id: str | None = None
+    job_id: str | None = None
+    deadline_at: str | None = None
+    postpone_until: str | None = None
+    ended_at: str | None = None
+
+
 class ClaimedItem(Answer):
     """An item, for the robot that holds it now."""
 

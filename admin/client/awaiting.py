@@ -1,7 +1,8 @@
 """``AsyncClient``: calls the API from asyncio; the same as `Client` otherwise."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -11,20 +12,29 @@ import httpx
 from pydantic import BaseModel
 
 from ...configs.redaction import redacted_url
+from ...items.item_lines import FileFormat
 from ..answers.controls import Audit
 from ..answers.executions import Accepted, ExecutionPage
 from ..answers.following import Told
+from ..answers.items import ExportedItem, UploadAnswer
 from .async_working import AsyncWorking
-from .call import Call
-from .calls import submit, upload
+from .call import Call, Content
+from .calls import submit, upload, upload_items
 from .errors import ApiUnavailable
+from .files import MEDIA_TYPES, Lines, Source, items_file, opened
 from .following import Following, TryAgain
 from .streams import Event, Reset, Stream, events, output
-from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, request_of
+from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, refusal_of, request_of
 from .working import claim_of
 
 T = TypeVar("T", bound=BaseModel)
 P = TypeVar("P", ExecutionPage, Audit)
+
+
+async def _in_threads(pieces: Iterator[bytes]) -> AsyncGenerator[bytes]:
+    """The pieces of a file, whose disk may take its time."""
+    while piece := await asyncio.to_thread(next, pieces, b""):
+        yield piece
 
 
 class AsyncClient:
@@ -90,6 +100,48 @@ class AsyncClient:
             self.send, claim_of(queue, robot_id, wait_seconds, lease_seconds, idempotency_key), robot_id
         )
 
+    async def upload_items(
+        self,
+        queue: str,
+        source: Source,
+        *,
+        format: FileFormat | str = FileFormat.JSONL,  # the API's word
+        each: bool = False,
+        idempotency_key: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> UploadAnswer:
+        """Add the items of a file; the same as that of `Client`. Items are taken from their source at once."""
+        with opened(source) as file:
+            content = Content(file, MEDIA_TYPES[FileFormat(format)], progress)
+            mode = "each" if each else None
+            return await self.send(upload_items(queue, content, idempotency_key or uuid4().hex, mode))
+
+    async def export_items(self, queue: str, **filters: Any) -> AsyncGenerator[ExportedItem]:
+        """Yield the items of a queue, until `contextlib.aclosing` ends it; the same as that of `Client`."""
+        lines = Lines(self._url)
+        async with aclosing(self.export_file(queue, **filters)) as pieces:
+            async for piece in pieces:
+                for each in lines.feed(piece):
+                    yield each
+
+    async def export_file(
+        self,
+        queue: str,
+        format: FileFormat | str = FileFormat.JSONL,  # the API's word
+        **filters: Any,
+    ) -> AsyncGenerator[bytes]:
+        """Yield the pieces of a file of items, `jsonl` or `csv`; the same as `export_items` otherwise."""
+        export = items_file(queue, format, **filters)
+        try:
+            async with self._http.stream("GET", export.path, params=dict(export.query)) as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    raise refusal_of(answer)
+                async for piece in answer.aiter_bytes():
+                    yield piece
+        except httpx.HTTPError as error:
+            raise ApiUnavailable(str(error) or type(error).__name__, url=self._url) from error
+
     async def send(self, call: Call[T]) -> T:
         """Send a call (`bandmaster.client.calls`), again if no answer came and that does no harm.
 
@@ -102,7 +154,10 @@ class AsyncClient:
             tried += 1
             outcome: httpx.Response | httpx.HTTPError
             try:
-                outcome = await self._http.request(**request_of(call, self._timeout_seconds))
+                request = dict(request_of(call, self._timeout_seconds))
+                if call.content is not None:
+                    request["content"] = _in_threads(request["content"])
+                outcome = await self._http.request(**request)
             except httpx.HTTPError as error:
                 outcome = error
             pause = pause_seconds(call, tried, outcome, self._timeout_seconds)

@@ -1,7 +1,7 @@
 """``Client``: calls the API and waits for each answer."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -11,15 +11,18 @@ import httpx
 from pydantic import BaseModel
 
 from ...configs.redaction import redacted_url
+from ...items.item_lines import FileFormat
 from ..answers.controls import Audit
 from ..answers.executions import Accepted, ExecutionPage
 from ..answers.following import Told
-from .call import Call
-from .calls import submit, upload
+from ..answers.items import ExportedItem, UploadAnswer
+from .call import Call, Content
+from .calls import submit, upload, upload_items
 from .errors import ApiUnavailable
+from .files import MEDIA_TYPES, Lines, Source, items_file, opened
 from .following import Following, TryAgain
 from .streams import Event, Reset, Stream, events, output
-from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, request_of
+from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, refusal_of, request_of
 from .working import Working, claim_of
 
 T = TypeVar("T", bound=BaseModel)
@@ -98,6 +101,69 @@ class Client:
             idempotency_key: A key of the caller's own, by which the same item is got again; None: a new one.
         """
         return Working(self.send, claim_of(queue, robot_id, wait_seconds, lease_seconds, idempotency_key), robot_id)
+
+    def upload_items(
+        self,
+        queue: str,
+        source: Source,
+        *,
+        format: FileFormat | str = FileFormat.JSONL,  # the API's word
+        each: bool = False,
+        idempotency_key: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> UploadAnswer:
+        """Add the items of a file, each line once, however often the request has to be sent.
+
+        Args:
+            queue: Its name or id.
+            source: A file as bytes, a binary file that can be read again, or items: mappings with `payload`,
+                `reference`, `priority`, `deadline_at`, `postpone_until`.
+            format: What a file is: `jsonl` or `csv`.
+            each: Add each line that is right; else all lines, or nothing.
+            idempotency_key: A key of the caller's own, under which each line is added once; None: a new one.
+            progress: Is told how many bytes were sent, now and then.
+
+        Raises:
+            LinesRefused: If lines are wrong, without `each`.
+            ApiProblem: If it is refused otherwise.
+            ApiUnavailable: If the API does not answer; it may have been added.
+        """
+        with opened(source) as file:
+            content = Content(file, MEDIA_TYPES[FileFormat(format)], progress)
+            mode = "each" if each else None
+            return self.send(upload_items(queue, content, idempotency_key or uuid4().hex, mode))
+
+    def export_items(self, queue: str, **filters: Any) -> Generator[ExportedItem]:
+        """Yield the items of a queue with payloads and results, the latest first.
+
+        Args:
+            queue: Its name or id.
+            filters: `status`, `reference`, `robot_id`, `added_from`, `added_to`, as `calls.items` has them.
+
+        Raises:
+            ApiProblem: If it is refused.
+            ApiUnavailable: If the API does not answer, or breaks off.
+        """
+        lines = Lines(self._url)
+        for piece in self.export_file(queue, **filters):
+            yield from lines.feed(piece)
+
+    def export_file(
+        self,
+        queue: str,
+        format: FileFormat | str = FileFormat.JSONL,  # the API's word
+        **filters: Any,
+    ) -> Generator[bytes]:
+        """Yield the pieces of a file of items, `jsonl` or `csv`; the same as `export_items` otherwise."""
+        export = items_file(queue, format, **filters)
+        try:
+            with self._http.stream("GET", export.path, params=dict(export.query)) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise refusal_of(answer)
+                yield from answer.iter_bytes()
+        except httpx.HTTPError as error:
+            raise ApiUnavailable(str(error) or type(error).__name__, url=self._url) from error
 
     def send(self, call: Call[T]) -> T:
         """Send a call (`bandmaster.client.calls`), again if no answer came and that does no harm.

@@ -3,16 +3,42 @@
 In the flow: `calls` makes them, `wire` turns them into requests.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, BinaryIO, Final, Generic, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel
 
 V1: Final = "/api/v1"
+PIECE_BYTES: Final = 65_536
+"""Of a file that is sent."""
 T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file that is sent as it is, from its beginning, as often as it has to be."""
+
+    file: BinaryIO
+    media_type: str
+    progress: Callable[[int], None] | None = None
+    """Is told how many bytes were sent."""
+
+    def size(self) -> int:
+        """How many bytes it has."""
+        return self.file.seek(0, os.SEEK_END)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield it."""
+        sent = self.file.seek(0)
+        while piece := self.file.read(PIECE_BYTES):
+            yield piece
+            sent += len(piece)
+            if self.progress is not None:
+                self.progress(sent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +54,8 @@ class Call(Generic[T]):
     """JSON; with `files`, the fields beside them."""
     files: Mapping[str, tuple[str, bytes]] | None = field(default=None, repr=False)
     """What is sent as files: name and content of each field."""
+    content: Content | None = field(default=None, repr=False)
+    """What is sent as the body itself."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     waits_seconds: float = 0
     """For how long the API may wait before it answers."""

@@ -10,14 +10,19 @@
         │   ├── WrongState        it is not in a state in which this can be done
         │   ├── ChangedMeanwhile  it has another value than was seen
         │   ├── Invalid           a value is not allowed: sent again, it is refused again
+        │   │   └── LinesRefused  lines of a file are wrong, and nothing was added
         │   ├── TooMany           nothing was done: send it later
         │   └── PartUnavailable   something that it needs does not answer
         └── ApiUnavailable        it did not answer, or not in a form that this release knows
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from ...scheduler.model.errors import BandmasterError
+from ..answers.items import LineRefused
+
+LINES_REFUSED: Final = "lines_refused"
 
 
 class ApiError(BandmasterError):
@@ -56,6 +61,16 @@ class Invalid(ApiProblem):
     """A value is not allowed: sent again, it is refused again."""
 
 
+class LinesRefused(Invalid):
+    """Lines of a file are wrong, and nothing was added."""
+
+    def __init__(self, status: int, detail: str, refused: int, lines: Sequence[LineRefused]) -> None:
+        """Args: `refused`, how many; `lines`, the first of them; the others as those of `ApiProblem`."""
+        super().__init__(status, LINES_REFUSED, detail)
+        self.refused = refused
+        self.lines = tuple(lines)
+
+
 class TooMany(ApiProblem):
     """Nothing was done, because there are too many: send it later."""
 
@@ -71,8 +86,8 @@ _KIND_OF: Final[dict[str, type[ApiProblem]]] = {
     **dict.fromkeys(("lease_lost", "wrong_status", "claim_over", "queue_inactive"), WrongState),
     **dict.fromkeys(("queue_has_items", "queue_has_triggers", "name_taken"), WrongState),
     "changed_meanwhile": ChangedMeanwhile,
-    **dict.fromkeys(("invalid", "idempotency_key_reused", "too_large", "if_match_needed"), Invalid),
-    **dict.fromkeys(("queue_full", "user_limit", "rate_limited", "too_many_followers"), TooMany),
+    **dict.fromkeys(("invalid", "idempotency_key_reused", "too_large", "media_type", "if_match_needed"), Invalid),
+    **dict.fromkeys(("queue_full", "user_limit", "rate_limited", "too_many_followers", "too_many_files"), TooMany),
     **dict.fromkeys(("redis_unavailable", "ledger_unavailable", "pods_unavailable"), PartUnavailable),
 }
 

@@ -9,8 +9,9 @@ from pydantic_core import to_jsonable_python
 
 from ...configs.redaction import redacted_url
 from ...scheduler.model.errors import InvalidRequest, shown
+from ..answers.items import LineRefused
 from .call import V1, Call
-from .errors import ApiError, ApiUnavailable, problem_of
+from .errors import LINES_REFUSED, ApiError, ApiUnavailable, LinesRefused, problem_of
 
 TIMEOUT_SECONDS: Final = 30.0
 TRIES: Final = 3
@@ -62,11 +63,15 @@ def request_of(call: Call[T], timeout_seconds: float = TIMEOUT_SECONDS) -> Mappi
     content: dict[str, Any] = {"json": to_jsonable_python(call.body)}
     if call.files is not None:
         content = {"data": dict(call.body or {}), "files": dict(call.files)}
+    headers = dict(call.headers)
+    if call.content is not None:
+        content = {"content": call.content.pieces()}
+        headers |= {"Content-Type": call.content.media_type, "Content-Length": str(call.content.size())}
     return content | {
         "method": call.method,
         "url": call.path,
         "params": dict(call.query) or None,
-        "headers": dict(call.headers),
+        "headers": headers,
         "timeout": timeout_seconds + call.waits_seconds,
     }
 
@@ -123,6 +128,9 @@ def refusal_of(response: httpx.Response) -> ApiError:
     """Return what an answer that is no success is raised as."""
     try:
         told = response.json()
+        if told["code"] == LINES_REFUSED:
+            lines = [LineRefused.model_validate(each) for each in told["lines"]]
+            return LinesRefused(response.status_code, told["detail"], told["refused"], lines)
         return problem_of(response.status_code, told["code"], told["detail"], told.get("field"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return ApiUnavailable(f"it answered with status {response.status_code}", url=address_of(response))

@@ -109,6 +109,7 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "delete_item_queue",
             "create_token",
             "end_share",
+            "export_items",
             "remove_schedule",
             "set_schedule",
             "set_share",
@@ -116,6 +117,7 @@ _OPERATIONS: Final[Mapping[Scope, tuple[str, ...]]] = MappingProxyType(
             "list_tokens",
             "reset_setting",
             "revoke_token",
+            "upload_items",
         ),
     }
 )

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from calling import V1, Api, api_with
 
-from bandmaster.admin.application import ITEM_PATHS, SUBMITTING_PATHS, build, guarded
+from bandmaster.admin.application import ITEM_PATHS, SUBMITTING_PATHS, UPLOADING_PATHS, build, guarded
 from bandmaster.admin.border import CONTROL_BODY_BYTES
 from bandmaster.admin.describing import described
 from bandmaster.configs.api import ApiSettings
@@ -27,7 +27,7 @@ def test_a_body_that_submits_nothing_is_short(api: Api) -> None:
     too_long = b'{"reason": "' + b"x" * CONTROL_BODY_BYTES + b'"}'
     with api.client(api.token("root", "admin"), **JSON) as client:
         for method, path in WITH_BODY:
-            if path in (*SUBMITTING_PATHS, *ITEM_PATHS):
+            if path in (*SUBMITTING_PATHS, *ITEM_PATHS) or UPLOADING_PATHS.fullmatch(path):
                 continue
             url = path.replace("{", "").replace("}", "")
             for content in (too_long, (piece for piece in (too_long[:1000], too_long[1000:]))):

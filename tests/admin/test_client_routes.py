@@ -1,6 +1,7 @@
 """The client has a call for each route of the OpenAPI document, with all its parameters; both clients are the same."""
 
 import inspect
+import io
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -9,9 +10,10 @@ from typing import Any, Final
 import pytest
 from pydantic import BaseModel
 
-from bandmaster.admin.client.call import Call
+from bandmaster.admin.client.call import Call, Content
 from bandmaster.admin.client.calls.executions import Filters
 from bandmaster.admin.client.errors import problem_of
+from bandmaster.admin.client.files import Export, items_file
 from bandmaster.admin.client.streams import Stream
 from bandmaster.admin.client.wire import request_of
 from bandmaster.admin.describing import described
@@ -37,6 +39,8 @@ GIVEN: Final[dict[str, Any]] = {
     "priority": "HIGH",
     "scopes": ["read"],
     "gates": ["tenant:*"],
+    "content": Content(io.BytesIO(b"{}"), "application/x-ndjson"),
+    "mode": "each",
     "limit": 1,
     "tail_bytes": 1,
     "total": True,
@@ -68,7 +72,7 @@ def given_to(function: Callable[..., Any]) -> dict[str, Any]:
     return {name: GIVEN.get(name, "x") for name in names}
 
 
-def made() -> Iterator[tuple[str, Call[Any] | Stream[Any]]]:
+def made() -> Iterator[tuple[str, Call[Any] | Stream[Any] | Export]]:
     """Each call and stream with all that it takes, and each limit, rate, share and weight lifted, too."""
     for name in calls.__all__:
         if name != "Call":
@@ -79,9 +83,10 @@ def made() -> Iterator[tuple[str, Call[Any] | Stream[Any]]]:
     yield "set_weight", calls.set_weight("x", None)
     for name in ("events", "output"):
         yield name, getattr(streams, name)(**given_to(getattr(streams, name)))
+    yield "items_file", items_file(**given_to(items_file))
 
 
-def route_of(call: Call[Any] | Stream[Any]) -> str:
+def route_of(call: Call[Any] | Stream[Any] | Export) -> str:
     """The route of the document that it is for."""
     method = call.method if isinstance(call, Call) else "GET"
     fitting = [
@@ -109,7 +114,7 @@ def test_each_route_has_a_call(route: str) -> None:
 
 
 @pytest.mark.parametrize(("route", "call"), [(route, call) for _, route, call in MADE], ids=[name for name, *_ in MADE])
-def test_each_call_has_all_parameters_of_its_route(route: str, call: Call[Any] | Stream[Any]) -> None:
+def test_each_call_has_all_parameters_of_its_route(route: str, call: Call[Any] | Stream[Any] | Export) -> None:
     operation = ROUTES[route]
     parameters = operation.get("parameters", [])
     assert {each["name"] for each in parameters if each["in"] == "query"} == set(call.query)
@@ -117,7 +122,7 @@ def test_each_call_has_all_parameters_of_its_route(route: str, call: Call[Any] |
         # A stream's are the client's own, with which it goes on; a trace's are those of who instruments the client.
         sent = {name.lower() for name in call.headers}
         assert {each["name"] for each in parameters if each["in"] == "header"} - OF_TRACES == sent
-        assert ("requestBody" in operation) == (call.body is not None)
+        assert ("requestBody" in operation) == (call.body is not None or call.content is not None)
         assert call.answer.__name__ in str(operation["responses"]) or call.answer.__name__ == "Nothing"
 
 

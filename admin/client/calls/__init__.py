@@ -77,6 +77,7 @@ from .items import (
     item_stats,
     items,
     settle_item,
+    upload_items,
 )
 from .schedules import (
     next_times,
@@ -190,6 +191,7 @@ __all__ = [
     "trigger",
     "triggers",
     "upload",
+    "upload_items",
     "users",
     "waited",
     "waits",

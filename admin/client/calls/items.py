@@ -14,9 +14,12 @@ from ...answers.items import (
     QueueAnswer,
     QueueDeleted,
     QueueList,
+    UploadAnswer,
 )
-from ..call import V1, Call, between, given, named
+from ..call import V1, Call, Content, between, given, named
 
+UPLOAD_SECONDS = 300.0
+"""How long the API may take for a file once it has it: a hundred thousand items are one transaction."""
 _ITEMS = f"{V1}/queue-items"
 
 
@@ -77,6 +80,16 @@ def items(
     filters = given(queue=queue, status=list(status) or None, reference=reference, robot_id=robot_id)
     filters |= between(added_from, added_to) | given(cursor=cursor, limit=limit)
     return Call("GET", _ITEMS, ItemPage, query=filters)
+
+
+def upload_items(queue: str, content: Content, key: str | None = None, mode: str | None = None) -> Call[UploadAnswer]:
+    """Add the items of a file; `mode`, `each`: each line that is right; none: all lines, or nothing.
+
+    Sent again under the same `key`, each line is added once.
+    """
+    path = f"{named('queues', queue)}/items/upload"
+    query = given(mode=mode)
+    return Call("POST", path, UploadAnswer, query, content=content, headers=_key(key), waits_seconds=UPLOAD_SECONDS)
 
 
 def item(item_id: str) -> Call[ItemAnswer]:
