@@ -2,17 +2,19 @@
 
 In the flow: whoever judges a ledger, and its metrics, ask here each time. Reads only. A rebuild makes changes under a
 name of its own in the new journal; once one is read, nothing is missing here, whatever it could not restore: it has
-said so. If it dies in between, everything stays paused under that name, which is told where pauses are.
+said so. A second loss before that takes nothing away from the first. If a rebuild dies in between, everything stays
+paused under that name, which is told where pauses are.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, case, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, case, exists, func, or_, select, tuple_
 
 from ..scheduler.engine.journal import Verb
 from .database import now_ms
-from .schema.tables import changes, consumer, executions, journals
+from .schema.tables import changes, executions, journals
 
 TOLD_MS: Final = 7 * 24 * 3_600_000
 """For so long after the loss it is told: whoever wants nothing back has no reason to hear of it for ever."""
@@ -29,7 +31,7 @@ class Unrestored:
     """What the ledger knows of before."""
 
     since_ms: int
-    """How long ago the new journal was noticed."""
+    """How long ago the loss was noticed; of several, the first."""
     executions: int
     """Executions that had not ended, and that Redis does not know."""
     changes: int
@@ -42,25 +44,35 @@ def unrestored(connection: Connection) -> Unrestored | None:
     Args:
         connection: To the ledger's database.
     """
-    begun = select(journals.c.journal_id, journals.c.begun_ms, now_ms().label("at_ms"))
-    row = connection.execute(begun.join_from(consumer, journals)).one_or_none()
-    if row is None or row.at_ms - row.begun_ms >= TOLD_MS:
+    followed = _followed_since_loss(connection)
+    if not followed:
         return None
-    rebuilt = exists().where(changes.c.journal_id == row.journal_id, changes.c.changed_by == REBUILD)
-    if connection.execute(select(rebuilt)).scalar_one():
+    last_rebuilt = select(func.max(changes.c.journal_id)).where(changes.c.changed_by == REBUILD)
+    rebuilt = connection.execute(last_rebuilt).scalar_one() or 0
+    begun = next((row for row in followed if row.journal_id > rebuilt), None)
+    if begun is None:
         return None
-    lost = select(func.count()).where(executions.c.lost_ms >= row.begun_ms, executions.c.ended_ms.is_(None))
+    lost = select(func.count()).where(executions.c.lost_ms >= begun.begun_ms, executions.c.ended_ms.is_(None))
     found = Unrestored(
         # Two clocks: the beginning is by that of Redis.
-        since_ms=max(0, row.at_ms - row.begun_ms),
+        since_ms=max(0, begun.at_ms - begun.begun_ms),
         executions=connection.execute(lost).scalar_one(),
-        changes=connection.execute(select(func.count()).where(*_in_force_before(row.journal_id))).scalar_one(),
+        changes=connection.execute(select(func.count()).where(*_in_force_before(followed[-1].journal_id))).scalar_one(),
     )
     return found if found.executions or found.changes else None
 
 
+def _followed_since_loss(connection: Connection) -> Sequence[Row[Any]]:
+    """The journals but the first that have begun within `TOLD_MS`, in order; each began with a loss."""
+    of = journals.c
+    first = select(func.min(of.journal_id)).scalar_subquery()
+    wanted = select(of.journal_id, of.begun_ms, now_ms().label("at_ms"))
+    wanted = wanted.where(of.journal_id > first, of.begun_ms > now_ms() - TOLD_MS)
+    return connection.execute(wanted.order_by(of.journal_id)).all()
+
+
 def _in_force_before(journal_id: int) -> tuple[ColumnElement[bool], ...]:
-    """That a change was in force when this journal began, and none was made since."""
+    """That a change was in force when the journal that is followed now began, and none was made since."""
     of, later = changes.c, changes.alias().c
     is_newer = tuple_(later.journal_id, later.entry_ms, later.entry_number) > tuple_(
         of.journal_id, of.entry_ms, of.entry_number

@@ -74,6 +74,28 @@ def test_it_is_told_until_a_rebuild_is_read(
     assert missing(database) is None
 
 
+def test_a_second_loss_takes_nothing_away_from_the_first(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    send(queue, "a", "b")
+    queue.controls.set_limit("action:resize", 3, by="ada")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    send(queue, "c")
+    queue.controls.set_limit("action:mail", 3, by="ada")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    assert missing(database) == (3, 2)
+    rebuild(queue, database)
+    catch_up(consumer)
+    assert missing(database) is None
+    redis_client.flushdb()
+    follow_another(consumer)
+    assert missing(database) == (3, 2), "what a rebuild restored can be lost again"
+
+
 def test_schedules_of_operators_count_and_what_is_empty_again_does_not(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
 ) -> None:
