@@ -22,9 +22,9 @@ class TokenAnswer(Answer):
     revoked_at: str | None
     last_used_at: str | None
     robot_id: str | None = None
-    """Of the scope robot: as which robot it takes items."""
+    """Of the scopes robot and settle: as which robot it takes items."""
     queues: list[str] | None = None
-    """Of the scope robot: the queues that it is for; none: all."""
+    """Of the scopes robot and settle: the queues that it is for; none: all."""
 
 
 class NewToken(TokenAnswer):

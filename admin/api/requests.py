@@ -232,7 +232,7 @@ class TokenSent(Sent):
     gates: GatePatterns | None = None
     expires_at: FutureMoment | None = None
     robot_id: RobotId | None = None
-    """With the scope robot, and only with it: as which robot it takes items."""
+    """With the scopes robot and settle, and only with them: as which robot it takes items."""
     queues: QueueNames | None = None
     """Of a robot: the queues that it may add to and take from; none: all."""
 

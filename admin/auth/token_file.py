@@ -9,8 +9,8 @@
     scopes = ["submit"]
     max_band = "HIGH"                  # optional; NORMAL
     gates = ["tenant:*"]               # optional; any
-    robot_id = "desk-7"                # of the scope robot
-    queues = ["invoices"]              # of the scope robot; optional; all
+    robot_id = "desk-7"                # of the scopes robot and settle
+    queues = ["invoices"]              # likewise; optional; all
     expires = 2027-01-31T00:00:00Z     # optional
 
 In the flow: read at the start, where a wrong file ends the process, and again when the file has changed; one that is

@@ -66,7 +66,8 @@ def create_token(
     ] = None,
     expires: Annotated[str | None, typer.Option(metavar="AGE", help="Valid for so long: 12h, 90d.")] = None,
     robot_id: Annotated[
-        str | None, typer.Option(metavar="ROBOT", help="With the scope robot: as which robot it takes items.")
+        str | None,
+        typer.Option(metavar="ROBOT", help="With the scopes robot and settle: as which robot it works on items."),
     ] = None,
     queue: Annotated[
         list[str] | None,

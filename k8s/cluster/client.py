@@ -136,13 +136,9 @@ class ClusterApi:
         )
         return sorted(found.items or (), key=lambda each: each.at)
 
-    def create_config_map(self, body: Body) -> None:
-        """Create a ConfigMap. CONFLICT: its name is taken."""
-        self._bytes(self._post, resource="configmaps", body=body)
-
-    def create_secret(self, body: Body) -> None:
-        """Create a Secret, which this program may not read. CONFLICT: its name is taken."""
-        self._bytes(self._post, resource="secrets", body=body)
+    def create_beside(self, resource: str, body: Body) -> None:
+        """Create what a pod needs: one of `configmaps` or of `secrets`. CONFLICT: its name is taken."""
+        self._bytes(self._post, resource=resource, body=body)
 
     def config_maps_metadata(self, selector: str) -> list[Bare]:
         """Read the metadata of all ConfigMaps with these labels, without their data."""

@@ -57,10 +57,10 @@ def create(
         return sight
     if spec.script is not None:
         name = _named(spec, script_of(sight.pod))
-        _create_beside(api.create_config_map, script_manifest(name, spec.script, sight.pod), api, sight.pod, patience)
+        _create_beside(api, sight.pod, "configmaps", script_manifest(name, spec.script, sight.pod), patience)
     if spec.items_file is not None:
         name = _named(spec, items_of(sight.pod))
-        _create_beside(api.create_secret, items_secret(name, spec.items_file, sight.pod), api, sight.pod, patience)
+        _create_beside(api, sight.pod, "secrets", items_secret(name, spec.items_file, sight.pod), patience)
     return sight
 
 
@@ -143,12 +143,12 @@ def _named(spec: PodSpec, name: str | None) -> str:
     return name
 
 
-def _create_beside(send: Callable[[Json], None], manifest: Json, api: ClusterApi, pod: Pod, patience: Patience) -> None:
+def _create_beside(api: ClusterApi, pod: Pod, resource: str, manifest: Json, patience: Patience) -> None:
     """Create what a pod waits for: its script or its items. What it holds is in no error."""
     what = f"{manifest['kind']} of pod {pod.name}"
     while True:
         try:
-            send(manifest)
+            api.create_beside(resource, manifest)
             return
         except ApiError as error:
             if error.fault is Fault.CONFLICT:

@@ -7,11 +7,13 @@ firing, which the API asks for. A process that dies here leaves nothing. Pure.
 
 import base64
 import hmac
+import re
 from typing import Final
 
 OF_TRIGGERS: Final = "trigger:"
 """How the ids of executions begin that a trigger started."""
 _OF_TOKENS: Final = "items."
+_EXECUTION: Final = re.compile(rf"{OF_TRIGGERS}[A-Za-z0-9:-]+")
 _ID_MAX_CHARS: Final = 64
 _PURPOSE: Final = b"bandmaster: the items of execution "
 
@@ -22,7 +24,7 @@ def token_id_of(execution_id: str) -> str | None:
     Args:
         execution_id: Of the execution. No other one has this token's id: a trigger's has no dot.
     """
-    if not execution_id.startswith(OF_TRIGGERS) or "." in execution_id:
+    if not _EXECUTION.fullmatch(execution_id):
         return None
     token_id = _OF_TOKENS + execution_id.removeprefix(OF_TRIGGERS).replace(":", ".")
     return token_id if len(token_id) <= _ID_MAX_CHARS else None

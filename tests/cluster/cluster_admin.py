@@ -81,6 +81,13 @@ class Admin:
         items: list[Json] = found["items"] or []
         return [each["metadata"]["name"] for each in items]
 
+    def secrets(self, namespace: str) -> list[str]:
+        """The names of Bandmaster's Secrets."""
+        selector = "app.kubernetes.io/managed-by=bandmaster"
+        found = self._json(self.core.list_namespaced_secret, namespace, label_selector=selector)
+        items: list[Json] = found["items"] or []
+        return [each["metadata"]["name"] for each in items]
+
     def delete(self, namespace: str, name: str, **options: Any) -> None:
         """Delete a pod by hand."""
         self._json(self.core.delete_namespaced_pod, name, namespace, **options)

@@ -37,6 +37,24 @@ def test_creating_in_many_threads_at_once_makes_one_pod_with_one_script(
     assert len(admin.config_maps(namespace)) == 1
 
 
+def test_a_program_finds_its_items_in_a_secret_that_goes_with_its_pod(
+    pods: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    line = 'echo "$BANDMASTER_ITEMS_FILE"; cat "$BANDMASTER_ITEMS_FILE"; echo x > "$BANDMASTER_ITEMS_FILE" || exit 3'
+    asked = spec(line, items_file='{"items": []}\n')
+    created = pods.create(asked)
+    assert pods.create(asked).uid == created.uid
+    with Watcher(pods) as watcher:
+        outcome = watcher.end(created.name)
+    assert outcome.output_tail.splitlines()[:2] == ["/bandmaster-items/items.json", '{"items": []}']
+    assert outcome.exit_code == 3
+    assert len(admin.secrets(namespace)) == 1
+    assert "BANDMASTER_ITEMS_FILE" in str(admin.pod(namespace, created.name))
+    pods.acknowledge(created.name, uid=created.uid)
+    pods.delete(created.name, uid=created.uid)
+    wait_until(lambda: not admin.secrets(namespace), timeout_seconds=60, what="the collection of the items")
+
+
 def test_an_ended_pod_of_the_same_attempt_is_adopted_with_its_outcome(pods: Pods, spec: MakeSpec) -> None:
     asked = spec("echo done")
     created = pods.create(asked)

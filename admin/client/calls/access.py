@@ -22,7 +22,7 @@ def create_token(
     robot_id: str | None = None,
     queues: Sequence[str] | None = None,
 ) -> Call[NewToken]:
-    """Make a token; its text is in this answer only. `robot_id` and `queues`: with the scope robot."""
+    """Make a token; its text is in this answer only. `robot_id` and `queues`: with the scopes robot and settle."""
     body = {"owner": owner, "scopes": list(scopes)} | given(max_band=max_band, gates=gates, expires_at=expires_at)
     body |= given(robot_id=robot_id, queues=queues)
     return Call("POST", f"{V1}/tokens", NewToken, body=body)
