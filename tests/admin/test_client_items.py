@@ -11,6 +11,8 @@ from cutting import Cutting
 from sqlalchemy import update
 
 from bandmaster.client import ApiProblem, AsyncClient, BusinessException, Client, WrongState, calls
+from bandmaster.items.opened import open_items
+from bandmaster.ledger.queries.asking import Asking
 from bandmaster.ledger.schema.tables import queue_items
 from waiting import wait_until
 
@@ -138,6 +140,29 @@ def test_a_robot_that_waits_is_woken_when_an_item_comes(api: Api, root: Client) 
     root.send(calls.add_item("invoices", "work"))
     waiting.join(60)
     assert found == ["work"]
+
+
+def test_items_that_came_untold_reach_all_who_wait_though_one_looks_each_second(api: Api, root: Client) -> None:
+    # More than would look before the wait is over.
+    many, found = 24, list[Any]()
+
+    def wait() -> None:
+        with Client(api.url, robot) as client, client.next("invoices", wait_seconds=20) as item:
+            found.append(None if item is None else item.payload)
+
+    robot = api.token("desk-7", "robot")
+    threads = [threading.Thread(target=wait) for _ in range(many)]
+    for each in threads:
+        each.start()
+    scripts = api.queue.scripts
+    wait_until(lambda: scripts.client.pubsub_numsub(scripts.keys.items_channel)[0][1], what="the first look")
+    items = open_items(Asking(api.database, queue=scripts.keys.prefix))
+    queue = items.queues.find("invoices")
+    for number in range(many):
+        items.adding.add(queue, by="nobody tells", payload=number)
+    for each in threads:
+        each.join(60)
+    assert sorted(found) == list(range(many))
 
 
 def test_the_same_from_asyncio(api: Api, root: Client) -> None:
