@@ -49,11 +49,10 @@ def _each_page(database: Database, table: Table, key: Column[str], user_id: str,
             after = rows[-1][0]
             events = {execution_id: json.loads(event) for execution_id, event in rows}
             users = _items_of(connection, [each for event in events.values() for each in _ids_in(event)], user_id)
-            kinds = {execution_id: type(event) for execution_id, event in rows}
             for execution_id, event in events.items():
                 if _strip(event, users, user_id, pseudonym):
                     text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-                    changed = text.encode() if kinds[execution_id] is bytes else text
+                    changed = text.encode() if table is payloads else text
                     connection.execute(update(table).where(key == execution_id).values(event=changed))
 
 
@@ -81,7 +80,7 @@ def _strip(event: Any, users: frozenset[str], user_id: str, pseudonym: str) -> b
             is_changed = True
     if is_changed:
         event["items"] = json.dumps(items, separators=(",", ":"))
-    metadata = event.get("metadata") or {}
+    metadata: dict[str, Any] = event.get("metadata") or {}
     if metadata.get("user_id") == user_id:
         metadata["user_id"] = pseudonym
         is_changed = True
