@@ -41,8 +41,9 @@ def test_what_is_read_says_from_where_and_of_when_it_is() -> None:
         "{queue}",
         "{item_id}",
         "{trigger}",
+        "{notification}",
         "next",
-    }  # of the database at that moment, with a revision or a fence
+    }  # of the database at that moment
     assert silent == {"whoami", "session", "tokens", "healthz", "readyz", "logs"} | of_items
 
 
