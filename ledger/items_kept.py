@@ -10,6 +10,7 @@ from sqlalchemy import Connection, and_, delete, func, or_, select, tuple_, upda
 
 from .asked import are_asked_by
 from .database import Database
+from .item_copies import forget_copies
 from .schema.tables import firings, item_changes, notifications, queue_items, tokens, triggers
 
 ROWS_A_PAGE: Final = 500
@@ -78,6 +79,7 @@ def forget_items(database: Database, user_id: str, pseudonym: str) -> int:
     Raises:
         LedgerUnavailable: If the database does not answer.
     """
+    forget_copies(database, user_id, pseudonym)
     of = queue_items.c
     after, forgotten = "", 0
     while True:

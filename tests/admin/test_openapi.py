@@ -41,6 +41,7 @@ def test_what_is_read_says_from_where_and_of_when_it_is() -> None:
         "{queue}",
         "{item_id}",
         "{trigger}",
+        "{notification}",
         "next",
         "held",
     }  # of the database at that moment, with a revision or a fence

@@ -50,6 +50,7 @@ def test_what_was_not_delivered_is_listed(beside: Driver) -> None:
     assert beside.run("notifications").out == "0 wait, 0 were given up\n"
     listed = beside.json("notifications", "--queue", QUEUE)
     assert (listed["waiting"], listed["failed"], listed["notifications"]) == (0, 0, [])
+    assert set(listed) == {"waiting", "failed", "notifications", "source", "as_of"}
     both = beside.run("notifications", "--queue", QUEUE, "--trigger", "notifying")
     assert (both.code, both.out) == (2, "")
 
@@ -66,6 +67,11 @@ def test_a_test_is_delivered_and_says_what_the_receiver_answered_with(driver: Dr
             assert (refused.code, refused.out) == (1, "")
             assert refused.err == "bandmaster: not delivered: it answered with 503\n"
             told = driver.json("trigger", "test-notify", "tried")["notification"]
+            # Programs read these names: another one may come, and none goes.
+            assert set(told) >= {
+                *("id", "subject", "name", "event", "state", "item_id", "created_at", "attempts"),
+                *("again_at", "sent_at", "failed_at", "last_problem", "last_status"),
+            }
             assert (told["subject"], told["event"], told["state"], told["last_status"]) == (
                 *("trigger", "test", "sent"),
                 204,

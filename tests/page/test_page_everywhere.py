@@ -179,6 +179,7 @@ def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: I
         ("queues", "tr[data-row='seen']"),
         ("queues/seen", "tr[data-row]"),
         (f"queues/seen/{item}", ".code"),
+        ("triggers/seen", ".figures"),
         ("settings", "tr[data-row]"),
         ("audit", "tr[data-row]"),
         ("tokens", "form"),
