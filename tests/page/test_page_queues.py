@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from looking import Look
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 from served_page import Installation
 
 
@@ -94,7 +94,7 @@ def test_a_file_is_chosen_or_dropped_sent_and_told_of(look: Look, installation: 
     expect(page.locator(".said")).to_contain_text("2 items of november.csv added")
     expect(refused.locator("tr[data-row='3']")).to_be_visible()
     expect(page.get_by_role("region", name="Items", exact=True).locator("tr[data-row]")).to_have_count(2)
-    right = {"name": "more.jsonl", "mimeType": "", "buffer": b'{"reference": "D"}\n'}
+    right: FilePayload = {"name": "more.jsonl", "mimeType": "", "buffer": b'{"reference": "D"}\n'}
     page.get_by_label("Choose a file").set_input_files([right])
     expect(page.locator(".said")).to_contain_text("1 item of more.jsonl added")
     expect(refused).to_have_count(0)
