@@ -174,6 +174,7 @@ def _format_of(request: Request) -> FileFormat:
 
 
 def _refused(report: Report, lines: list[LineRefused]) -> JSONResponse:
-    detail = f"{report.wrong:,} lines are wrong, so nothing was added; mode=each adds the others"
+    count = "1 line is" if report.wrong == 1 else f"{report.wrong:,} lines are"
+    detail = f"{count} wrong, so nothing was added; mode=each adds the others"
     told = [each.model_dump() for each in lines]
     return problem(422, "lines_refused", detail, refused=report.wrong, lines=told)

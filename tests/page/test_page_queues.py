@@ -1,7 +1,10 @@
 """The page's views of queues, items and triggers: added, counted, tried again, postponed, edited, deleted, switched."""
 
+import json
+from pathlib import Path
+
 from looking import Look
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 from served_page import Installation
 
 
@@ -71,6 +74,56 @@ def test_an_item_is_edited_tried_again_postponed_and_deleted(look: Look, install
     assert installation.call("GET", f"/queue-items/{item_id}")["status"] == "DELETED"
 
 
+def drop(page: Page, name: str, content: str) -> None:
+    """Drop a file where files are taken."""
+    made = "([name, content]) => { const d = new DataTransfer(); d.items.add(new File([content], name)); return d; }"
+    page.locator(".drop").dispatch_event("drop", {"dataTransfer": page.evaluate_handle(made, [name, content])})
+
+
+def test_a_file_is_chosen_or_dropped_sent_and_told_of(look: Look, installation: Installation) -> None:
+    installation.call("POST", "/queues", {"name": "filed"})
+    page = look.signed_in(installation.admin, "queues/filed")
+    refused = page.get_by_role("region", name="Refused lines")
+    drop(page, "november.csv", 'reference,priority\nA,1\nB,"high"\nC,3\n')
+    expect(refused.locator("tr[data-row='3']")).to_contain_text("priority")
+    expect(refused.locator("tr[data-row]")).to_have_count(1)
+    expect(page.get_by_role("alert")).to_contain_text("nothing was added")
+    assert installation.call("GET", "/queues/filed/stats")["counts"]["NEW"] == 0
+    page.get_by_label("Add each line that is right").check()
+    drop(page, "november.csv", 'reference,priority\nA,1\nB,"high"\nC,3\n')
+    expect(page.locator(".said")).to_contain_text("2 items of november.csv added")
+    expect(refused.locator("tr[data-row='3']")).to_be_visible()
+    expect(page.get_by_role("region", name="Items", exact=True).locator("tr[data-row]")).to_have_count(2)
+    right: FilePayload = {"name": "more.jsonl", "mimeType": "", "buffer": b'{"reference": "D"}\n'}
+    page.get_by_label("Choose a file").set_input_files([right])
+    expect(page.locator(".said")).to_contain_text("1 item of more.jsonl added")
+    expect(refused).to_have_count(0)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="JSON Lines", exact=True).click()
+    assert download.value.suggested_filename == "filed.jsonl"
+    exported = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert {json.loads(each)["reference"] for each in exported} == {"A", "C", "D"}
+
+
+def test_how_much_of_a_file_was_sent_is_shown(look: Look, installation: Installation) -> None:
+    installation.call("POST", "/queues", {"name": "slowly"})
+    page = look.signed_in(installation.admin, "queues/slowly")
+    network = page.context.new_cdp_session(page)
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 100_000}
+    network.send("Network.enable")
+    network.send("Network.emulateNetworkConditions", slow)
+    drop(page, "long.jsonl", 2_000 * f'{{"payload": "{"x" * 500}"}}\n')
+    progress = page.get_by_label("What was sent of the file")
+    expect(progress).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("of long.jsonl are sent")
+    page.wait_for_function("() => document.querySelector('progress')?.value > 0")
+    expect(page.get_by_label("Choose a file")).to_be_disabled()
+    network.send("Network.emulateNetworkConditions", slow | {"uploadThroughput": -1})
+    expect(page.locator(".said")).to_contain_text("2,000 items of long.jsonl added")
+    expect(progress).to_have_count(0)
+    assert installation.call("GET", "/queues/slowly/stats")["counts"]["NEW"] == 2_000
+
+
 def test_who_may_only_operate_changes_no_queue_and_sees_no_payload(look: Look, installation: Installation) -> None:
     installation.call("POST", "/queues", {"name": "withheld"})
     item_id = failed_item(installation, "withheld")
@@ -78,6 +131,9 @@ def test_who_may_only_operate_changes_no_queue_and_sees_no_payload(look: Look, i
     expect(page.locator("tr[data-row='withheld']")).to_be_visible()
     expect(page.get_by_role("button", name="Stop withheld")).to_have_count(0)
     expect(page.get_by_role("button", name="Add queue")).to_have_count(0)
+    look.go(page, "queues/withheld")
+    expect(page.locator("tr[data-row]")).to_be_visible()
+    expect(page.get_by_text("Items from a file")).to_have_count(0)
     look.go(page, f"queues/withheld/{item_id}")
     expect(page.get_by_text("Shown to admins.")).to_be_visible()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()

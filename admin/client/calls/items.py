@@ -18,7 +18,7 @@ from ...answers.items import (
 )
 from ..call import V1, Call, Content, between, given, named
 
-UPLOAD_SECONDS = 300.0
+UPLOAD_SECONDS = 600.0
 """How long the API may take for a file once it has it: a hundred thousand items are one transaction."""
 _ITEMS = f"{V1}/queue-items"
 

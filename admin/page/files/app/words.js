@@ -32,6 +32,7 @@ export const ITEM_STATUS_MEANS = {
 
 export const count = (number) => (number === null || number === undefined ? "–" : number.toLocaleString("en"));
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+export const bytes = (number) => (number < 1_000_000 ? `${count(Math.ceil(number / 1000))} kB` : `${count(Math.round(number / 100_000) / 10)} MB`);
 export const band = (name) => (name ? name[0] + name.slice(1).toLowerCase() : "–");
 export const ofLimit = (number, limit) => `${count(number)} of ${limit === null ? "any number" : count(limit)}`;
 

@@ -25,6 +25,28 @@ export function withQuery(path, parameters = {}) {
   return text ? `${path}?${text}` : path;
 }
 
+// Sends a file as it is. Only this kind of request tells how much of it was sent.
+export function sendFile(path, file, { type, key, onSent }) {
+  return new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", V1 + path);
+    for (const [name, value] of [["Content-Type", type], ["X-CSRF-Token", csrfToken], ["Idempotency-Key", key]]) {
+      request.setRequestHeader(name, value);
+    }
+    request.upload.onprogress = (event) => onSent(event.loaded);
+    request.onerror = () => failed(Problem.unreachable());
+    request.onload = async () => {
+      const headers = { "Retry-After": request.getResponseHeader("Retry-After") ?? "" };
+      const response = new Response(request.responseText, { status: request.status, headers });
+      if (response.ok) return done(await response.json());
+      const problem = await Problem.of(response);
+      if (response.status === 401) whenSignedOut(problem);
+      return failed(problem);
+    };
+    request.send(file);
+  });
+}
+
 // What comes of others may be anything: as one part of a path.
 export const part = encodeURIComponent;
 

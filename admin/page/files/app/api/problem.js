@@ -15,17 +15,23 @@ const ADVICE = {
   not_pending: "It has begun or ended meanwhile.",
   ended: "It has ended meanwhile: nothing is left to do.",
   too_many_bulks: "Wait until the other one is done, then try again.",
+  too_many_files: "Wait until another file is done, then try again.",
+  too_large: "Split the file, or ask an administrator to raise api.max_upload_bytes.",
+  lines_refused: "Correct these lines, or add each line that is right.",
   too_many_followers: "Close other pages that follow an output, then try again.",
   unreachable: "The page tries again by itself. Is the process `api` running?",
 };
 
 export class Problem extends Error {
-  constructor({ status = 0, code = "failed", detail = "", field = null, retrySeconds = null }) {
+  constructor({ status = 0, code = "failed", detail = "", field = null, retrySeconds = null, lines = [], refused = 0 }) {
     super(detail || code.replaceAll("_", " "));
     this.status = status;
     this.code = code;
     this.field = field;
     this.retrySeconds = retrySeconds;
+    // Of a file of which nothing was added: the first lines that are wrong, and how many are.
+    this.lines = lines;
+    this.refused = refused;
   }
 
   get advice() {
@@ -40,8 +46,8 @@ export class Problem extends Error {
     const retry = Number(response.headers.get("Retry-After"));
     const told = { status: response.status, retrySeconds: retry > 0 ? retry : null };
     try {
-      const { code, detail, field } = await response.json();
-      return new Problem({ ...told, code, detail, field });
+      const { code, detail, field, lines, refused } = await response.json();
+      return new Problem({ ...told, code, detail, field, lines, refused });
     } catch {
       return new Problem({ ...told, detail: `The API answered with ${response.status}.` });
     }

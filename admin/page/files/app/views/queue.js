@@ -6,6 +6,7 @@ import { href, replace } from "../route.js";
 import { ITEM_STATUSES, count } from "../words.js";
 import { Empty, ItemBadge, Time } from "../parts/basics.js";
 import { Trouble } from "../parts/trouble.js";
+import { ItemFiles } from "../parts/item-files.js";
 import { NewItem } from "../parts/new-item.js";
 import { Notifications } from "../parts/notifications.js";
 import { Turn } from "./queues.js";
@@ -31,6 +32,7 @@ export function Queue({ name, caller, query }) {
     ${queue.data?.description && html`<p class="faint">${queue.data.description}</p>`}
     <${Trouble} problem=${queue.problem ?? items.problem} />
     ${caller.may("submit") && html`<${NewItem} queue=${name} reload=${items.reload} />`}
+    ${caller.may("admin") && html`<${ItemFiles} queue=${name} filters=${{ status, reference }} reload=${items.reload} />`}
     <form class="filters" role="search" aria-label="Filters" onSubmit=${(event) => event.preventDefault()}>
       <div class="chips" role="group" aria-label="Status">
         ${["", ...ITEM_STATUSES].map((each) => html`
