@@ -62,7 +62,7 @@ def unrestored(connection: Connection) -> Unrestored | None:
     return found if found.executions or found.changes else None
 
 
-def _followed_since_loss(connection: Connection) -> Sequence[Row[Any]]:
+def _followed_since_loss(connection: Connection) -> Sequence[Row[Any, Any, int]]:
     """The journals but the first that have begun within `TOLD_MS`, in order; each began with a loss."""
     of = journals.c
     first = select(func.min(of.journal_id)).scalar_subquery()
