@@ -133,8 +133,18 @@ def insert(
         DuplicateReference: As `add` says.
         KeyReused: Likewise.
     """
+    values = row_of(queue, new, by=by, key=key, at_ms=at_ms)
+    statement = insert_or(connection, queue_items).values(values).on_conflict_do_nothing()
+    row = connection.execute(statement.returning(queue_items)).one_or_none()
+    if row is None:
+        return there_already(connection, values, queue.name), False
+    return item_of(row), True
+
+
+def row_of(queue: Queue, new: Mapping[str, Any], *, by: str, key: str | None, at_ms: int) -> dict[str, Any]:
+    """Return the row of a new item; the arguments are those of `insert`."""
     available_ms = at_ms if new["available_ms"] is None else new["available_ms"]
-    values = {
+    return {
         **new,
         "queue_id": queue.queue_id,
         "unique_reference": new["reference"] if queue.enforce_unique_reference else None,
@@ -148,11 +158,6 @@ def insert(
         "updated_ms": at_ms,
         **put_off(available_ms, at_ms),
     }
-    statement = insert_or(connection, queue_items).values(values).on_conflict_do_nothing()
-    row = connection.execute(statement.returning(queue_items)).one_or_none()
-    if row is None:
-        return _there_already(connection, values, queue.name), False
-    return item_of(row), True
 
 
 def key_of(*parts: str) -> str:
@@ -160,8 +165,13 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _there_already(connection: Connection, values: dict[str, Any], queue: str) -> Item:
-    """The item that this request added before.
+def there_already(connection: Connection, values: dict[str, Any], queue: str) -> Item:
+    """Return the item that this request added before, where its row was not taken.
+
+    Args:
+        connection: Of the transaction.
+        values: The row.
+        queue: The name of its queue.
 
     Raises:
         KeyReused: If another one did.

@@ -12,8 +12,10 @@ from typing import Any, BinaryIO, Final
 
 from sqlalchemy import Connection
 
+from ..ledger.schema.tables import queue_items
+from ..ledger.statements import insert_or
 from ..scheduler.model.errors import InvalidRequest
-from .adding import checked, insert, key_of
+from .adding import checked, key_of, row_of, there_already
 from .errors import DuplicateReference, KeyReused, QueueInactive
 from .item_lines import FileFormat, Line, lines_of
 from .model import Queue
@@ -182,16 +184,23 @@ def _added(connection: Connection, queue: Queue, page: list[_Row], by: str) -> R
     if not found.is_active:
         raise QueueInactive(found.name)
     at_ms = now_of(connection)
-    for row in page:
+    rows = [row_of(found, row.values, by=by, key=row.key, at_ms=at_ms) for row in page]
+    # A page is one statement; only those that it has not taken are asked for one by one.
+    statement = insert_or(connection, queue_items).on_conflict_do_nothing().returning(queue_items.c.item_id)
+    new = set(connection.execute(statement, rows).scalars())
+    report.added = len(new)
+    for row, values in zip(page, rows, strict=True):
+        if values["item_id"] in new:
+            continue
         try:
-            _, is_new = insert(connection, found, row.values, by=by, key=row.key, at_ms=at_ms)
+            there_already(connection, values, found.name)
         except DuplicateReference as error:
             report.refuse(row.line, "reference", str(error))
         except KeyReused as error:
             report.refuse(row.line, "line", str(error))
         else:
             report.added += 1
-            report.known += not is_new
+            report.known += 1
     return report
 
 
