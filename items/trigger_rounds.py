@@ -123,7 +123,7 @@ class Rounds:
     def _send_all(self) -> int:
         accepted = 0
         for _ in range(PAGES_A_ROUND):
-            sent = send_page(self._store, self._engine.transitions.park, self._consumes)
+            sent = send_page(self._store, self._engine.transitions.park, self._consumes, self._has_read_all)
             accepted += sent.accepted
             if not sent.has_more:
                 return accepted
