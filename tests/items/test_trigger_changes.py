@@ -58,3 +58,23 @@ def test_times_that_come_while_it_is_disabled_are_left_out(work: Work) -> None:
     work.items.triggers.change("book", {"enabled": True}, by="a test", revision=None)
     assert work.rounds.round() == 0
     assert (work.found().next_fire_ms or 0) > work.now_ms()
+
+
+def test_a_time_that_comes_again_is_no_failure_and_starts_nothing(work: Work) -> None:
+    """The database's clock was set back, and the trigger was disabled for a moment."""
+    made = work.trigger(cron="0 0 1 1 *")
+    assert made.next_fire_ms is not None
+    until_then_ms = made.next_fire_ms - work.now_ms() + 1_000
+    work.later_ms = until_then_ms
+    assert work.rounds.round() == 1
+    work.run_all()
+    work.catch_up()
+    work.later_ms = 0
+    for enabled in (False, True):
+        again = work.items.triggers.change("book", {"enabled": enabled}, by="a test", revision=None)
+    assert again.next_fire_ms == made.next_fire_ms
+    work.later_ms = until_then_ms
+    assert work.rounds.round() == 0
+    found = work.found()
+    assert (found.failures, found.last_error, len(work.firings())) == (0, None, 1)
+    assert (found.next_fire_ms or 0) > work.now_ms()
