@@ -25,8 +25,8 @@ def test_what_redis_has_forgotten_is_not_sent_again(
         with pytest.raises(Dies):
             work.rounds.round()
     (execution_id,) = work.run_all()
-    for key in redis_client.scan_iter(f"*{execution_id}*"):
-        redis_client.delete(key)
+    keys = work.queue.scripts.keys
+    assert redis_client.delete(keys.meta(execution_id), keys.ended(execution_id)) > 0
     work.set_firings(created_ms=work.now_ms() - sending.NEW_MS - 1_000)
     later = work.another_round(work.items.store)
     assert later.round() == 0
