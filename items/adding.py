@@ -137,7 +137,7 @@ def insert(
     statement = insert_or(connection, queue_items).values(values).on_conflict_do_nothing()
     row = connection.execute(statement.returning(queue_items)).one_or_none()
     if row is None:
-        return there_already(connection, values, queue.name), False
+        return there_already(connection, values, new["available_ms"], queue.name), False
     return item_of(row), True
 
 
@@ -165,12 +165,13 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def there_already(connection: Connection, values: dict[str, Any], queue: str) -> Item:
+def there_already(connection: Connection, values: dict[str, Any], available_ms: int | None, queue: str) -> Item:
     """Return the item that this request added before, where its row was not taken.
 
     Args:
         connection: Of the transaction.
         values: The row.
+        available_ms: Before when it was not to be handed out, as it was given.
         queue: The name of its queue.
 
     Raises:
@@ -181,7 +182,13 @@ def there_already(connection: Connection, values: dict[str, Any], queue: str) ->
     if values["add_key"] is not None:
         row = connection.execute(select(queue_items).where(of.add_key == values["add_key"])).one_or_none()
         if row is not None:
-            if any(getattr(row, name) != values[name] for name in ("queue_id", "reference", "payload")):
+            names = ("queue_id", "reference", "payload")
+            if row.revision == 1:
+                # As it was added; later an operator, a failure or the clock may have changed these.
+                names += ("rank", "deadline_ms", "available_ms")
+                added_ms = row.created_ms
+                values |= put_off(added_ms if available_ms is None else available_ms, added_ms)
+            if any(getattr(row, name) != values[name] for name in names):
                 raise KeyReused
             return item_of(row)
     taken = select(of.item_id).where(

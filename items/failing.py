@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection, select, update
 
 from ..configs.logger import Logger
+from ..ledger.errors import LedgerError
 from ..ledger.schema.tables import triggers
 from ..scheduler.model.errors import BandmasterError
 from .bounds import MESSAGE_MAX_CHARS
@@ -26,8 +27,11 @@ def backoff_ms_of(failures: int) -> int:
 
 
 def told_of(error: Exception) -> str:
-    """Return why a firing failed, for people; what is not ours may have a payload in it, and is for the log."""
-    return str(error) if isinstance(error, BandmasterError) else f"{type(error).__name__}: the ledger's log says more"
+    """Return why a firing failed, for people; what is not ours may have a payload in it, and is for the log, as is what
+    the database says, with its URL.
+    """
+    is_for_people = isinstance(error, BandmasterError) and not isinstance(error, LedgerError)
+    return str(error) if is_for_people else f"{type(error).__name__}: the ledger's log says more"
 
 
 def note_failure(connection: Connection, trigger_id: int, problem: str, at_ms: int) -> int:

@@ -95,8 +95,10 @@ def _fire_in_time(connection: Connection, trigger: Trigger, at_ms: int) -> str |
     due_ms = trigger.next_fire_ms
     assert due_ms is not None
     later_ms = next_of(trigger.cron, trigger.tz, max(due_ms, at_ms - MISSED_AFTER_MS))
-    if due_ms < at_ms - MISSED_AFTER_MS:
-        # As of a schedule: what could not be started in time is left out.
+    fired = exists().where(firings.c.trigger_id == trigger.trigger_id, firings.c.key == key_of_firing(trigger, due_ms))
+    if due_ms < at_ms - MISSED_AFTER_MS or connection.execute(select(fired)).scalar_one():
+        # As of a schedule: what could not be started in time is left out. A clock that was set back comes to a time
+        # again that was started before.
         _move(connection, trigger, next_fire_ms=later_ms)
         return None
     return _written(connection, trigger, due_ms, [], at_ms, next_fire_ms=later_ms)

@@ -1,10 +1,11 @@
 """Sends what was fired to Redis, until Redis has accepted it.
 
 In the flow: a firing is a row before it is sent, and the row says under which id. Killed before Redis accepted it, or
-its reply lost: whoever leads next sends it again, and an id that is taken was accepted before. So a firing is one
-execution, and none is lost. If Redis has no room, it waits in SQL, with all others of its trigger: they would be
-refused for the same reason, and those of other triggers go on. If it can never be accepted, its items go back. Two that
-send the same firing at once do what one does.
+its reply lost: whoever leads next sends it again, and an id that is taken was accepted before. Redis forgets ids a
+while after the end, so a firing that is not new is sent only when the ledger has read all that Redis has told: if it
+was accepted and has ended, that ended the firing. So a firing is one execution, and none is lost. If Redis has no room,
+it waits in SQL, with all others of its trigger: they would be refused for the same reason, and those of other triggers
+go on. If it can never be accepted, its items go back. Two that send the same firing at once do what one does.
 """
 
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from .store import Store, now_of
 
 _log: Final = Logger(__name__)
 Park = Callable[[Candidate], object]
+NEW_MS: Final = 10_000
+"""For so long a firing is new: Redis remembers ids for longer (`retention.meta_ttl_seconds`, a day)."""
 REFUSED: Final = "REFUSED"
 """The state of a firing that Redis can never accept."""
 
@@ -48,19 +51,22 @@ class Came(Enum):
     REFUSED = auto()
 
 
-def send_page(store: Store, park: Park, leads: Callable[[], bool]) -> Sent:
+def send_page(store: Store, park: Park, leads: Callable[[], bool], has_read_all: Callable[[], bool]) -> Sent:
     """Send a page of firings that are to be sent. None of them is in the next page: it was sent, put off or refused.
 
     Args:
         store: The database.
         park: Accepts an execution in Redis.
         leads: Whether this process still leads.
+        has_read_all: Whether the ledger has read all that Redis has told.
 
     Raises:
         QueueUnavailable: If Redis does not answer; it may have accepted one.
         LedgerError: If the database does not answer.
     """
-    rows, accepted, waits = store.read(_unsent), 0, set[int]()
+    # Asked first: what was read is in the rows.
+    only_new = not has_read_all()
+    rows, accepted, waits = store.read(lambda connection: _unsent(connection, only_new)), 0, set[int]()
     for row in rows:
         if row.trigger_id in waits:
             continue
@@ -96,11 +102,13 @@ def _send(store: Store, park: Park, row: Any) -> Came:
     return Came.ACCEPTED
 
 
-def _unsent(connection: Connection) -> list[Any]:
-    of = firings.c
+def _unsent(connection: Connection, only_new: bool) -> list[Any]:
+    of, at_ms = firings.c, now_of(connection)
     found = select(of.execution_id, of.trigger_id, of.event).where(
-        of.ended_ms.is_(None), of.sent_ms.is_(None), of.again_ms <= now_of(connection)
+        of.ended_ms.is_(None), of.sent_ms.is_(None), of.again_ms <= at_ms
     )
+    if only_new:
+        found = found.where(of.created_ms > at_ms - NEW_MS)
     return list(connection.execute(found.order_by(of.created_ms, of.execution_id).limit(SENT_A_PAGE)))
 
 

@@ -3,34 +3,25 @@
 In the flow: the ledger's consumer calls `settle` in the transaction in which it writes the ends, so an item ends with
 its execution or neither does, and a page that is read again finds the firing ended. COMPLETED is DONE; FAILED and
 TIMEOUT are failures of the application, with the queue's retries; whatever else ended gives its items back. What a
-program itself said of an item meanwhile stays. `look_for_lost` finds firings whose end nobody will tell: Redis and the
-ledger both lack the execution, or its end was in entries that were dropped unread.
+program itself said of an item meanwhile stays. `lost` looks for firings whose end nobody will tell.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, select, update
 
-from ..configs.logger import Logger
 from ..ledger.executions import Execution
-from ..ledger.schema.tables import executions, firings, item_queues, queue_items
+from ..ledger.schema.tables import firings, item_queues, queue_items
 from ..scheduler.model.item_tokens import OF_TRIGGERS
 from ..scheduler.model.states import TERMINAL, State
-from .bounds import SENT_A_PAGE
 from .failures import after_failure
 from .notifying.outbox import note_items
 from .states import Failure, Status
-from .store import Store, now_of
+from .store import now_of
 
-_log: Final = Logger(__name__)
-LOST: Final = "LOST"
-"""The state of a firing whose execution nobody knows any more."""
-LOST_AFTER_MS: Final = 60_000
 _FAILURES: Final = frozenset({State.FAILED, State.TIMEOUT})
 _MOST_REASON_CHARS: Final = 500
-Known = Callable[[list[str]], Mapping[str, str]]
-"""Tells the states of those executions that Redis knows, by id."""
 
 
 def settle(connection: Connection, changed: Iterable[Execution]) -> None:
@@ -50,7 +41,7 @@ def settle(connection: Connection, changed: Iterable[Execution]) -> None:
     at_ms = now_of(connection)
     for execution_id in _living_among(connection, ended):
         one = ended[execution_id]
-        _settle_one(connection, execution_id, State(one.state), one.reason, at_ms)
+        settle_one(connection, execution_id, State(one.state), one.reason, at_ms)
 
 
 def put_back(connection: Connection, execution_id: str, state: str, at_ms: int) -> None:
@@ -64,74 +55,8 @@ def put_back(connection: Connection, execution_id: str, state: str, at_ms: int) 
         )
 
 
-def look_for_lost(store: Store, known: Known, has_read_all: Callable[[], bool]) -> int:
-    """Settle a page of firings whose end was not told; how many.
-
-    Args:
-        store: The database.
-        known: Asks Redis.
-        has_read_all: Whether the ledger has read all that Redis has told.
-
-    Raises:
-        QueueUnavailable: If Redis does not answer.
-        LedgerError: If the database does not answer.
-    """
-    old = store.read(_long_ago)
-    if not old:
-        return 0
-    in_redis = known([row.execution_id for row in old])
-    if not has_read_all():
-        return 0
-    found = 0
-    for row in old:
-        told, written = in_redis.get(row.execution_id), row.state
-        is_written = written is not None and row.lost_ms is None
-        if is_written and written in TERMINAL:
-            found += store.write(_settling(row.execution_id, State(written)))
-        elif told in TERMINAL and not is_written:
-            found += store.write(_settling(row.execution_id, State(told)))
-        elif told is None and not is_written:
-            _log.warning("firing_lost", execution_id=row.execution_id)
-            found += store.write(_losing(row.execution_id))
-    return found
-
-
-def _settling(execution_id: str, state: State) -> Callable[[Connection], int]:
-    def work(connection: Connection) -> int:
-        _settle_one(connection, execution_id, state, None, now_of(connection))
-        return 1
-
-    return work
-
-
-def _losing(execution_id: str) -> Callable[[Connection], int]:
-    def work(connection: Connection) -> int:
-        put_back(connection, execution_id, LOST, now_of(connection))
-        return 1
-
-    return work
-
-
-def _long_ago(connection: Connection) -> list[Any]:
-    """Firings that were accepted a while ago and live, with what the ledger knows of their executions."""
-    of, state = firings.c, executions.c.state
-    found = (
-        select(of.execution_id, executions.c.state, executions.c.lost_ms)
-        .join_from(firings, executions, of.execution_id == executions.c.execution_id, isouter=True)
-        .where(of.ended_ms.is_(None), of.sent_ms < now_of(connection) - LOST_AFTER_MS)
-        .where(or_(state.is_(None), state.in_(sorted(TERMINAL)), executions.c.lost_ms.is_not(None)))
-        .order_by(of.created_ms)
-    )
-    return list(connection.execute(found.limit(SENT_A_PAGE)))
-
-
-def _living_among(connection: Connection, execution_ids: Collection[str]) -> list[str]:
-    of = firings.c
-    found = select(of.execution_id).where(of.execution_id.in_(execution_ids), of.ended_ms.is_(None))
-    return list(connection.execute(found.order_by(of.execution_id)).scalars())
-
-
-def _settle_one(connection: Connection, execution_id: str, state: State, reason: str | None, at_ms: int) -> None:
+def settle_one(connection: Connection, execution_id: str, state: State, reason: str | None, at_ms: int) -> None:
+    """End a firing as its execution has ended, unless it has, and settle its items."""
     if state is not State.COMPLETED and state not in _FAILURES:
         put_back(connection, execution_id, state, at_ms)
         return
@@ -159,6 +84,12 @@ def _settle_one(connection: Connection, execution_id: str, state: State, reason:
         connection.execute(held.where(of.item_id == row.item_id).values(after | left | changed))
         if after["status"] is Status.FAILED:
             note_items(connection, [row.item_id], at_ms)
+
+
+def _living_among(connection: Connection, execution_ids: Collection[str]) -> list[str]:
+    of = firings.c
+    found = select(of.execution_id).where(of.execution_id.in_(execution_ids), of.ended_ms.is_(None))
+    return list(connection.execute(found.order_by(of.execution_id)).scalars())
 
 
 def _end(connection: Connection, execution_id: str, state: str, at_ms: int) -> bool:

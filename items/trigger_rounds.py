@@ -24,12 +24,14 @@ from ..ledger.process import Beside
 from ..ledger.queries.asking import Asking
 from ..scheduler.engine.engine import Engine
 from ..scheduler.model.errors import QueueUnavailable
+from ..scheduler.model.limits import EVERYTHING
 from .failing import note_failure, told_of
 from .firing import Guard, due_triggers, fire, has_come, make_due
 from .hearing import hear
+from .lost import Asked, look_for_lost
 from .notifying.running import delivering
 from .sending import send_page
-from .settling import look_for_lost, settle
+from .settling import settle
 from .store import Store, now_of
 
 _log: Final = Logger(__name__)
@@ -86,7 +88,7 @@ class Rounds:
         sent = self._send_all()
         self._rounds += 1
         if self._rounds % LOOK_FOR_LOST_ROUNDS == 1:
-            look_for_lost(self._store, self._known, self._has_read_all)
+            look_for_lost(self._store, Asked(self._is_all_paused, self._known, self._has_read_all))
         return sent
 
     def run(self, stop: threading.Event) -> None:
@@ -121,7 +123,7 @@ class Rounds:
     def _send_all(self) -> int:
         accepted = 0
         for _ in range(PAGES_A_ROUND):
-            sent = send_page(self._store, self._engine.transitions.park, self._consumes)
+            sent = send_page(self._store, self._engine.transitions.park, self._consumes, self._has_read_all)
             accepted += sent.accepted
             if not sent.has_more:
                 return accepted
@@ -146,6 +148,9 @@ class Rounds:
             return 0
         _log.info("trigger_fired", trigger_id=trigger_id, execution_id=execution_id)
         return 1
+
+    def _is_all_paused(self) -> bool:
+        return EVERYTHING in self._engine.controls.paused()
 
     def _known(self, execution_ids: list[str]) -> dict[str, str]:
         found = zip(execution_ids, self._engine.views.metas(execution_ids), strict=True)

@@ -131,7 +131,7 @@ class Triggers:
             check_fit(connection, values)
             columns = _columns(values) | {"revision": before.revision + 1, "updated_ms": at_ms}
             columns |= {"failures": 0, "backoff_ms": None, "last_error": None}
-            if any(values[name] != getattr(before, name) for name in _MOVES_TIME):
+            if _moves_time(before, values, at_ms):
                 columns["next_fire_ms"] = _next_ms(values, at_ms)
             # What was put off is tried at once as well.
             waits = update(firings).where(firings.c.trigger_id == before.trigger_id, firings.c.ended_ms.is_(None))
@@ -196,6 +196,14 @@ def _shown_in(connection: Connection, trigger: str | int) -> Trigger:
 
 def _next_ms(values: Mapping[str, Any], at_ms: int) -> int | None:
     return at_ms if values["type"] is TriggerType.QUEUE else next_of(values["cron"], values["tz"], at_ms)
+
+
+def _moves_time(before: Trigger, values: Mapping[str, Any], at_ms: int) -> bool:
+    """Whether it fires next at another time; one that has come and is not started yet stays, or it would be lost."""
+    due_ms, stays_enabled = before.next_fire_ms, before.enabled and values["enabled"]
+    is_due = stays_enabled and due_ms is not None and due_ms <= at_ms
+    has_come = before.type is TriggerType.TIME and is_due
+    return not has_come and any(values[name] != getattr(before, name) for name in _MOVES_TIME)
 
 
 def _columns(values: Mapping[str, Any]) -> dict[str, Any]:

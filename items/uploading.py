@@ -193,7 +193,7 @@ def _added(connection: Connection, queue: Queue, page: list[_Row], by: str) -> R
         if values["item_id"] in new:
             continue
         try:
-            there_already(connection, values, found.name)
+            there_already(connection, values, row.values["available_ms"], found.name)
         except DuplicateReference as error:
             report.refuse(row.line, "reference", str(error))
         except KeyReused as error:

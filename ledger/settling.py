@@ -6,11 +6,14 @@ page is read again.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from sqlalchemy import Connection
 
 from .executions import Execution
 
+LOST: Final = "LOST"
+"""The state of a firing of a trigger whose items went back because nobody knew its execution any more."""
 Settle = Callable[[Connection, Iterable[Execution]], None]
 
 

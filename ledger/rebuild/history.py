@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, and_, or_, select
+from sqlalchemy import ColumnElement, Row, and_, exists, or_, select
 
 from ...scheduler.engine.restoring import Known
 from ...scheduler.keys import DEFAULT_LANE
@@ -17,13 +17,18 @@ from ...scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 from ..database import Database
 from ..errors import LedgerEmpty
 from ..schema.revisions import check
-from ..schema.tables import action, changes, consumer, executions, payloads, queue_stats, results, transitions
+from ..schema.tables import action, changes, consumer, executions, firings, payloads, queue_stats, results, transitions
+from ..settling import LOST
 from ..unrestored import REBUILD
 from .lives import Life, lives_of
 
 _ROWS_A_PAGE: Final = 200
 _LIVING: Final = sorted(WAITING | HOLDING)
 _ENDED: Final = sorted(TERMINAL)
+_GIVEN_BACK: Final = and_(
+    executions.c.lost_ms.is_not(None),
+    exists().where(firings.c.execution_id == executions.c.execution_id, firings.c.state == LOST),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,10 @@ class History:
     def living(self, now_ms: int) -> Iterator[Known]:
         """Executions that have not ended, also those that were found to be lost, at their latest attempt that ever was.
 
-        The rows may be those of a server with older data: whose end was committed before is told as ended.
+        The rows may be those of a server with older data: whose end was committed before is told as ended. Those whose
+        items went back are left out: others may work on them.
         """
-        for page in self._pages(executions.c.state.in_(_LIVING), executions.c.ended_ms.is_(None)):
+        for page in self._pages(executions.c.state.in_(_LIVING), executions.c.ended_ms.is_(None), ~_GIVEN_BACK):
             lives = self._lives({row[0]: row.accepted_ms for row in page})
             for row in page:
                 yield _lived(_known(row, now_ms), lives.get(row[0]), now_ms)
@@ -88,6 +94,11 @@ class History:
         """Executions that have ended in entries that were dropped unread, in the last state that was read."""
         for page in self._pages(executions.c.state.in_(_LIVING), executions.c.ended_ms.is_not(None)):
             yield from (_known(row, row.ended_ms) for row in page)
+
+    def given_back(self) -> Iterator[Known]:
+        """Executions that were lost, and whose items went back to their queue meanwhile."""
+        for page in self._pages(executions.c.state.in_(_LIVING), executions.c.ended_ms.is_(None), _GIVEN_BACK):
+            yield from (_known(row, 0) for row in page)
 
     def dead(self) -> Iterator[Known]:
         """Dead letters."""

@@ -37,7 +37,8 @@ class Rebuilt:
     known: int = 0
     """Executions of which Redis knew as much, or more."""
     not_restored: dict[str, str] = field(default_factory=dict[str, str])
-    """Execution → why not: its payload was not kept, its end was not read, or its data in Redis is damaged."""
+    """Execution → why not: its payload was not kept, its end was not read, its items went back, or its data in
+    Redis is damaged."""
     changes: int = 0
     """Limits, pauses and settings that were set again."""
     not_set: dict[str, str] = field(default_factory=dict[str, str])
@@ -118,6 +119,8 @@ def rebuild(
     _restore(restoring, history.living(now_ms), done, say)
     for execution in history.ended_unread():
         done.leave(execution, "its end was dropped unread")
+    for execution in history.given_back():
+        done.leave(execution, "its items were given back meanwhile")
     if not done.stays_paused:
         engine.controls.resume(EVERYTHING, by=REBUILD)
     _log.info("rebuilt", restored=sum(done.restored.values()), known=done.known, not_restored=len(done.not_restored))

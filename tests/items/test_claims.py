@@ -1,5 +1,7 @@
 """The order of claims, leases and fences, keys of claims, and what queues give and take."""
 
+from typing import Any
+
 import pytest
 from work_items import add, end_lease, end_postponing, make, rows, take
 
@@ -197,6 +199,30 @@ def test_an_add_under_the_same_key_is_one_item(items: Items) -> None:
     with pytest.raises(KeyReused):
         add(items, queue, payload=2, key="k")
     assert len(take(items, count=9)) == 1
+
+
+@pytest.mark.parametrize(
+    "another", [{"priority": 9}, {"deadline_ms": LATER_MS + DAY_MS}, {"available_ms": LATER_MS + 1}, {"reference": "r"}]
+)
+def test_a_key_that_comes_with_something_else_is_refused(items: Items, another: dict[str, Any]) -> None:
+    queue = make(items)
+    fields: dict[str, Any] = {"payload": 1, "priority": 1, "deadline_ms": LATER_MS, "available_ms": LATER_MS}
+    first = add(items, queue, key="k", **fields)
+    with pytest.raises(KeyReused):
+        add(items, queue, key="k", **(fields | another))
+    assert add(items, queue, key="k", **fields) == first
+
+
+def test_an_add_that_comes_again_finds_its_item_whatever_became_of_it(items: Items, database: Database) -> None:
+    queue = make(items)
+    first = add(items, queue, priority=1, available_ms=LATER_MS, key="k")
+    items.editing.edit(first.item_id, {"priority": 9}, by="a test", revision=None)
+    end_postponing(database, first.item_id)
+    assert take(items)[0].item_id == first.item_id
+    again = add(items, queue, priority=1, available_ms=LATER_MS, key="k")
+    assert (again.item_id, again.status, again.priority) == (first.item_id, Status.IN_PROGRESS, 9)
+    due = add(items, queue, available_ms=1, key="due")
+    assert add(items, queue, available_ms=1, key="due") == due
 
 
 def test_an_inactive_queue_takes_and_gives_nothing(items: Items) -> None:

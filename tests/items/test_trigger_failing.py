@@ -2,8 +2,12 @@
 
 from typing import Any
 
-from trigger_work import Work
+from sqlalchemy import insert
+from trigger_work import Work, instant
 from work_items import make
+
+from bandmaster.items.trigger import event_of
+from bandmaster.ledger.schema.tables import firings
 
 
 def test_a_full_queue_puts_the_firing_off_and_the_trigger_says_why(work: Work) -> None:
@@ -101,3 +105,16 @@ def test_a_firing_that_is_broken_is_put_off_alone(work: Work) -> None:
     work.queue.transitions.park = park  # type: ignore[method-assign]
     work.set_firings(again_ms=1)
     assert work.rounds.round() == 1
+
+
+def test_what_the_database_says_is_for_the_log(work: Work) -> None:
+    made = work.trigger(cron="0 0 1 1 *")
+    due_ms = work.now_ms() - 500
+    work.set_trigger(next_fire_ms=due_ms)
+    taken = event_of(made, instant(due_ms), []).execution_id
+    with work.database.writing() as connection:
+        of_another = {"trigger_id": 99, "key": "1", "created_ms": 1, "again_ms": 0, "ended_ms": 1}
+        connection.execute(insert(firings).values(execution_id=taken, **of_another))
+    assert work.rounds.round() == 0
+    found = work.found()
+    assert (found.failures, found.last_error) == (1, "RowsTaken: the ledger's log says more")

@@ -3,8 +3,9 @@
 from trigger_work import Work
 from work_items import end_postponing, make, take
 
+from bandmaster.items.bounds import TIMEOUT_SECONDS
+from bandmaster.items.lost import LOST, LOST_AFTER_MS
 from bandmaster.items.outcome import Said
-from bandmaster.items.settling import LOST, LOST_AFTER_MS
 from bandmaster.items.states import Status
 from bandmaster.scheduler.model.states import State
 
@@ -98,7 +99,7 @@ def test_items_of_an_execution_that_nobody_knows_go_back_after_a_while(work: Wor
     fresh = work.another_round(work.items.store)
     fresh.round()
     assert work.statuses() == ["IN_PROGRESS"]
-    work.set_firings(sent_ms=work.now_ms() - LOST_AFTER_MS - 1_000)
+    work.set_firings(sent_ms=work.now_ms() - LOST_AFTER_MS - 1_000 * (TIMEOUT_SECONDS + 1))
     work.catch_up()
     work.another_round(work.items.store).round()
     assert work.statuses() == ["NEW"]
