@@ -182,10 +182,10 @@ class Schedules(Reader):
         return [name.decode() for name in found]
 
     @repeated
-    def without_time(self, names: Sequence[str]) -> list[str]:
-        """Return those of these names that are to be planned at no time."""
+    def looks_ms(self, names: Sequence[str]) -> dict[str, int | None]:
+        """Return when those of these names are to be planned again; None: never."""
         times = self._client.zmscore(self._scripts.keys.named("schedule_times"), list(names)) if names else ()
-        return [name for name, at_ms in zip(names, times, strict=True) if at_ms is None]
+        return {name: None if at_ms is None else int(at_ms) for name, at_ms in zip(names, times, strict=True)}
 
     @repeated
     def next_look_ms(self) -> int | None:

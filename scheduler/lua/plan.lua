@@ -49,6 +49,8 @@ once_if_memory('plan', function(epoch, name, revision, cursor, look, missed, pro
     local is_run = revision == ''
     if not is_run and (s.is_paused or revision ~= s.revision) then return {'CHANGED'} end
     if not is_run then
+        -- The server's clock was ahead: what is parked for that time is planned anew when it comes.
+        if tonumber(cursor) < s.cursor then occurrences.take_back_all(s, 'clock_went_back') end
         s.cursor, s.problem, s.skipped = tonumber(cursor), problem == '' and '-' or problem, s.skipped + tonumber(missed)
     end
     s.planned = still_scheduled(s)
