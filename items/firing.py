@@ -95,11 +95,17 @@ def _fire_in_time(connection: Connection, trigger: Trigger, at_ms: int) -> str |
     due_ms = trigger.next_fire_ms
     assert due_ms is not None
     later_ms = next_of(trigger.cron, trigger.tz, max(due_ms, at_ms - MISSED_AFTER_MS))
-    if due_ms < at_ms - MISSED_AFTER_MS:
-        # As of a schedule: what could not be started in time is left out.
+    if due_ms < at_ms - MISSED_AFTER_MS or _has_fired(connection, trigger, due_ms):
+        # As of a schedule: what could not start in time is left out. After a leap of the clock nothing fires twice.
         _move(connection, trigger, next_fire_ms=later_ms)
         return None
     return _written(connection, trigger, due_ms, [], at_ms, next_fire_ms=later_ms)
+
+
+def _has_fired(connection: Connection, trigger: Trigger, due_ms: int) -> bool:
+    of = firings.c
+    fired = select(of.key).where(of.trigger_id == trigger.trigger_id, of.key == key_of_firing(trigger, due_ms))
+    return connection.execute(fired).first() is not None
 
 
 def _fire_for_items(connection: Connection, trigger: Trigger, at_ms: int) -> str | None:
