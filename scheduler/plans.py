@@ -50,8 +50,7 @@ def plan_of(schedule: Schedule, cursor_ms: int, now_ms: int) -> Plan:
     if missed and schedule.missed is not Missed.SKIP:
         most = 1 if schedule.missed is Missed.ONCE else schedule.missed_limit
         begin_ms = cursor_ms if schedule.start_ms is None else max(cursor_ms, schedule.start_ms - 1)
-        until_ms = limit_ms if schedule.end_ms is None else min(limit_ms, schedule.end_ms)
-        runs = schedule.line.last_between(begin_ms, until_ms, most)
+        runs = schedule.line.last_between(begin_ms, _last_missed_ms(schedule, begin_ms, limit_ms), most)
     times = list[int]()
     for at_ms in schedule.times(max(cursor_ms, limit_ms - schedule.jitter_ms)):
         if schedule.due_ms(at_ms) <= limit_ms or at_ms in runs:
@@ -60,6 +59,18 @@ def plan_of(schedule: Schedule, cursor_ms: int, now_ms: int) -> Plan:
         if at_ms > now_ms:
             break
     return Plan(runs, max(0, missed - len(runs)), times)
+
+
+def _last_missed_ms(schedule: Schedule, begin_ms: int, limit_ms: int) -> int:
+    """The time, without jitter, up to which occurrences are missed: those that were due by the limit."""
+    last_ms = max(begin_ms, limit_ms - schedule.jitter_ms)
+    if schedule.end_ms is not None:
+        last_ms = min(last_ms, schedule.end_ms)
+    for at_ms in schedule.times(last_ms):
+        if schedule.due_ms(at_ms) > limit_ms:
+            break
+        last_ms = at_ms
+    return last_ms
 
 
 def waits_too_long(held: Held, look_ms: int | None, now_ms: int) -> bool:
