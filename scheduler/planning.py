@@ -94,8 +94,12 @@ class Planner:
         for _ in range(ROUNDS_A_CALL):
             now_ms = self._now_ms()
             names = self._schedules.to_plan(now_ms)
-            for held in self._schedules.some(names):
+            found = self._schedules.some(names)
+            for held in found:
                 self._plan(held, now_ms, epoch, leader_id)
+            for name in set(names).difference(held.name for held in found):
+                # Only damage leaves one: a schedule and its time are removed together.
+                self._schedules.drop_time(name, epoch=epoch)
             planned += len(names)
             if len(names) < READ_A_PAGE:
                 break

@@ -223,6 +223,11 @@ class Schedules(Reader):
         led = "" if epoch is None else epoch
         return self._scripts.call(self._plan, led, held.name, held.revision, cursor_ms, looked, missed, problem, *given)
 
+    def drop_time(self, name: str, *, epoch: int | None) -> None:
+        """Plan a name no more, unless there is a schedule of it by now. `epoch` as for `plan`."""
+        never_kept = Held(name, "", is_declared=False, is_paused=False, revision="none")
+        self.plan(never_kept, [], epoch=epoch, cursor_ms=0, look_ms=None)
+
     def run_now(self, name: str, arguments: Sequence[Argument]) -> list[Any]:
         """Park one execution of a schedule now; return the answer of plan.lua."""
         return self._scripts.call(self._plan, "", name, "", "", "", 0, "", "0/", *arguments)

@@ -45,7 +45,10 @@ once_if_memory('plan', function(epoch, name, revision, cursor, look, missed, pro
     if is_fenced(epoch) then return {'STALE_EPOCH'} end
     promote_due(200)
     local s, given, replies, each = schedules.state(name), {...}, {'OK'}, parking.ARGUMENTS_EACH + 1
-    if not s then return {'UNKNOWN'} end
+    if not s then
+        call('ZREM', K.schedule_times, name)
+        return {'UNKNOWN'}
+    end
     local is_run = revision == ''
     if not is_run and (s.is_paused or revision ~= s.revision) then return {'CHANGED'} end
     if not is_run then
