@@ -13,7 +13,7 @@
 --   instant         `ms/INSTANT` of the occurrence; the others as in park.lua
 -- Returns: {code, reply, …}; code OK | STALE_EPOCH | UNKNOWN | CHANGED; a reply as park.lua gives it, or {'SKIPPED'} if
 --   an earlier one lives still and the schedule leaves such out
--- Uses: call, keys, now, schedules, occurrences, promoting, parking, fence, transitions
+-- Uses: call, keys, now, schedules, overlaps, occurrences, promoting, parking, fence, transitions
 local AGAIN_MS = 5000
 local IS_PARKED = {OK = true, DUPLICATE = true}
 
@@ -28,13 +28,13 @@ end
 local function plan_one(s, is_run, instant, id, ...)
     local due = tonumber((select(7, ...))) or 0
     if is_run then
-        occurrences.let_go(s, id)
-    elseif due <= now and occurrences.skips(s, id) then
+        overlaps.let_go(s, id)
+    elseif due <= now and overlaps.skips(s, id) then
         return {'SKIPPED'}
     end
     local reply = parking.park(id, ...)
     if not IS_PARKED[reply[1]] then
-        occurrences.hold(s, id)
+        overlaps.hold(s, id)
     elseif due > now then
         s.planned[#s.planned + 1] = instant
     end
