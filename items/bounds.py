@@ -40,8 +40,6 @@ BATCH_MAX: Final = 100
 POLLING_MAX_SECONDS: Final = 86_400
 MOST_JOBS: Final = 10_000
 """Executions of a trigger that live at once."""
-LINE_MAX_CHARS: Final = 200
-"""Of a line of cron."""
 ZONE_MAX_CHARS: Final = 100
 BATCH_SIZE: Final = 1
 POLLING_SECONDS: Final = 30
