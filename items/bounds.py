@@ -32,14 +32,14 @@ MOST_JOINED: Final = 200
 RETURNED_A_PAGE: Final = 500
 DELETED_A_PAGE: Final = 1_000
 TRIGGERS_A_ROUND: Final = 100
+LOOKED_A_PAGE: Final = 200
+"""Triggers that a look for those that wait for the wrong time goes through."""
 SENT_A_PAGE: Final = 100
 BATCH_MAX: Final = 100
 """How many items one execution of a trigger works on."""
 POLLING_MAX_SECONDS: Final = 86_400
 MOST_JOBS: Final = 10_000
 """Executions of a trigger that live at once."""
-LINE_MAX_CHARS: Final = 200
-"""Of a line of cron."""
 ZONE_MAX_CHARS: Final = 100
 BATCH_SIZE: Final = 1
 POLLING_SECONDS: Final = 30

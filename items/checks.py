@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..scheduler.events.fields import TIMEOUT_MAX_SECONDS
+from ..scheduler.model.cron import LINE_MAX_CHARS
 from ..scheduler.model.errors import InvalidRequest
 from .bounds import (
     BATCH_MAX,
     DESCRIPTION_MAX_CHARS,
     LEASE_MAX_SECONDS,
-    LINE_MAX_CHARS,
     MESSAGE_MAX_CHARS,
     MOST_CLAIMED,
     MOST_JOBS,

@@ -95,13 +95,18 @@ def _fire_in_time(connection: Connection, trigger: Trigger, at_ms: int) -> str |
     due_ms = trigger.next_fire_ms
     assert due_ms is not None
     later_ms = next_of(trigger.cron, trigger.tz, max(due_ms, at_ms - MISSED_AFTER_MS))
-    fired = exists().where(firings.c.trigger_id == trigger.trigger_id, firings.c.key == key_of_firing(trigger, due_ms))
-    if due_ms < at_ms - MISSED_AFTER_MS or connection.execute(select(fired)).scalar_one():
+    if due_ms < at_ms - MISSED_AFTER_MS or _has_fired(connection, trigger, due_ms):
         # As of a schedule: what could not be started in time is left out. A clock that was set back comes to a time
         # again that was started before.
         _move(connection, trigger, next_fire_ms=later_ms)
         return None
     return _written(connection, trigger, due_ms, [], at_ms, next_fire_ms=later_ms)
+
+
+def _has_fired(connection: Connection, trigger: Trigger, due_ms: int) -> bool:
+    of = firings.c
+    fired = select(of.key).where(of.trigger_id == trigger.trigger_id, of.key == key_of_firing(trigger, due_ms))
+    return connection.execute(fired).first() is not None
 
 
 def _fire_for_items(connection: Connection, trigger: Trigger, at_ms: int) -> str | None:

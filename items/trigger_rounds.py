@@ -2,9 +2,10 @@
 
 In the flow: the ledger's process runs one beside its consumer; who consumes leads, and its epoch is asked in each
 transaction that fires (D42). A round fires what is due, sends what was fired, and now and then looks for firings whose
-end nobody told. If Redis or the database does not answer, the next round does it; nothing else waits for it. What is
-wrong with one trigger puts that one off. Nothing is kept here: killed anywhere, the next leader's first round goes on
-from the rows. Times are the database's, unless a test turns its clock.
+end nobody told, and for triggers that wait for the end of a leap of the clock. If Redis or the database does not
+answer, the next round does it; nothing else waits for it. What is wrong with one trigger puts that one off. Nothing is
+kept here: killed anywhere, the next leader's first round goes on from the rows. Times are the database's, unless a test
+turns its clock.
 """
 
 import threading
@@ -28,6 +29,7 @@ from ..scheduler.model.limits import EVERYTHING
 from .failing import note_failure, told_of
 from .firing import Guard, due_triggers, fire, has_come, make_due
 from .hearing import hear
+from .leaping import put_right, too_late
 from .lost import Asked, look_for_lost
 from .notifying.running import delivering
 from .sending import send_page
@@ -37,6 +39,7 @@ from .store import Store, now_of
 _log: Final = Logger(__name__)
 LOOK_SECONDS: Final = 1.0
 LOOK_FOR_LOST_ROUNDS: Final = 10
+LOOK_FOR_LEAPS_ROUNDS: Final = 5
 MOST_FIRED_A_ROUND: Final = 1_000
 PAGES_A_ROUND: Final = 10
 """Of firings that are sent. What is left then is the next round's, which begins at once."""
@@ -72,6 +75,7 @@ class Rounds:
         self._has_read_all = has_read_all
         self._now = now
         self._rounds = 0
+        self._looked_after = 0
         self._told = ""
         self._wakes = threading.Event()
 
@@ -84,6 +88,8 @@ class Rounds:
         """
         if self._store.read(lambda connection: connection.execute(has_come(self._now(connection))).first()):
             self._store.write(lambda connection: make_due(connection, self._now(connection)))
+        if self._rounds % LOOK_FOR_LEAPS_ROUNDS == 0:
+            self._look_for_leaps()
         self._fire_all()
         sent = self._send_all()
         self._rounds += 1
@@ -119,6 +125,14 @@ class Rounds:
             if fired == before:
                 return
         self._wakes.set()
+
+    def _look_for_leaps(self) -> None:
+        found, self._looked_after = self._store.read(
+            lambda connection: too_late(connection, self._looked_after, self._now(connection))
+        )
+        if found:
+            _log.warning("triggers_waited_for_a_leap", count=len(found))
+            self._store.write(lambda connection: put_right(connection, found))
 
     def _send_all(self) -> int:
         accepted = 0

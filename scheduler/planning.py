@@ -6,16 +6,16 @@ moves the schedule's cursor too. So of two leaders one is refused, and nothing c
 dies before the call, the next one plans; after it, the occurrence waits in Redis. A lost reply: the call is repeated,
 and has the same answer.
 
-If the sorted set of times is lost alone, each round looks through a page of names, and plans what is in it no more.
+Each few seconds a round looks through a page of names, and plans what waits for the wrong time: the sorted set of times
+may be lost alone, or the server's clock was far ahead. What was planned ahead of a clock that came back is taken back.
 
 What could not be planned or started for `MISSED_AFTER_MS` is missed, and the schedule's rule for that decides.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import blake2b
-from itertools import islice
 from typing import Any, Final
 
 from ..configs.logger import Logger
@@ -23,16 +23,13 @@ from .engine.grants import Parked
 from .engine.held_schedule import Held
 from .engine.parking import Candidate, park_arguments, read_parked
 from .engine.schedules import READ_A_PAGE, Change, Schedules
-from .events.schedule import MISSED_AFTER_MS, OF_SCHEDULES, Schedule, instant_of, occurrence_id
-from .events.schedule_fields import Missed
+from .events.schedule import OF_SCHEDULES, Schedule, instant_of, occurrence_id
 from .model.errors import DuplicateExecution, InvalidRequest, NotLeader, QueueRejected, UnknownSchedule
 from .model.identifiers import new_execution_id
+from .plans import ENDED, Plan, next_times, plan_of, waits_too_long
 from .queue import candidate_of
 
 log = Logger(__name__)
-MOST_COUNTED: Final = 1_000
-"""So many missed occurrences are counted."""
-ENDED: Final = "ended"
 DAMAGED: Final = "not_readable"
 DAMAGED_AGAIN_MS: Final = 60_000
 ROUNDS_A_CALL: Final = 60
@@ -41,48 +38,6 @@ LOOKED_A_PAGE: Final = 200
 LOOKS_EACH_MS: Final = 5_000
 _TRIES: Final = 3
 _RUN: Final = "run-"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be planned of one schedule at one time."""
-
-    missed_ms: list[int] = field(default_factory=list[int])
-    """Missed ones that run all the same."""
-    left_out: int = 0
-    """How many others are missed."""
-    times_ms: list[int] = field(default_factory=list[int])
-    """Those that are due, and the next."""
-
-
-def plan_of(schedule: Schedule, cursor_ms: int, now_ms: int) -> Plan:
-    """Decide what is to be planned. Pure.
-
-    Args:
-        schedule: The schedule.
-        cursor_ms: Each occurrence up to this time is dealt with.
-        now_ms: The server's time.
-    """
-    limit_ms = now_ms - MISSED_AFTER_MS - 1
-    missed = 0
-    for at_ms in islice(schedule.times(cursor_ms), MOST_COUNTED):
-        if schedule.due_ms(at_ms) > limit_ms:
-            break
-        missed += 1
-    runs = list[int]()
-    if missed and schedule.missed is not Missed.SKIP:
-        most = 1 if schedule.missed is Missed.ONCE else schedule.missed_limit
-        begin_ms = cursor_ms if schedule.start_ms is None else max(cursor_ms, schedule.start_ms - 1)
-        until_ms = limit_ms if schedule.end_ms is None else min(limit_ms, schedule.end_ms)
-        runs = schedule.line.last_between(begin_ms, until_ms, most)
-    times = list[int]()
-    for at_ms in schedule.times(max(cursor_ms, limit_ms - schedule.jitter_ms)):
-        if schedule.due_ms(at_ms) <= limit_ms or at_ms in runs:
-            continue
-        times.append(at_ms)
-        if at_ms > now_ms:
-            break
-    return Plan(runs, max(0, missed - len(runs)), times)
 
 
 def occurrence_of(schedule: Schedule, execution_id: str, due_ms: int | None) -> Candidate:
@@ -139,21 +94,25 @@ class Planner:
         for _ in range(ROUNDS_A_CALL):
             now_ms = self._now_ms()
             names = self._schedules.to_plan(now_ms)
-            for held in self._schedules.some(names):
+            found = self._schedules.some(names)
+            for held in found:
                 self._plan(held, now_ms, epoch, leader_id)
+            for name in set(names).difference(held.name for held in found):
+                # Only damage leaves one: a schedule and its time are removed together.
+                self._schedules.drop_time(name, epoch=epoch)
             planned += len(names)
             if len(names) < READ_A_PAGE:
                 break
         return planned + self._repair(epoch, leader_id)
 
     def _repair(self, epoch: int | None, leader_id: str) -> int:
-        """Plan those of the next page of names that have no time although they are active; return how many."""
+        """Plan those of the next page of names that are looked at too late or never; return how many."""
         now_ms = self._now_ms()
         if self._looked_ms is not None and abs(now_ms - self._looked_ms) < LOOKS_EACH_MS:
             return 0
         names = self._schedules.names(self._looked_after, LOOKED_A_PAGE)
-        found = self._schedules.some(self._schedules.without_time(names))
-        lost = [each for each in found if not each.is_paused and each.problem != ENDED]
+        looks_ms = self._schedules.looks_ms(names)
+        lost = [each for each in self._schedules.some(names) if waits_too_long(each, looks_ms[each.name], now_ms)]
         for held in lost:
             log.warning("schedule_time_lost", schedule=held.name)
             self._plan(held, now_ms, epoch, leader_id)
@@ -196,7 +155,7 @@ class Planner:
             held,
             [(instant, park_arguments(candidate)) for instant, candidate in parked],
             epoch=epoch,
-            cursor_ms=max([held.cursor_ms, *all_ms]),
+            cursor_ms=max(all_ms, default=held.cursor_ms),
             look_ms=None if is_over else all_ms[-1],
             missed=plan.left_out,
             problem=ENDED if is_over else "",
@@ -281,8 +240,3 @@ def run_now_id(name: str, key: str | None) -> str:
     """Return the id of the execution that `run_now` makes: the same for the same key; None: a new one."""
     which = new_execution_id() if key is None else blake2b(key.encode(), digest_size=12).hexdigest()
     return f"{OF_SCHEDULES}{name}:{_RUN}{which}"
-
-
-def next_times(schedule: Schedule, after_ms: int, most: int) -> list[int]:
-    """Return the next times of a schedule, without jitter, in unix milliseconds."""
-    return list(islice(schedule.times(after_ms), most))

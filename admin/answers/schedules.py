@@ -11,7 +11,8 @@ from ...scheduler.engine.held_schedule import Held
 from ...scheduler.events.schedule import Schedule
 from ...scheduler.model.errors import InvalidRequest
 from ...scheduler.model.times import iso_of
-from ...scheduler.planning import DAMAGED, next_times
+from ...scheduler.planning import DAMAGED
+from ...scheduler.plans import next_times
 from .document import Answer, Read
 
 

@@ -13,7 +13,8 @@ from ...k8s.runnable import check_runnable
 from ...scheduler.events.schedule import Schedule, occurrence_id
 from ...scheduler.model.errors import DuplicateExecution, InvalidRequest, UnknownSchedule, shown
 from ...scheduler.model.states import State
-from ...scheduler.planning import next_times, put, resume, run_now
+from ...scheduler.planning import put, resume, run_now
+from ...scheduler.plans import next_times
 from ..answers.controls import Changed
 from ..answers.executions import Accepted
 from ..answers.schedules import NextTimes, OneSchedule, SchedulePage, ScheduleRemoved, schedule_answer

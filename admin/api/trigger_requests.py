@@ -10,7 +10,6 @@ from ...items.bounds import (
     BATCH_MAX,
     BATCH_SIZE,
     JOBS,
-    LINE_MAX_CHARS,
     MOST_JOBS,
     POLLING_MAX_SECONDS,
     POLLING_SECONDS,
@@ -31,6 +30,7 @@ from ...scheduler.events.fields import (
     as_pattern,
     described,
 )
+from ...scheduler.model.cron import LINE_MAX_CHARS
 from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.priority import Priority
 from ...scheduler.model.times import iso_of

@@ -75,7 +75,7 @@ class Delivering:
                     await self._begin_due()
                     await self._tidy()
                     self._told = ""
-                except LedgerError as error:
+                except Exception as error:  # noqa: BLE001  # without this thread, nothing would be delivered any more
                     self._tell(error)
             await self._wait()
         for task in self._under_way.values():
@@ -131,7 +131,7 @@ class Delivering:
         while self._leads():
             try:
                 await asyncio.to_thread(self._store.write, self._noting(due, attempt))
-            except LedgerError as error:
+            except Exception as error:  # noqa: BLE001  # whatever it is, what is not noted would be sent again
                 self._tell(error)
                 await asyncio.sleep(LOOK_SECONDS)
             else:
@@ -158,7 +158,9 @@ class Delivering:
         return lambda connection: work(connection, self._now(connection))
 
     def _tell(self, error: Exception) -> None:
-        """Log a problem once, until it is over."""
-        if self._told != str(error):
+        """Log a problem once, until it is over; what nobody expects, each time."""
+        if not isinstance(error, LedgerError):
+            _log.error("notifications_failed", exc_info=error)
+        elif self._told != str(error):
             self._told = str(error)
             _log.warning("notifications_wait", error=str(error))

@@ -50,6 +50,7 @@ class Posting:
         self._keys = settings.keys()
         self._networks = settings.networks
         self._seconds = settings.timeout_seconds
+        self._no_answer = f"no answer within {self._seconds:g} s (notify.timeout_seconds)"
         self._ca_file = settings.ca_file
         self._resolve = resolve
         self._user_agent = f"bandmaster/{version('bandmaster')}"
@@ -66,9 +67,11 @@ class Posting:
             async with asyncio.timeout(self._seconds):
                 return await self._post(url, delivery_id, body)
         except TimeoutError:
-            return Attempt(f"no answer within {self._seconds:g} s (notify.timeout_seconds)")
+            return Attempt(self._no_answer)
         except Forbidden as error:
             return Attempt(str(error))
+        except httpx.ConnectTimeout:
+            return Attempt(self._no_answer)
         except httpx.ConnectError as error:
             return Attempt(f"no connection: {error}")
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
@@ -82,14 +85,16 @@ class Posting:
         addresses = await allowed_addresses(self._resolve, host, port, self._networks)
         headers = headers_of(self._keys, delivery_id, int(time.time()), body)
         headers |= {"host": parts.netloc, "content-type": "application/json", "user-agent": self._user_agent}
-        async with httpx.AsyncClient(verify=self._trusted, trust_env=False, timeout=self._seconds) as client:
+        # One that never answers has its share of the time, so that there is some left for the next.
+        patience = httpx.Timeout(self._seconds, connect=self._seconds / max(1, len(addresses)))
+        async with httpx.AsyncClient(verify=self._trusted, trust_env=False, timeout=patience) as client:
             for address in addresses:
                 at = httpx.URL(url).copy_with(host=address)
                 of_name = {"sni_hostname": host}
                 try:
                     async with client.stream("POST", at, headers=headers, content=body, extensions=of_name) as answer:
                         return Attempt(_problem(answer.status_code), answer.status_code)
-                except httpx.ConnectError:
+                except (httpx.ConnectError, httpx.ConnectTimeout):
                     # Nothing was sent: of several addresses, some may be out of this machine's reach.
                     if address == addresses[-1]:
                         raise

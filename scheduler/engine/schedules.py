@@ -182,10 +182,10 @@ class Schedules(Reader):
         return [name.decode() for name in found]
 
     @repeated
-    def without_time(self, names: Sequence[str]) -> list[str]:
-        """Return those of these names that are to be planned at no time."""
+    def looks_ms(self, names: Sequence[str]) -> dict[str, int | None]:
+        """Return when those of these names are to be planned again; None: never."""
         times = self._client.zmscore(self._scripts.keys.named("schedule_times"), list(names)) if names else ()
-        return [name for name, at_ms in zip(names, times, strict=True) if at_ms is None]
+        return {name: None if at_ms is None else int(at_ms) for name, at_ms in zip(names, times, strict=True)}
 
     @repeated
     def next_look_ms(self) -> int | None:
@@ -222,6 +222,11 @@ class Schedules(Reader):
         looked = "" if look_ms is None else look_ms
         led = "" if epoch is None else epoch
         return self._scripts.call(self._plan, led, held.name, held.revision, cursor_ms, looked, missed, problem, *given)
+
+    def drop_time(self, name: str, *, epoch: int | None) -> None:
+        """Plan a name no more, unless there is a schedule of it by now. `epoch` as for `plan`."""
+        never_kept = Held(name, "", is_declared=False, is_paused=False, revision="none")
+        self.plan(never_kept, [], epoch=epoch, cursor_ms=0, look_ms=None)
 
     def run_now(self, name: str, arguments: Sequence[Argument]) -> list[Any]:
         """Park one execution of a schedule now; return the answer of plan.lua."""

@@ -13,7 +13,7 @@
 --   instant         `ms/INSTANT` of the occurrence; the others as in park.lua
 -- Returns: {code, reply, …}; code OK | STALE_EPOCH | UNKNOWN | CHANGED; a reply as park.lua gives it, or {'SKIPPED'} if
 --   an earlier one lives still and the schedule leaves such out
--- Uses: call, keys, now, schedules, occurrences, promoting, parking, fence, transitions
+-- Uses: call, keys, now, schedules, overlaps, occurrences, promoting, parking, fence, transitions
 local AGAIN_MS = 5000
 local IS_PARKED = {OK = true, DUPLICATE = true}
 
@@ -28,13 +28,13 @@ end
 local function plan_one(s, is_run, instant, id, ...)
     local due = tonumber((select(7, ...))) or 0
     if is_run then
-        occurrences.let_go(s, id)
-    elseif due <= now and occurrences.skips(s, id) then
+        overlaps.let_go(s, id)
+    elseif due <= now and overlaps.skips(s, id) then
         return {'SKIPPED'}
     end
     local reply = parking.park(id, ...)
     if not IS_PARKED[reply[1]] then
-        occurrences.hold(s, id)
+        overlaps.hold(s, id)
     elseif due > now then
         s.planned[#s.planned + 1] = instant
     end
@@ -45,10 +45,15 @@ once_if_memory('plan', function(epoch, name, revision, cursor, look, missed, pro
     if is_fenced(epoch) then return {'STALE_EPOCH'} end
     promote_due(200)
     local s, given, replies, each = schedules.state(name), {...}, {'OK'}, parking.ARGUMENTS_EACH + 1
-    if not s then return {'UNKNOWN'} end
+    if not s then
+        call('ZREM', K.schedule_times, name)
+        return {'UNKNOWN'}
+    end
     local is_run = revision == ''
     if not is_run and (s.is_paused or revision ~= s.revision) then return {'CHANGED'} end
     if not is_run then
+        -- The server's clock was ahead: what is parked for that time is planned anew when it comes.
+        if tonumber(cursor) < s.cursor then occurrences.take_back_all(s, 'clock_went_back') end
         s.cursor, s.problem, s.skipped = tonumber(cursor), problem == '' and '-' or problem, s.skipped + tonumber(missed)
     end
     s.planned = still_scheduled(s)

@@ -20,7 +20,7 @@ from cronsim.cronsim import Field
 from .errors import InvalidRequest, shown
 from .timezones import check_timezone
 
-LONGEST_CHARS: Final = 200
+LINE_MAX_CHARS: Final = 200
 FIRST_SPAN_MS: Final = 3_600_000
 SPAN_GROWS: Final = 8
 _FIELDS: Final = (
@@ -116,7 +116,7 @@ def check_line(value: object) -> str:
     """Return the value, with single blanks, if it may be a line of cron; else raise InvalidRequest, which names the
     field that is wrong and what may stand there.
     """
-    if not isinstance(value, str) or len(value) > LONGEST_CHARS:
+    if not isinstance(value, str) or len(value) > LINE_MAX_CHARS:
         raise InvalidRequest(
             "cron", f"{shown(value)} is no line of cron", allowed="five fields, like '30 6 * * MON-FRI'"
         )

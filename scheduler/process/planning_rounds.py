@@ -1,15 +1,15 @@
-"""``PlanningRounds``: the leader's planning of schedules, a job of APScheduler with a trigger of our own.
+"""``PlanningRounds``: the leader's planning of schedules, a job of APScheduler that says itself when it runs next.
 
 In the flow: while this process leads, the job runs whenever a schedule is to be planned, and once a second at least:
-somebody may have added one. Occurrences are parked long before they are due, so a second more or less delays none.
-`cronsim` says when a line of cron is due (`model/cron.py`), and not APScheduler, whose own trigger takes 0 for Monday
-and fires twice, or at no time, when clocks change. If the leader dies or hangs here, the next one plans what is left;
-calls of the old one carry its epoch and are refused.
+somebody may have added one. Each round says at its end when the next one is. Occurrences are parked long before they
+are due, so a second more or less delays none. `cronsim` says when a line of cron is due (`model/cron.py`), and not
+APScheduler, whose own trigger takes 0 for Monday and fires twice, or at no time, when clocks change. If the leader dies
+or hangs here, the next one plans what is left; calls of the old one carry its epoch and are refused.
 """
 
-from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...configs.extras import import_extra
 from ...configs.logger import Logger
@@ -27,6 +27,8 @@ log = Logger(__name__)
 JOB_ID: Final = "plan"
 LONGEST_SECONDS: Final = 1.0
 SHORTEST_SECONDS: Final = 0.05
+ROUND_MAX_SECONDS: Final = 600.0
+"""The next round, until the one that is under way has said when it is: APScheduler asks when a round begins."""
 
 
 class PlanningRounds:
@@ -41,9 +43,20 @@ class PlanningRounds:
 
     def add_job(self, scheduler: "BaseScheduler") -> None:
         """Add the job to an APScheduler; it runs at once, too."""
+        gone: type[Exception] = import_extra("apscheduler.jobstores.base", "scheduler").JobLookupError
+
+        def run() -> None:
+            try:
+                self.round()
+            finally:
+                later = datetime.now(UTC) + timedelta(seconds=self._wait_seconds)
+                with suppress(gone):  # it was shut down meanwhile
+                    scheduler.modify_job(JOB_ID, next_run_time=later)  # pyright: ignore[reportUnknownMemberType]
+
         scheduler.add_job(  # pyright: ignore[reportUnknownMemberType]
-            self.round,
-            trigger=planning_trigger(lambda: self._wait_seconds),
+            run,
+            trigger="interval",
+            seconds=ROUND_MAX_SECONDS,
             id=JOB_ID,
             max_instances=1,
             misfire_grace_time=None,  # run it however late it is
@@ -72,17 +85,3 @@ class PlanningRounds:
             return LONGEST_SECONDS
         seconds = (look_ms - self._schedules.server_time_ms()) / 1000
         return min(LONGEST_SECONDS, max(SHORTEST_SECONDS, seconds))
-
-
-def planning_trigger(wait_seconds: Callable[[], float]) -> Any:
-    """Return a trigger of APScheduler that fires so many seconds after the round before; it is asked after each."""
-    base: Any = import_extra("apscheduler.triggers.base", "scheduler").BaseTrigger
-
-    class PlanningTrigger(base):
-        """Fires when a schedule is to be planned."""
-
-        def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
-            """The time of the next round."""
-            return now + timedelta(seconds=wait_seconds())
-
-    return PlanningTrigger()

@@ -72,6 +72,7 @@ INCLUDES: Final = (
     "staleness",
     "room",
     "schedules",
+    "overlaps",
     "occurrences",
     "promoting",
     "parking",

@@ -17,7 +17,7 @@ from bandmaster.scheduler.model.states import State
 from chaos.found import Found, Kind
 from chaos.recorded import Recorded, Timed
 
-TAKEN_BACK: Final = frozenset({"schedule_removed", "schedule_changed", "missed"})
+TAKEN_BACK: Final = frozenset({"schedule_removed", "schedule_changed", "missed", "clock_went_back"})
 """Why an occurrence that was never let go is no more."""
 OVERLAP: Final = "overlap"
 """Why one that is due is left out."""

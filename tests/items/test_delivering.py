@@ -198,6 +198,26 @@ def test_it_goes_to_the_address_that_its_queue_has_now_or_to_nobody(notifying: I
     assert totals(database) == {"sent": 2, "failed": 1}
 
 
+@pytest.mark.parametrize("call", ["read", "write"])
+def test_whatever_goes_wrong_it_goes_on_and_sends_nothing_twice(
+    notifying: Items, database: Database, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    asked, failed = getattr(notifying.store, call), list[int]()
+
+    def fail_at_first(work: Callable[[Connection], Any]) -> Any:
+        if len(failed) < 2:
+            failed.append(1)
+            raise ValueError("nothing that a database says")
+        return asked(work)
+
+    with receiving() as receiver:
+        fail(notifying, receiver.url)
+        monkeypatch.setattr(notifying.store, call, fail_at_first)
+        with running(one(notifying)):
+            wait_until(lambda: totals(database) == {"sent": 1}, what="what is delivered after the failures")
+    assert (len(failed), len(receiver.got)) == (2, 1)
+
+
 def test_who_does_not_lead_delivers_nothing(notifying: Items) -> None:
     leads = threading.Event()
     asked = threading.Semaphore(0)

@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,33 @@ def test_of_several_addresses_those_that_are_private_are_left_out() -> None:
     with receiving() as receiver:
         assert post(f"http://receiver.invalid:{receiver.port}/", resolve=resolve) is None
         assert len(receiver.got) == 1
+
+
+def test_of_several_addresses_one_that_swallows_all_does_not_keep_the_next_from_being_tried() -> None:
+    hole = ExitStack()
+    with hole, receiving() as receiver:
+        swallow(hole, "127.0.0.2", receiver.port)
+
+        async def resolve(host: str, port: int) -> Sequence[str]:
+            return ["127.0.0.2", "127.0.0.1"]
+
+        patient = ALLOWED.model_copy(update={"timeout_seconds": 4.0})
+        assert post(f"http://receiver.invalid:{receiver.port}/", patient, resolve) is None
+        assert len(receiver.got) == 1
+        short = ALLOWED.model_copy(update={"timeout_seconds": 0.5})
+        assert "no answer within 0.5 s" in (post(f"http://127.0.0.2:{receiver.port}/", short) or "")
+
+
+def swallow(stack: ExitStack, address: str, port: int) -> None:
+    """Let whatever is sent there get no answer: a queue of connections that is full drops those that come."""
+    listening = stack.enter_context(socket.socket())
+    listening.bind((address, port))
+    listening.listen(0)
+    for _ in range(4):
+        waiting = stack.enter_context(socket.socket())
+        waiting.setblocking(False)
+        with suppress(BlockingIOError):
+            waiting.connect((address, port))
 
 
 def test_a_name_that_there_is_not_and_a_port_where_nobody_listens_are_problems() -> None:

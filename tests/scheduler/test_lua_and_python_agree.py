@@ -6,6 +6,7 @@ import redis
 
 from bandmaster.configs.areas import LeaseSettings, LimitSettings, RetentionSettings
 from bandmaster.scheduler.engine.controls import BOUNDS
+from bandmaster.scheduler.events.schedule import MISSED_AFTER_MS
 from bandmaster.scheduler.gate_loads import ASKED_AGAIN_MS
 from bandmaster.scheduler.keys import DEFAULT_LANE, FIXED, Keys
 from bandmaster.scheduler.transport.library import read_lua
@@ -92,6 +93,11 @@ def test_a_consumer_counts_as_live_as_long_in_lua_as_in_python() -> None:
 def test_an_idle_worker_asks_again_after_as_long_in_lua_as_in_python() -> None:
     (in_lua,) = re.findall(r"^ *local AGAIN_MS = (\d+)", read_lua("include/later.lua"), re.MULTILINE)
     assert int(in_lua) == ASKED_AGAIN_MS
+
+
+def test_an_occurrence_is_missed_after_as_long_in_lua_as_in_python() -> None:
+    (in_lua,) = re.findall(r"^ *local MISSED_AFTER_MS = (\d+)", read_lua("include/occurrences.lua"), re.MULTILINE)
+    assert int(in_lua) == MISSED_AFTER_MS
 
 
 def test_the_defaults_in_lua_are_those_of_the_settings() -> None:

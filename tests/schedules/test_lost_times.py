@@ -7,6 +7,7 @@ import redis
 from schedule_playing import MINUTE_MS, Played, ids, schedule
 
 from bandmaster.scheduler import planning
+from bandmaster.scheduler.engine.schedules import READ_A_PAGE
 
 TIMES = "exec_queue:schedule_times"
 NAMES = [f"s{number}" for number in range(5)]
@@ -37,3 +38,21 @@ def test_the_next_planner_finds_them_too(played: Played, redis_client: redis.Red
     assert played.planner.round() == 1
     assert played.planner.round() == 0
     assert redis_client.zcard(TIMES) == 1
+
+
+def test_times_of_names_that_have_no_schedule_are_dropped_and_hold_up_no_other(
+    played: Played, redis_client: redis.Redis
+) -> None:
+    redis_client.zadd(TIMES, {f"ghost{number}": 0 for number in range(READ_A_PAGE + 50)})
+    played.schedules.put(schedule())
+    played.planner.round()
+    assert played.scheduled_ids() == ids("tidy", 1)
+    assert redis_client.zrange(TIMES, 0, -1) == [b"tidy"]
+
+
+def test_the_time_of_a_schedule_that_was_just_added_stays(played: Played, redis_client: redis.Redis) -> None:
+    played.schedules.put(schedule())
+    revision = played.schedules.get("tidy").revision
+    played.schedules.drop_time("tidy", epoch=None)
+    assert redis_client.zrange(TIMES, 0, -1) == [b"tidy"]
+    assert played.schedules.get("tidy").revision == revision

@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from model.clock import START_MS
 from schedule_playing import MINUTE_MS, Played, ids, schedule
 
 from bandmaster.scheduler.engine.settlements import Retry
 from bandmaster.scheduler.engine.transitions import Next
+from bandmaster.scheduler.events.schedule import Schedule
+from bandmaster.scheduler.plans import MOST_COUNTED
 
 HOUR_MS = 60 * MINUTE_MS
 
@@ -42,6 +45,30 @@ def test_of_an_hour_s_outage_runs_what_the_rule_says(
     assert held.skipped == 61 - len(ran)
     played.let_run(2 * MINUTE_MS)
     assert sorted(played.waiting_ids())[-2:] == ids("tidy", 62, 63)
+
+
+@pytest.mark.parametrize(
+    ("rule", "most"), [({"missed": "once"}, 1), ({"missed": "all", "missed_limit": 2}, 2), ({"missed": "skip"}, 0)]
+)
+@pytest.mark.parametrize("hours", [4, 2_000])
+def test_one_that_its_jitter_puts_off_is_not_missed_yet(
+    played: Played, rule: dict[str, Any], most: int, hours: int
+) -> None:
+    made = schedule(cron="0 * * * *", jitter_ms=HOUR_MS // 2, **rule)
+    late = (hour for hour in range(hours, hours + 500) if delay_ms(made, hour) > 10 * MINUTE_MS)
+    last = next(late)
+    played.schedules.put(made)
+    let_all_be_away(played, last * HOUR_MS + 5 * MINUTE_MS)
+    played.planner.round()
+    assert played.waiting_ids() == ids("tidy", *(60 * hour for hour in range(last - most, last)))
+    assert set(ids("tidy", 60 * last)) <= set(played.scheduled_ids())
+    assert played.schedules.get("tidy").skipped == min(last - 1, MOST_COUNTED) - most
+
+
+def delay_ms(made: Schedule, hour: int) -> int:
+    """By how much jitter puts off an occurrence, so many hours after the clock's start."""
+    at_ms = START_MS + hour * HOUR_MS
+    return made.due_ms(at_ms) - at_ms
 
 
 def test_an_outage_of_seconds_misses_nothing(played: Played) -> None:

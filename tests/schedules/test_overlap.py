@@ -41,6 +41,35 @@ def test_a_run_at_once_keeps_the_next_out_and_is_kept_out_by_none(played: Played
     assert played.schedules.get("tidy").skipped == 1
 
 
+@pytest.mark.parametrize("ends", ["at once", "at last"])
+def test_one_that_lives_is_known_however_many_runs_at_once_come_and_go(played: Played, ends: str) -> None:
+    played.schedules.put(schedule(overlap="skip"))
+    played.planner.round()
+    played.let_run(MINUTE_MS)
+    (first,) = ids("tidy", 1)
+    assert run_next(played) == first
+    runs = list[str]()
+    for number in range(25):
+        runs.append(run_now(played.schedules, "tidy", str(number)).execution_id)
+        if ends == "at once":
+            played.transitions.cancel(runs[-1])
+    for each in played.waiting_ids():
+        played.transitions.cancel(each)
+    assert len(played.schedules.get("tidy").runs) == (20 if ends == "at once" else 26)
+    played.let_run(2 * MINUTE_MS)
+    assert played.waiting_ids() == []
+    assert played.schedules.get("tidy").runs == (first,)
+    end(played, first)
+    played.let_run(MINUTE_MS)
+    assert played.waiting_ids() == ids("tidy", 4)
+
+
+def test_of_very_many_that_live_the_latest_are_known(played: Played) -> None:
+    played.schedules.put(schedule(overlap="skip"), paused=True)
+    runs = [run_now(played.schedules, "tidy", str(number)).execution_id for number in range(103)]
+    assert played.schedules.get("tidy").runs == tuple(runs[3:])
+
+
 @pytest.mark.parametrize("times", [1, 4])
 def test_others_overlap(played: Played, times: int) -> None:
     played.schedules.put(schedule())

@@ -17,7 +17,8 @@ from bandmaster.scheduler.model.errors import (
     ScheduleExists,
     UnknownSchedule,
 )
-from bandmaster.scheduler.planning import next_times, run_now
+from bandmaster.scheduler.planning import run_now
+from bandmaster.scheduler.plans import next_times
 from bandmaster.scheduler.process.leadership import Leadership
 
 

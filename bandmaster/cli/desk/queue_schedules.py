@@ -11,7 +11,8 @@ from bandmaster.cli.opening import Opened
 from bandmaster.scheduler.engine.grants import Parked
 from bandmaster.scheduler.engine.held_schedule import Held
 from bandmaster.scheduler.events.schedule import Schedule
-from bandmaster.scheduler.planning import next_times, put, resume, run_now
+from bandmaster.scheduler.planning import put, resume, run_now
+from bandmaster.scheduler.plans import next_times
 
 if TYPE_CHECKING:
     from bandmaster.admin.answers.schedules import ScheduleAnswer

@@ -2,7 +2,6 @@
 local occurrences = {}
 do
     local MISSED_AFTER_MS = 60000
-    local MOST_RUNS = 20 -- so many that were let go are known
     local OF_ID = '^schedule:([^:]+):(%d+T%d+Z)$'
 
     function occurrences.id_of(name, planned)
@@ -33,34 +32,6 @@ do
         s.planned = {}
     end
 
-    -- Whether an earlier occurrence waits or runs still.
-    local function overlaps(s)
-        local runs = {}
-        for _, id in ipairs(s.runs) do
-            if LIVING[call('HGET', D.meta(id), 'state') or ''] then runs[#runs + 1] = id end
-        end
-        s.runs = runs
-        return runs[1] ~= nil
-    end
-
-    function occurrences.let_go(s, id)
-        if s.runs[#s.runs] ~= id then s.runs[#s.runs + 1] = id end
-        if #s.runs > MOST_RUNS then table.remove(s.runs, 1) end
-    end
-
-    -- It was refused after all.
-    function occurrences.hold(s, id) if s.runs[#s.runs] == id then table.remove(s.runs) end end
-
-    -- Whether one that is due now is to be left out; if not, it is let go.
-    function occurrences.skips(s, id)
-        if s.skips and overlaps(s) then
-            s.skipped = s.skipped + 1
-            return true
-        end
-        occurrences.let_go(s, id)
-        return false
-    end
-
     -- An execution is due. If it is an occurrence that is late, whoever plans decides anew, by the rule for missed ones.
     -- Returns whether it is not to be promoted.
     function occurrences.hold_back(id, m, due)
@@ -76,7 +47,7 @@ do
                     s.cursor = math.min(s.cursor, tonumber(ms) - 1)
                     take_back(id, m, 'missed')
                     call('ZADD', K.schedule_times, now, name)
-                elseif occurrences.skips(s, id) then
+                elseif overlaps.skips(s, id) then
                     leave_waiting(id, m)
                     finish(id, m, 'cancel', 'CANCELLED', 'overlap', false, true)
                 end

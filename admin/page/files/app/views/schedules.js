@@ -59,7 +59,7 @@ function New({ reload }) {
   return html`
     <${Card} title="A new schedule" note="of a program; actors are scheduled in code, over the API or by command">
       <form class="form" onSubmit=${add}>
-        <label>Name<input name="name" required maxlength="128" placeholder="nightly" value=${name} onInput=${to(setName)} /></label>
+        <label>Name<input name="name" required maxlength="80" placeholder="nightly" value=${name} onInput=${to(setName)} /></label>
         <label>Times<input name="cron" required maxlength="200" placeholder="30 2 * * *" title="Minute, hour, day of the month, month, day of the week"
           value=${cron} onInput=${to(setCron)} /></label>
         <label>Time zone<input name="tz" required maxlength="100" value=${tz} onInput=${to(setTz)} /></label>
