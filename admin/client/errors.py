@@ -17,10 +17,12 @@
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...scheduler.model.errors import BandmasterError
-from ..answers.items import LineRefused
+
+if TYPE_CHECKING:
+    from ..answers.items import LineRefused  # the command imports this module at each start
 
 LINES_REFUSED: Final = "lines_refused"
 
@@ -64,7 +66,7 @@ class Invalid(ApiProblem):
 class LinesRefused(Invalid):
     """Lines of a file are wrong, and nothing was added."""
 
-    def __init__(self, status: int, detail: str, refused: int, lines: Sequence[LineRefused]) -> None:
+    def __init__(self, status: int, detail: str, refused: int, lines: "Sequence[LineRefused]") -> None:
         """Args: `refused`, how many; `lines`, the first of them; the others as those of `ApiProblem`."""
         super().__init__(status, LINES_REFUSED, detail)
         self.refused = refused
