@@ -186,7 +186,13 @@ def test_a_pod_that_vanishes_before_its_eyes_is_reported_once(lifecycle: Lifecyc
         return True
 
     watch.run(0, is_ours=ours)
-    watch.run(0.6)
+
+    def reported() -> Reports:
+        watch.run(0.1)
+        return reports
+
+    wait_until(reported, what="its end")
+    watch.run(0.3)
     (event,) = reports
     assert isinstance(event, ExecutionFailedEvent)
     assert (event.reason, event.infrastructure) == ("Deleted", True), "it is known how it ended"

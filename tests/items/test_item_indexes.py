@@ -92,10 +92,11 @@ def test_lists_of_items_go_along_their_index(items: Items, database: Database, i
             assert not is_sorted(plan), plan
 
 
-def test_what_is_to_be_sent_is_found_along_its_index(items: Items, database: Database) -> None:
+@pytest.mark.parametrize("only_new", [False, True])
+def test_what_is_to_be_sent_is_found_along_its_index(only_new: bool, items: Items, database: Database) -> None:
     fill(items, database)
     with database.reading() as connection:
-        plan = plan_of(connection, lambda: sending._unsent(connection))  # type: ignore[reportPrivateUsage]
+        plan = plan_of(connection, lambda: sending._unsent(connection, only_new))  # type: ignore[reportPrivateUsage]
         assert "ix_firings_unsent" in plan
         assert not is_sorted(plan)
 

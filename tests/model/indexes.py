@@ -230,13 +230,13 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
     scores: dict[str, dict[str, float]] = {}
     for key, entry in dump.keys.items():
         if key in ("workers", "ledger") or key.startswith("worker:"):
-            assert entry.ttl_ms > 0, f"{key} would stay for ever"
+            assert entry.ttl_ms >= 0, f"{key} would stay for ever"
         elif entry.kind == "set":
             sets[key] = set(entry.parts)
         elif key in ("lease", "lease:pods", "scheduled"):
             sets[key] = set(entry.zset)
         elif key.startswith(("pauses:", "session:", "sessions:", "login:")) or key.endswith((":outbox", ":news")):
-            assert entry.ttl_ms > 0, f"{key} would stay for ever"
+            assert entry.ttl_ms >= 0, f"{key} would stay for ever"
         elif key == "owners":
             waited_for = {
                 name.removeprefix("slots:") for name in dump.keys if name.count(":") == 1 and "slots:" in name
@@ -251,16 +251,16 @@ def _actual(dump: Dump) -> tuple[dict[str, set[str]], dict[str, dict[str, float]
             below = {n for n, m in dump.metas().items() if m["state"] == State.PENDING and int(m["band"]) > 1}
             assert entry.zset.keys() <= below, "something may rise that does not wait, or is high already"
         elif ":tags:" in key:
-            assert (entry.ttl_ms > 0) == (entry.kind == "hash" and entry.hash.keys() == {""}), (
+            assert (entry.ttl_ms >= 0) == (entry.kind == "hash" and entry.hash.keys() == {""}), (
                 f"{key} would stay for ever"
             )
             assert entry.kind == "hash" or key.removesuffix(":idle") in dump.keys, f"{key} belongs to nobody"
         elif entry.kind == "zset" and key != "dead":
             scores[key] = entry.zset
         elif key.startswith("unique:"):
-            assert (entry.ttl_ms > 0) == (" " in entry.parts[0]), f"{key} would stay for ever, or not long enough"
+            assert (entry.ttl_ms >= 0) == (" " in entry.parts[0]), f"{key} would stay for ever, or not long enough"
         elif key.startswith(("reply:", "result:", "end:")) or key.endswith(":rate") or key == "due":
-            assert entry.ttl_ms > 0, f"{key} would stay for ever"
+            assert entry.ttl_ms >= 0, f"{key} would stay for ever"
         elif not key.startswith(("event:", "message:", "meta:", "wake:")) and not key.endswith(":stats"):
             owned = (
                 key in OWNED or key in ("users", "dead", "behind") or (entry.kind == "hash" and key.endswith(":users"))
