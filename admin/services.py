@@ -19,6 +19,7 @@ from .events.hub import Hub
 from .ledger_watch import LedgerWatch
 from .lookups import Lookups
 from .oidc.opened import Oidc
+from .once import Once
 from .output.followers import Followers
 from .places import Places
 from .quotas.quotas import Quotas
@@ -67,6 +68,8 @@ class Services:
         default_factory=lambda: Lookups(4, most=256, refusal=too_many_lookups, patience_seconds=1.0)
     )
     """Looks for tokens that nobody knows yet."""
+    strangers: Once = field(default_factory=Once)
+    """Who sends one of these, by token and network."""
     probes: Lookups = field(default_factory=lambda: Lookups(2, most=2, refusal=TimeoutError))
     """Looks at Redis and at the ledger, one each however many ask: whoever probes needs no token and has no quota."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))

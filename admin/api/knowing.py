@@ -56,8 +56,11 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
     if token is not None:
         return token
     # A client may begin with many requests at once: they are one stranger.
-    return await tried(
-        services, address, lambda: services.strange_tokens.run_once(secret, services.keeper.find, secret)
+    return await services.strangers.run(
+        (secret, network_of(address)),
+        lambda: tried(
+            services, address, lambda: services.strange_tokens.run_once(secret, services.keeper.find, secret)
+        ),
     )
 
 

@@ -193,3 +193,14 @@ def test_look_ups_of_one_api_hold_up_no_other_of_the_process(
         assert other.get(WHOAMI).status_code == 200
         go_on.set()
         assert {each.result().status_code for each in waiting} <= {401, 429}
+
+
+def test_many_requests_at_once_of_a_token_that_nobody_knows_yet_are_one_stranger(api: Api) -> None:
+    with behind_a_proxy(api, allowed=2) as client, ThreadPoolExecutor(64) as threads:
+
+        def ask(token: str) -> int:
+            return asked(client, token, HERE).status_code
+
+        for _ in range(5):
+            assert Counter(threads.map(ask, [api.token("ann", "read")] * 64)) == {200: 64}
+        assert [asked(client, unknown(n), HERE).status_code for n in range(3)] == [401, 401, 429]
