@@ -128,7 +128,7 @@ except BackendNotAvailable as error:
         ("postgres", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
         ("api", {"cli", "client", "local", "k8s", "metrics", "oidc", "otel", "otlp", "postgres", "tests"}),
         ("client", {"api", "cli", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
-        ("local", {"api", "client", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
+        ("local", {"k8s", "metrics", "oidc", "otel", "otlp", "postgres", "tests"}),
         ("oidc", {"cli", "local", "k8s", "metrics", "otel", "otlp", "postgres", "tests"}),
         ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otlp", "postgres", "tests"}),
         ("otlp", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "postgres", "tests"}),
@@ -284,6 +284,7 @@ def test_local_runs_an_execution_with_nothing_else(installed: Installed) -> None
     assert server.startswith(str(environment.folder)), server
     with environment.running("bandmaster", "up", "--workers", "1", "--json", PATH=os.defpath) as (log, end):
         wait_until(lambda: '"ready"' in log.read_text(), what="everything")
+        assert all(f"| {process} started" in log.read_text() for process in ("ledger", "api", "scheduler"))
         answer = environment.run("bandmaster", "submit", "--wait", "--", "echo", "hello")
         assert (answer.code, "hello" in answer.out) == (0, True), answer
         assert end() == 0, log.read_text()
