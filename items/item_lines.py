@@ -28,6 +28,8 @@ TOLD: Final = (
 """What an export has besides; of a file that is uploaded it is left out, since the items are new."""
 _OF_PAYLOAD: Final = "payload."
 _LINE: Final = "line"
+_FIRST_LINE: Final = "the first line"
+_NOT_UTF8: Final = "it is not UTF-8"
 T = TypeVar("T")
 _MOMENTS: Final = {"deadline_at": "deadline_ms", "postpone_until": "available_ms"}
 
@@ -78,7 +80,7 @@ def _object(raw: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_each_once)
     except UnicodeDecodeError:
-        raise InvalidRequest(_LINE, "it is no UTF-8") from None
+        raise InvalidRequest(_LINE, _NOT_UTF8) from None
     except (ValueError, RecursionError):
         raise InvalidRequest(_LINE, "it is no JSON, or names a field twice") from None
     if not isinstance(value, dict):
@@ -94,7 +96,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _csv_lines(file: BinaryIO) -> Iterator[Line]:
     csv.field_size_limit(LINE_MAX_BYTES)
-    # What is no UTF-8 becomes half of a surrogate pair, which no field may have.
+    # What is not UTF-8 becomes half of a surrogate pair, by which `_check_utf8` knows it in its line.
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     reader = csv.reader(text, strict=True)
     try:
@@ -114,20 +116,29 @@ def _csv_lines(file: BinaryIO) -> Iterator[Line]:
         text.detach()
 
 
+def _check_utf8(where: str, cells: list[str]) -> None:
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest(where, _NOT_UTF8) from None
+
+
 def _names(row: list[str]) -> list[str]:
+    _check_utf8(_FIRST_LINE, row)
     names = [name.strip() for name in row]
     for name, times in Counter(names).items():
         if name not in FIELDS and name not in TOLD and not (name.startswith(_OF_PAYLOAD) and name != _OF_PAYLOAD):
             allowed = f"{', '.join(FIELDS)}, and {_OF_PAYLOAD}NAME for a text of the payload"
-            raise InvalidRequest("the first line", f"{shown(name)} names no field", allowed=allowed)
+            raise InvalidRequest(_FIRST_LINE, f"{shown(name)} names no field", allowed=allowed)
         if times > 1:
-            raise InvalidRequest("the first line", f"it names {shown(name)} twice")
+            raise InvalidRequest(_FIRST_LINE, f"it names {shown(name)} twice")
     if not names or ("payload" in names and any(name.startswith(_OF_PAYLOAD) for name in names)):
-        raise InvalidRequest("the first line", "it names no field, or payload and parts of it")
+        raise InvalidRequest(_FIRST_LINE, "it names no field, or payload and parts of it")
     return names
 
 
 def _by_name(names: list[str], cells: list[str]) -> dict[str, Any]:
+    _check_utf8(_LINE, cells)
     if len(cells) != len(names):
         raise InvalidRequest(_LINE, f"it has {len(cells):,} cells", allowed=f"{len(names):,}, as the first line")
     given = {name: cell for name, cell in zip(names, cells, strict=True) if cell != ""}

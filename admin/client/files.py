@@ -6,7 +6,6 @@ the program dies. What is got comes in pieces, and ends with an error if the API
 """
 
 import io
-import json
 import tempfile
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from ...items.item_lines import FileFormat
 from ..answers.items import ExportedItem
 from .call import between, given, named
 from .errors import ApiUnavailable
+from .strict_json import json_of
 
 MEDIA_TYPES: Final = {FileFormat.JSONL: "application/x-ndjson", FileFormat.CSV: "text/csv"}
 Source = bytes | BinaryIO | Iterable[Mapping[str, Any]]
@@ -59,7 +59,7 @@ def opened(source: Source) -> Generator[BinaryIO]:
     else:
         with tempfile.TemporaryFile() as kept:
             for each in source:
-                kept.write(json.dumps(each, default=_text).encode() + b"\n")  # type: ignore[arg-type]
+                kept.write(json_of(each).encode() + b"\n")
             yield kept
 
 
@@ -84,9 +84,3 @@ class Lines:
         except ValidationError as error:
             reason = f"an item of its export is not one of the API's: {error.error_count()} fields"
             raise ApiUnavailable(reason, url=self._url) from None
-
-
-def _text(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -5,13 +5,13 @@ from typing import Any, Final, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_jsonable_python
 
 from ...configs.redaction import redacted_url
 from ...scheduler.model.errors import InvalidRequest, shown
 from ..answers.items import LineRefused
 from .call import V1, Call
 from .errors import LINES_REFUSED, ApiError, ApiUnavailable, LinesRefused, problem_of
+from .strict_json import json_of
 
 TIMEOUT_SECONDS: Final = 30.0
 TRIES: Final = 3
@@ -59,11 +59,19 @@ def _checked_token(token: str) -> str:
 
 
 def request_of(call: Call[T], timeout_seconds: float = TIMEOUT_SECONDS) -> Mapping[str, Any]:
-    """Return the arguments of httpx's `request`. `timeout_seconds`: for how long an answer may take once it is made."""
-    content: dict[str, Any] = {"json": to_jsonable_python(call.body)}
+    """Return the arguments of httpx's `request`. `timeout_seconds`: for how long an answer may take once it is made.
+
+    Raises:
+        TypeError: If its body is not JSON.
+        ValueError: If its body has a number that is not finite, or itself.
+    """
+    content: dict[str, Any] = {}
+    headers = dict(call.headers)
     if call.files is not None:
         content = {"data": dict(call.body or {}), "files": dict(call.files)}
-    headers = dict(call.headers)
+    elif call.body is not None:
+        content = {"content": json_of(dict(call.body))}
+        headers |= {"Content-Type": "application/json"}
     if call.content is not None:
         content = {"content": call.content.pieces()}
         headers |= {"Content-Type": call.content.media_type, "Content-Length": str(call.content.size())}

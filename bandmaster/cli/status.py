@@ -19,6 +19,7 @@ from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.engine.controls import BOUNDS
 from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.keys import DEFAULT_LANE
+from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.limits import EVERYTHING
 from bandmaster.scheduler.model.times import iso_of
 from bandmaster.scheduler.overview import LaneLoad
@@ -54,9 +55,12 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 def _say_shards(found: list[ShardStanding], *, as_json: bool) -> None:
     if as_json:
         say_json(sharded_document(found))
-        return
-    say_table(COLUMNS, [row_of(each) for each in found])
-    note("`bandmaster --shard NAME status` shows one of them in full")
+    else:
+        say_table(COLUMNS, [row_of(each) for each in found])
+        note("`bandmaster --shard NAME status` shows one of them in full")
+    if all(each.standing is None for each in found):
+        # Each was told with its reason; a script that looks at the exit code has to see it, too.
+        raise QueueUnavailable("no shard answered")
 
 
 def sharded_document(found: list[ShardStanding]) -> dict[str, object]:

@@ -3,6 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -188,6 +190,36 @@ def test_the_same_from_asyncio(api: Api, root: Client) -> None:
     done, failed = asyncio.run(work())
     assert (shown(root, done).status, shown(root, done).result) == ("DONE", [1])
     assert (shown(root, failed).status, shown(root, failed).failure) == ("FAILED", "business")
+
+
+def test_what_is_not_json_is_an_error_and_no_result(api: Api, root: Client) -> None:
+    item_id = root.send(calls.add_item("invoices", {"on": date(2030, 1, 31)})).id
+    with pytest.raises(TypeError, match=r"^set is not JSON$"):
+        root.send(calls.add_item("invoices", {"x": {1}}))
+    assert sum(root.send(calls.item_stats("invoices")).counts.values()) == 1
+
+    def work(client: Client) -> None:
+        with client.next("invoices") as item:
+            assert item is not None
+            assert item.payload == {"on": "2030-01-31"}
+            item.result = {"x": {1}}
+
+    async def finish(client: AsyncClient) -> None:
+        async with client.next("invoices") as item:
+            assert item is not None
+            item.result = {"secret": Decimal(1)}
+
+    async def work_async() -> None:
+        async with AsyncClient(api.url, api.token("desk-8", "robot")) as client:
+            await finish(client)
+
+    with Client(api.url, api.token("desk-7", "robot")) as client, pytest.raises(TypeError, match=r"^set is not JSON$"):
+        work(client)
+    assert (shown(root, item_id).status, shown(root, item_id).result) == ("IN_PROGRESS", None)
+    root.send(calls.edit_item(item_id, {"status": "NEW"}))
+    with pytest.raises(TypeError, match=r"^Decimal is not JSON$"):
+        asyncio.run(work_async())
+    assert (shown(root, item_id).status, shown(root, item_id).result) == ("IN_PROGRESS", None)
 
 
 def test_a_robot_is_refused_what_is_not_its_own(api: Api, root: Client) -> None:

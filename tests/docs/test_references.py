@@ -10,6 +10,8 @@ from docs.documents import FENCE, ROOT, anchor, documents, headings, name_of, te
 
 TEST_PATH: Final = re.compile(r"(?<![\w/.-])(tests/[\w./-]*\w)(?:::(\w+))?")
 LINK: Final = re.compile(r"\]\(<?([^)\s>]+)>?\)")
+APPLICATIONS: Final = re.compile(r"\b(\w+)\s+small\s+applications")
+NUMBERS: Final = {8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
 MAKE: Final = re.compile(r"`make ([a-z-]+)")
 
 each_document = pytest.mark.parametrize("document", documents(), ids=name_of)
@@ -39,6 +41,15 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
 def test_every_command_of_make_that_is_named_exists(document: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
     assert set(MAKE.findall(text_of(document))) <= targets
+
+
+@each_document
+def test_the_examples_are_as_many_as_is_said(document: Path) -> None:
+    there = set(re.findall(r"^\| \[([\w.]+)/?\]", text_of(ROOT / "examples" / "README.md"), re.MULTILINE))
+    examples = {each.name for each in (ROOT / "examples").iterdir() if each.name == "tested" or each.suffix == ".py"}
+    assert there == examples
+    said = {number.lower() for number in APPLICATIONS.findall(text_of(document))}
+    assert said <= {NUMBERS[len(there)]}
 
 
 def test_there_are_documents() -> None:

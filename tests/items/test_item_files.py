@@ -102,7 +102,23 @@ def test_a_table_without_the_right_first_line_adds_nothing(items: Items, databas
             upload(items, head, FileFormat.CSV, whole=False)
     assert told(upload(items, b"reference,priority\nA\nB,1,2\n", FileFormat.CSV)) == [(2, "line"), (3, "line")]
     assert told(upload(items, b'reference\n"A\n', FileFormat.CSV)) == [(2, "line")]
-    assert told(upload(items, b"reference\n\xff\n", FileFormat.CSV)) == [(2, "reference")]
+    assert rows(database) == []
+
+
+def test_what_is_not_utf8_is_told_as_that(items: Items, database: Database) -> None:
+    make(items)
+    latin = "reference,payload.city\nA,Oslo\nB,Tromsø\nC,Bodø,Norway\n".encode("latin-1")
+    objects = b"".join(json.dumps({"reference": each}, ensure_ascii=False).encode("latin-1") + b"\n" for each in "aø")
+    for data, kind, lines in ((latin, FileFormat.CSV, [3, 4]), (objects, FileFormat.JSONL, [2])):
+        report = upload(items, data, kind)
+        assert [(each.line, each.field, each.problem) for each in report.told] == [
+            (line, "line", "it is not UTF-8") for line in lines
+        ]
+    for encoding in ("utf-16", "latin-1"):
+        with pytest.raises(InvalidRequest, match=r"^the first line: it is not UTF-8"):
+            upload(items, "reference,payload.grøße\nA,1\n".encode(encoding), FileFormat.CSV, whole=False)
+    half = upload(items, b'payload\n"""\\ud800"""\n', FileFormat.CSV)
+    assert [(each.line, "half of a surrogate pair" in each.problem) for each in half.told] == [(2, True)]
     assert rows(database) == []
 
 

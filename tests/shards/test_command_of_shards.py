@@ -135,6 +135,19 @@ def test_one_that_is_away_is_told_and_the_rest_is_shown(
     assert installation.told("cancel", low)["executions"][0]["state"] == "CANCELLED"
 
 
+def test_when_all_are_away_each_is_told_and_the_exit_code_says_so(
+    servers: dict[str, OwnServer], installation: Installation
+) -> None:
+    for server in servers.values():
+        server.kill()
+    told = installation.run("status")
+    assert (told.returncode, told.stdout.count("away")) == (4, 2)
+    assert "no shard answered" in told.stderr
+    document = installation.run("status", "--json")
+    assert document.returncode == 4
+    assert all(each["away"] for each in json.loads(document.stdout)["shards"].values())
+
+
 def test_one_that_hangs_is_told_as_away_long_before_its_calls_give_up(
     servers: dict[str, OwnServer], installation: Installation
 ) -> None:

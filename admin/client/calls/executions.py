@@ -1,12 +1,9 @@
 """Calls about executions: submitting, reading, and what is done to them. In the flow: see the package."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 from urllib.parse import quote
-
-from pydantic_core import to_jsonable_python
 
 from ....scheduler.model.identifiers import check_execution_id
 from ...answers.document import Nothing
@@ -30,6 +27,7 @@ from ...answers.executions import (
 from ...answers.waits import Waits
 from ...api.idempotency import check_key
 from ..call import V1, Call, between, given
+from ..strict_json import json_of
 
 
 def _of(execution_id: str, what: str = "") -> str:
@@ -53,7 +51,7 @@ def upload(script: bytes, submission: Mapping[str, Any], key: str, file_name: st
     Raises:
         InvalidRequest: If it cannot be a key.
     """
-    fields = {"submission": json.dumps(to_jsonable_python(submission))}
+    fields = {"submission": json_of(submission)}
     return Call(
         "POST",
         f"{V1}/executions/upload",
