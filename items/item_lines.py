@@ -100,7 +100,7 @@ def _csv_lines(file: BinaryIO) -> Iterator[Line]:
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     reader = csv.reader(text, strict=True)
     try:
-        names = _names(next(reader, list[str]()))
+        names = _names(_first_of(reader))
         while True:
             try:
                 row = next(reader)
@@ -114,6 +114,13 @@ def _csv_lines(file: BinaryIO) -> Iterator[Line]:
                 yield _read(reader.line_num, partial(_by_name, names), row)
     finally:
         text.detach()
+
+
+def _first_of(rows: Iterator[list[str]]) -> list[str]:
+    try:
+        return next(rows, list[str]())
+    except csv.Error as error:
+        raise InvalidRequest(_FIRST_LINE, f"it is no CSV ({error})") from None
 
 
 def _check_utf8(where: str, cells: list[str]) -> None:

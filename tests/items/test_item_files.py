@@ -97,7 +97,14 @@ def test_a_reference_that_is_taken_is_told_and_with_all_nothing_stays(
 
 def test_a_table_without_the_right_first_line_adds_nothing(items: Items, database: Database) -> None:
     make(items)
-    for head in (b"", b"name\n1\n", b"reference,reference\n", b"payload,payload.a\n", b"payload.\n"):
+    for head in (
+        b'"a"b,payload.c\n1,2\n',
+        b"",
+        b"name\n1\n",
+        b"reference,reference\n",
+        b"payload,payload.a\n",
+        b"payload.\n",
+    ):
         with pytest.raises(InvalidRequest, match="first line"):
             upload(items, head, FileFormat.CSV, whole=False)
     assert told(upload(items, b"reference,priority\nA\nB,1,2\n", FileFormat.CSV)) == [(2, "line"), (3, "line")]
