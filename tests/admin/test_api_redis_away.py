@@ -38,7 +38,7 @@ NEED_NO_REDIS = {"create_token", "list_changes", "list_executions", "list_tokens
     ),
     *("create_item_queue", "change_item_queue", "delete_item_queue", "list_item_queues", "show_item_queue"),
     "show_item_stats",
-    "list_notifications",
+    *("list_notifications", "show_notification", "send_queue_test", "send_trigger_test"),
     *("create_trigger", "change_trigger", "delete_trigger", "list_triggers", "show_trigger"),
 }
 
