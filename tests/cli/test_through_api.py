@@ -1,16 +1,14 @@
-"""Every command through the API says what it says beside Redis in the same state, or that it works there only."""
+"""A command through the API says what it says beside Redis in the same state."""
 
 import re
 import shlex
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import typer
 from cli.driving import Answer
 from cli.through_api import Sides, constant, constant_json, told_of
 
-from bandmaster.cli.app import build
 from bandmaster.ledger.waits.telling import WAITS as MOST_WAITS
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
@@ -109,42 +107,6 @@ CHANGING: Final = {
 }
 """Command → a sequence that leaves the state as it was; played beside Redis, then through the API."""
 
-BESIDE_REDIS_ONLY: Final = {
-    "demo": "demo",
-    "up": "up",
-    "ledger": "ledger",
-    "ledger upgrade": "ledger upgrade",
-    "ledger rebuild": "ledger rebuild",
-    "ledger forget": "ledger forget --user ann --yes",
-    "queue": "queue",
-    "queue create": "queue create invoices",
-    "queue change": "queue change invoices --inactive",
-    "queue delete": "queue delete invoices",
-    "queue stats": "queue stats invoices",
-    "queue test-notify": "queue test-notify invoices",
-    "item": "item",
-    "item add": "item add invoices 1",
-    "item upload": "item upload invoices -",
-    "item export": "item export invoices",
-    "item show": "item show x",
-    "item retry": "item retry x",
-    "item postpone": "item postpone x --for 1h",
-    "item delete": "item delete x",
-    "notifications": "notifications",
-    "trigger": "trigger",
-    "trigger list": "trigger list",
-    "trigger show": "trigger show book",
-    "trigger create": "trigger create book --queue invoices --command true",
-    "trigger change": "trigger change book --disabled",
-    "trigger delete": "trigger delete book",
-    "trigger test-notify": "trigger test-notify book",
-    "token": "token",
-    "token create": "token create --owner ann --scope read",
-    "token revoke": "token revoke 3f2a9c0d11e7",
-    "token login": "token login",
-}
-"""Command → a line that would do something, and has to say that it does not work through the API."""
-
 UNTOLD: Final = frozenset(
     # Of status; of show and dead; of a timeline.
     {"server", "backend"} | {"pod_waits_for", "failure"} | {"lane", "band", "action", "user", "accepted_at"}
@@ -154,15 +116,6 @@ UNTOLD: Final = frozenset(
 ONLY_TOLD: Final = {"api"}
 UNUSED_SO_FAR: Final = ("nothing waits or runs under", "no execution has passed", "no worker has asked for lane:")
 """Notes that need more than the API tells."""
-
-
-def test_every_command_is_decided_upon() -> None:
-    def names(command: Any, name: str) -> set[str]:
-        below = getattr(command, "commands", {})
-        found = {name} if name else set[str]()
-        return found.union(*(names(each, f"{name} {child}".strip()) for child, each in below.items()))
-
-    assert names(typer.main.get_command(build()), "") == {*READING, *CHANGING, *BESIDE_REDIS_ONLY}
 
 
 @pytest.fixture(scope="module")
@@ -293,10 +246,3 @@ def test_what_is_changed_is_the_same_through_the_api(filled: Sides, command: str
             answers.append((code, out, err))
         played.append(answers)
     assert played[0] == played[1]
-
-
-@pytest.mark.parametrize("command", BESIDE_REDIS_ONLY)
-def test_a_command_that_works_beside_redis_only_says_so(sides: Sides, command: str) -> None:
-    answer = sides.through(*shlex.split(BESIDE_REDIS_ONLY[command]))
-    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
-    assert "works beside Redis or the database only, and not through the API" in answer.err

@@ -10,22 +10,18 @@ from typing import Any
 
 import pytest
 from deploy_chart import (
-    CHART,
     EXECUTIONS_NAMESPACE,
     KUSTOMIZE,
     NAMESPACE,
     component_of,
-    helm,
     kustomized,
     of_kind,
     overlaid,
     pods_of,
     rendered,
-    with_image,
 )
 from deploy_kubectl import Manifest
 
-from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.configs.settings import sections
 from bandmaster.configs.sources import from_environment
 
@@ -197,36 +193,6 @@ def test_the_probes_ask_for_progress_and_give_a_start_time(manifests: list[Manif
         assert startup["periodSeconds"] * startup["failureThreshold"] >= 60
 
 
-def test_what_signs_notifications_is_a_secret_of_those_who_need_it() -> None:
-    values = {
-        "ledger": {"enabled": True, "existingSecret": "bandmaster-ledger", "notifySecret": "bandmaster-notify"},
-        "api": {"enabled": True},
-        "settings": {"notify": {"private_networks": ["10.1.0.0/16", "10.2.0.0/16"]}},
-    }
-    chart = rendered(values)
-    (settings,) = of_kind(chart, "ConfigMap")
-    assert settings["data"]["BANDMASTER_NOTIFY__PRIVATE_NETWORKS"] == "10.1.0.0/16,10.2.0.0/16"
-    key: dict[str, Any] = {"secretKeyRef": {"name": "bandmaster-notify", "key": "secret"}}
-    signing = {"name": "BANDMASTER_NOTIFY__SECRET", "valueFrom": key}
-    has_it = {component for component, pod in pods_of(chart).items() if signing in pod["containers"][0].get("env", [])}
-    assert has_it == {"ledger", "api"}
-
-
-def test_the_key_of_programs_tokens_is_a_secret_of_those_who_need_it() -> None:
-    values = {
-        "ledger": {"enabled": True, "existingSecret": "bandmaster-ledger", "itemsKeySecret": "bandmaster-items"},
-        "api": {"enabled": True},
-        "settings": {"items": {"api_url": "http://bandmaster-api.bandmaster"}},
-    }
-    chart = rendered(values)
-    (settings,) = of_kind(chart, "ConfigMap")
-    assert settings["data"]["BANDMASTER_ITEMS__API_URL"] == "http://bandmaster-api.bandmaster"
-    key: dict[str, Any] = {"secretKeyRef": {"name": "bandmaster-items", "key": "key"}}
-    making = {"name": "BANDMASTER_ITEMS__TOKEN_KEY", "valueFrom": key}
-    has_it = {component for component, pod in pods_of(chart).items() if making in pod["containers"][0].get("env", [])}
-    assert has_it == {"worker", "api"}
-
-
 def test_helm_and_kustomize_run_the_same_pods() -> None:
     values = {
         "ledger": {"enabled": True, "existingSecret": "bandmaster-ledger"},
@@ -271,61 +237,6 @@ def test_the_components_of_the_kustomization_add_budgets_and_autoscaling() -> No
     assert "replicas" not in worker["spec"]
 
 
-def test_a_server_of_ones_own_replaces_the_trial_one() -> None:
-    manifests = rendered({"redis": {"existingSecret": "my-redis", "trial": {"enabled": False}}})
-    assert set(pods_of(manifests)) == {"worker", "scheduler"}
-    assert not of_kind(manifests, "Secret", "Service", "StatefulSet")
-    (container,) = pods_of(manifests)["worker"]["containers"]
-    assert container["env"][0]["valueFrom"]["secretKeyRef"] == {"name": "my-redis", "key": "url"}
-
-
 def test_the_chart_renders_the_same_each_time_and_no_secret() -> None:
     assert rendered() == rendered()
     assert not of_kind(rendered(), "Secret")
-
-
-def test_a_chart_without_an_image_says_what_to_name() -> None:
-    with pytest.raises(helm().HelmError, match=r"image\.repository: name the image"):
-        rendered({"image": {"repository": ""}})
-
-
-@pytest.mark.parametrize(
-    ("values", "says"),
-    [
-        ({"workers": {"replicas": 2}}, "workers"),
-        ({"worker": {"replica": 2}}, "replica"),
-        ({"settings": {"k8s": {"namespace": "elsewhere"}}}, "k8s"),
-        ({"settings": {"redis": {"url": "redis://:secret@host"}}}, "redis"),
-        ({"executions": {"namespace": "default"}}, "default"),
-        ({"executions": {"namespace": NAMESPACE}}, "Secrets"),
-        ({"redis": {"trial": {"enabled": False}}}, "redis.existingSecret"),
-        ({"ledger": {"enabled": True}}, "ledger.existingSecret"),
-        ({"settings": {"api": {"tokens_file": "/tmp/tokens.toml"}}}, "api"),
-        ({"settings": {"ledger": {"url": "postgresql://:secret@host/ledger"}}}, "ledger"),
-        ({"probes": {"staleSeconds": 5}}, "staleSeconds"),
-    ],
-)
-def test_values_that_would_do_harm_or_nothing_are_refused(values: dict[str, Any], says: str) -> None:
-    with pytest.raises(helm().HelmError, match=re.escape(says)):
-        rendered(values)
-
-
-def test_lists_among_the_settings_become_one_variable() -> None:
-    manifests = rendered({"settings": {"k8s": {"allowed_images": ["python:*", "busybox:1"]}}})
-    (settings,) = of_kind(manifests, "ConfigMap")
-    assert settings["data"]["BANDMASTER_K8S__ALLOWED_IMAGES"] == "python:*,busybox:1"
-
-
-def test_tables_among_the_settings_become_json_that_is_read_as_it_was_written() -> None:
-    profiles = {"gpu": {"extended_resources": {"nvidia.com/gpu": 1}, "tolerations": [{"key": "gpu"}]}}
-    tolerations = [{"key": "spot", "operator": "Exists"}]
-    manifests = rendered({"settings": {"k8s": {"profiles": profiles, "tolerations": tolerations}}})
-    (settings,) = of_kind(manifests, "ConfigMap")
-    read = KubernetesSettings.model_validate(from_environment(sections(), settings["data"])["k8s"])
-    assert read.profiles["gpu"].extended_resources == {"nvidia.com/gpu": 1}
-    assert (read.profiles["gpu"].tolerations, read.tolerations) == (({"key": "gpu"},), tuple(tolerations))
-
-
-def test_the_chart_passes_helms_own_linter() -> None:
-    report = helm().lint(CHART, with_image(None), namespace=NAMESPACE)
-    assert [message for message in report["messages"] if message["severity"] >= 2] == []
