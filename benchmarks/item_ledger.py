@@ -3,7 +3,7 @@
 The rows are written by one statement, as many claims would find them: ten priorities, no deadlines, small payloads.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from threading import Barrier, Thread
 from time import perf_counter
@@ -23,6 +23,7 @@ from bandmaster.ledger.schema.upgrading import upgrade
 from tools.servers.postgres import installations, postgres_server
 
 CLAIMERS: Final = 8
+ROUNDS: Final = 6
 QUEUE: Final = "invoices"
 SETTINGS: Final[dict[str, Any]] = {
     "max_retries": 0,
@@ -86,6 +87,22 @@ class ItemLedger:
         # Connections are opened by those who use them first.
         seconds_of(lambda number: self.finish(self.take(f"robot-{number}")), CLAIMERS)
         return CLAIMERS * each / seconds_of(work, CLAIMERS)
+
+
+def rates_in_turns(sides: Mapping[str, Callable[[int], float]], each: int) -> dict[str, float]:
+    """Return the items a second of some sides, whose claimers take and finish so many items each, round after round.
+
+    Whatever disturbs the machine disturbs all sides.
+
+    Args:
+        sides: Name → what lets the claimers of a side take and finish so many items each; its items a second.
+        each: How many that are in a round.
+    """
+    seconds = dict.fromkeys(sides, 0.0)
+    for number in range(ROUNDS):
+        for name in sorted(sides, reverse=number % 2 == 1):
+            seconds[name] += CLAIMERS * each / sides[name](each)
+    return {name: ROUNDS * CLAIMERS * each / took for name, took in seconds.items()}
 
 
 @contextmanager

@@ -4,9 +4,9 @@ Both queues take turns, so that whatever disturbs the machine disturbs both. Bef
 the plans of all statements: one that walks along the table, or sorts for the next item, fails the question.
 """
 
-from .item_ledger import CLAIMERS, item_ledger
+from .item_ledger import item_ledger, rates_in_turns
 from .item_statements import check_plans
-from .items_claim import POSTGRESQL, ROUNDS
+from .items_claim import POSTGRESQL
 from .question import Figure, Measured, Question, Target
 from .rig import Rig
 
@@ -16,17 +16,13 @@ MANY = "1,000,000 wait"
 
 def measure(rig: Rig, side: str) -> Measured:
     """Let 8 claimers take and finish as many items each of both, round after round."""
-    each, seconds = rig.sized(5, 25, 100), {FEW: 0.0, MANY: 0.0}
     with item_ledger() as few, item_ledger() as many:
         few.fill(rig.sized(2_000, 10_000, 10_000))
         many.fill(rig.sized(4_000, 100_000, 1_000_000))
         ledgers = {FEW: few, MANY: many}
         for ledger in ledgers.values():
             check_plans(ledger)
-        for number in range(ROUNDS):
-            for name in (FEW, MANY) if number % 2 == 0 else (MANY, FEW):
-                seconds[name] += CLAIMERS * each / ledgers[name].rate(each)
-    return {name: ROUNDS * CLAIMERS * each / took for name, took in seconds.items()}
+        return rates_in_turns({name: ledger.rate for name, ledger in ledgers.items()}, rig.sized(5, 25, 100))
 
 
 QUESTION = Question(

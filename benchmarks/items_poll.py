@@ -22,7 +22,7 @@ ONE: Final = "1 robot waits"
 MANY: Final = "500 robots wait"
 _WAIT_SECONDS: Final = 30
 _PAUSE_SECONDS: Final = 0.02
-"""After each arrival, for the robot to wait again."""
+"""After each arrival, for the robot to wait again: nobody is told when a long poll begins."""
 
 
 class Waiting:

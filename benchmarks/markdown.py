@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .machine import Machine
 from .results import Answer, Spread
-from .table import shown
+from .table import said_of, shown
 
 HEAD = "| question | | figure | median | least – most | ratio to the first | target | reached |"
 RULE = "|---|---|---|---:|---:|---:|---|---|"
@@ -17,7 +17,7 @@ RULE = "|---|---|---|---:|---:|---:|---|---|"
 def to_markdown(machine: Machine, size: str, answers: Sequence[Answer]) -> str:
     """Format all answers."""
     runs = max((len(run) for answer in answers for run in answer.runs.values()), default=0)
-    lines = [f"Measured on {machine}; size {size}, at most {runs} interleaved runs.", "", HEAD, RULE]
+    lines = [f"Measured on {machine}; size {size}{said_of(size)}, at most {runs} interleaved runs.", "", HEAD, RULE]
     for answer in answers:
         lines += _rows(answer)
     verdicts = [verdict for answer in answers for verdict in answer.verdicts()]

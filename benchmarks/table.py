@@ -9,9 +9,18 @@ from rich.table import Table
 
 from .machine import Machine
 from .results import Answer, Spread
+from .rig import Size
 
 WIDTH: Final = 150
 """The width of the output if it is no terminal."""
+
+
+SMALLER: Final = " (there is less of everything than the names say: --size full measures that)"
+
+
+def said_of(size: str) -> str:
+    """Return what stands behind the name of a size at which the names of sides promise too much."""
+    return SMALLER if Size[size.upper()] < Size.FULL else ""
 
 
 def show(machine: Machine, size: str, answers: Sequence[Answer]) -> None:
@@ -19,7 +28,7 @@ def show(machine: Machine, size: str, answers: Sequence[Answer]) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
-    console.print(f"{machine}\nsize: {size}", style="bold")
+    console.print(f"{machine}\nsize: {size}{said_of(size)}", style="bold")
     for answer in answers:
         console.print()
         console.print(_table(answer))

@@ -37,6 +37,11 @@ _MOMENTS: Final = {"deadline_at": "deadline_ms", "postpone_until": "available_ms
 class FileFormat(StrEnum):
     """The kinds of files."""
 
+    @property
+    def media_type(self) -> str:
+        """By which HTTP knows it."""
+        return "application/x-ndjson" if self is FileFormat.JSONL else "text/csv"
+
     JSONL = "jsonl"
     CSV = "csv"
 

@@ -39,9 +39,8 @@ from .submitting import Key
 
 _log = Logger(__name__)
 router: Final = APIRouter()
-MEDIA_TYPES: Final = {FileFormat.JSONL: "application/x-ndjson", FileFormat.CSV: "text/csv"}
 _UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
-_TEXT: Final[dict[str, Any]] = {name: {"schema": {"type": "string"}} for name in MEDIA_TYPES.values()}
+_TEXT: Final[dict[str, Any]] = {kind.media_type: {"schema": {"type": "string"}} for kind in FileFormat}
 _BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
@@ -135,7 +134,7 @@ async def export_items(
     file = pieces()
     # Before the answer begins, so that a refusal is an answer.
     await anext(file)
-    return _File(file, f"{found.name}.{format_.value}", MEDIA_TYPES[format_])
+    return _File(file, f"{found.name}.{format_.value}", format_.media_type)
 
 
 class _File(StreamingResponse):
@@ -165,11 +164,11 @@ def _format_of(request: Request) -> FileFormat:
     name, _, parameters = request.headers.get("content-type", "").partition(";")
     charset = parameters.strip().lower().removeprefix("charset=").strip('"')
     encoding = request.headers.get("content-encoding", "identity")
-    for kind, media_type in MEDIA_TYPES.items():
-        if name.strip().lower() == media_type and charset in {"", *_UTF_8} and encoding == "identity":
+    for kind in FileFormat:
+        if name.strip().lower() == kind.media_type and charset in {"", *_UTF_8} and encoding == "identity":
             return kind
     given = shown(name) if encoding == "identity" else shown(encoding)
-    allowed = f"{', '.join(MEDIA_TYPES.values())}, in UTF-8 and not compressed"
+    allowed = f"{', '.join(kind.media_type for kind in FileFormat)}, in UTF-8 and not compressed"
     raise Refused(415, "media_type", f"nobody reads {given} here; allowed: {allowed}")
 
 

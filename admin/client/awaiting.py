@@ -21,7 +21,7 @@ from .async_working import AsyncWorking
 from .call import Call, Content
 from .calls import submit, upload, upload_items
 from .errors import ApiUnavailable
-from .files import MEDIA_TYPES, Lines, Source, items_file, opened
+from .files import Lines, Source, items_file, opened
 from .following import Following, TryAgain
 from .streams import Event, Reset, Stream, events, output
 from .wire import TIMEOUT_SECONDS, document_of, options, pause_seconds, refusal_of, request_of
@@ -112,7 +112,7 @@ class AsyncClient:
     ) -> UploadAnswer:
         """Add the items of a file; the same as that of `Client`. Items are taken from their source at once."""
         with opened(source) as file:
-            content = Content(file, MEDIA_TYPES[FileFormat(format)], progress)
+            content = Content(file, FileFormat(format).media_type, progress)
             mode = "each" if each else None
             return await self.send(upload_items(queue, content, idempotency_key or uuid4().hex, mode))
 

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
@@ -21,7 +21,6 @@ from .call import between, given, named
 from .errors import ApiUnavailable
 from .strict_json import json_of
 
-MEDIA_TYPES: Final = {FileFormat.JSONL: "application/x-ndjson", FileFormat.CSV: "text/csv"}
 Source = bytes | BinaryIO | Iterable[Mapping[str, Any]]
 """What is uploaded: a file as bytes, a binary file that can be read again, or the items themselves."""
 

@@ -22,6 +22,7 @@ from bandmaster.scheduler.model.operators import user_at_host
 WAIT_SECONDS: Final = 30
 MOST_SECONDS: Final = 600
 _ASKED_SECONDS: Final = 0.2
+"""Between two looks into the outbox: the process that sends writes there, and nobody tells a command of it."""
 Wait = Annotated[
     int, typer.Option("--wait", metavar="SECONDS", min=1, max=MOST_SECONDS, help="For what comes of it, at most.")
 ]

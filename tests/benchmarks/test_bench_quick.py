@@ -49,6 +49,7 @@ def test_every_question_is_answered_with_its_figures_ratios_and_targets(tmp_path
         for figure in (figure for side in question["sides"] for figure in side["figures"]):
             assert figure["min"] <= figure["median"] <= figure["max"]
         assert all(isinstance(target["reached"], bool) for target in question["targets"])
+    assert "size smallest (there is less of everything than the names say" in table.read_text(encoding="utf-8")
     rows = [line for line in table.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     assert len({line.count("|") for line in rows}) == 1
     assert len(rows) == 1 + sum(len(side["figures"]) for each in answers["questions"] for side in each["sides"])
