@@ -26,7 +26,9 @@ from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import INCLUDED, Scope
 from bandmaster.admin.describing import described
 from bandmaster.items.claiming import Claim
-from bandmaster.ledger.schema.tables import queue_items
+from bandmaster.items.model import Queue
+from bandmaster.items.trigger import TriggerType
+from bandmaster.ledger.schema.tables import notifications, queue_items
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.priority import Priority
@@ -93,23 +95,34 @@ def fill(api: Api) -> None:
     items = api.services.items
     # The items of fuzzing.toml are of a queue that is not named there, where a call may delete it with all it has.
     for name, count in {"held": 20, "invoices": 40, **dict.fromkeys((f"spare-{n}" for n in range(12)), 0)}.items():
-        made = items.queues.create(
-            name,
-            by="a test",
-            description=None,
-            max_retries=2,
-            enforce_unique_reference=False,
-            is_active=True,
-            lease_seconds=300,
-            retry_seconds=0,
-        )
+        made = queue_of(api, name)
         for number in range(count):
             items.adding.add(made, by="a test", payload=number)
             for item in items.claiming.claim(Claim(name, "ann")) if name == "held" else ():
                 with api.database.writing() as connection:
                     renamed = update(queue_items).where(queue_items.c.item_id == item.item_id)
                     connection.execute(renamed.values(item_id=f"item-{number}"))
+    notify_all(api)
     api.catch_up()
+
+
+def queue_of(api: Api, name: str, **fields: Any) -> Queue:
+    """A queue of work items that takes them at once."""
+    of_all = {"description": None, "max_retries": 2, "enforce_unique_reference": False, "is_active": True}
+    times = {"lease_seconds": 300, "retry_seconds": 0}
+    return api.services.items.queues.create(name, by="a test", **of_all, **times, **fields)
+
+
+def notify_all(api: Api) -> None:
+    """A queue and a trigger with addresses, and a notification, each of the name in fuzzing.toml."""
+    items, url = api.services.items, "https://hooks.example/"
+    heard = queue_of(api, "heard", notify_url=url)
+    trigger = {"cron": "0 6 1 1 *", "notify_url": url}
+    items.triggers.create("heard", type=TriggerType.TIME, command=("true",), by="a test", **trigger)
+    test_id = items.testing.of_queue(heard, by="a test")
+    with api.database.writing() as connection:
+        renamed = update(notifications).where(notifications.c.delivery_id == test_id)
+        connection.execute(renamed.values(delivery_id="heard"))
 
 
 def fuzz(
