@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query, Response
 
 from ...items.model import Queue
 from ...items.statistics import figures_of
-from ...scheduler.model.times import iso_of
+from ...items.store import now_of
 from ..answers.items import ItemStats, QueueAnswer, QueueDeleted, QueueList
 from ..auth.scopes import Scope
 from ..auth.tokens import Caller
 from .item_requests import IfMatch, NewQueue, QueueChange, QueueGiven, changed_of, queue_named, revision_of, tag
-from .item_shapes import queue_answer, shown_now
+from .item_shapes import queue_answer, shown_now, stats_answer
 from .requiring import AdminCaller, OperateCaller, ServicesOf
 from .strict_bodies import StrictRoute
 
@@ -75,19 +75,8 @@ def delete_item_queue(
 def show_item_stats(services: ServicesOf, caller: OperateCaller, queue: QueueGiven) -> ItemStats:
     """Without those that are deleted."""
     found = services.items.queues.find(queue_named(queue))
-    figures = figures_of(services.items.store, found.queue_id)
-    return ItemStats(
-        id=found.queue_id,
-        name=found.name,
-        counts={status.value: count for status, count in figures.counts.items()},
-        appExceptions=figures.application_failures,
-        bizExceptions=figures.business_failures,
-        average_processing_seconds=figures.average_processing_seconds,
-        oldest_new_at=iso_of(figures.oldest_new_ms),
-        ended_last_hour=figures.ended_last_hour,
-        source="ledger",
-        as_of=shown_now(services),
-    )
+    store = services.items.store
+    return stats_answer(found, figures_of(store, found.queue_id), store.read(now_of))
 
 
 def _shown(queue: Queue, caller: Caller, response: Response) -> QueueAnswer:

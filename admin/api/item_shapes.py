@@ -5,9 +5,10 @@ from typing import Any
 from ...items.json_texts import value_of
 from ...items.model import Item, Queue
 from ...items.notifying.address import shown_address
+from ...items.statistics import Figures
 from ...items.store import now_of
 from ...scheduler.model.times import iso_of
-from ..answers.items import ClaimedItem, ItemAnswer, ItemRow, QueueAnswer
+from ..answers.items import ClaimedItem, ItemAnswer, ItemRow, ItemStats, QueueAnswer
 from ..services import Services
 from .moments import shown_at
 
@@ -34,6 +35,22 @@ def queue_answer(queue: Queue, *, tells_all: bool) -> QueueAnswer:
         revision=queue.revision,
         created_at=shown_at(queue.created_ms),
         updated_at=shown_at(queue.updated_ms),
+    )
+
+
+def stats_answer(queue: Queue, figures: Figures, as_of_ms: int) -> ItemStats:
+    """Return the answer that counts a queue's items."""
+    return ItemStats(
+        id=queue.queue_id,
+        name=queue.name,
+        counts={status.value: count for status, count in figures.counts.items()},
+        appExceptions=figures.application_failures,
+        bizExceptions=figures.business_failures,
+        average_processing_seconds=figures.average_processing_seconds,
+        oldest_new_at=iso_of(figures.oldest_new_ms),
+        ended_last_hour=figures.ended_last_hour,
+        source="ledger",
+        as_of=shown_at(as_of_ms),
     )
 
 

@@ -53,9 +53,9 @@ MEANINGS: Final = {
     Exit.OK: "done",
     Exit.FAILED: "what was asked about failed (an execution, part of `up`, the ledger)",
     Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
-    Exit.NOT_FOUND: "no such execution or schedule",
+    Exit.NOT_FOUND: "no such execution, schedule, queue, item or trigger",
     Exit.UNAVAILABLE: "a server does not answer: Redis, the API, the cluster or the database",
-    Exit.REJECTED: "not accepted: queue full, too many of one user, or a duplicate",
+    Exit.REJECTED: "not accepted: queue full, too many of one user, a duplicate, or its state does not allow it",
     Exit.INTERRUPTED: "Ctrl-C",
     Exit.UNREAD: "whoever read its output has gone",
 }
@@ -102,6 +102,9 @@ _OF_PROBLEM: Final[dict[str, Exit]] = {
     **dict.fromkeys(
         ("duplicate", "schedule_exists", "queue_full", "user_limit", "rate_limited", "idempotency_key_reused"),
         Exit.REJECTED,
+    ),
+    **dict.fromkeys(
+        ("queue_inactive", "name_taken", "queue_has_items", "queue_has_triggers", "wrong_status"), Exit.REJECTED
     ),
     **dict.fromkeys(
         ("redis_unavailable", "ledger_unavailable", "pods_unavailable", "too_slow", "busy"), Exit.UNAVAILABLE

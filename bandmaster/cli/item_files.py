@@ -1,13 +1,13 @@
-"""``bandmaster item upload`` and ``item export``: items from files and to files, straight in the ledger's database.
+"""``bandmaster item upload`` and ``item export``: items from files and to files.
 
-In the flow: as `item`. An upload that was killed or whose end nobody saw can be repeated with the same ``--key``: no
-line is added twice.
+In the flow: as `item`, beside the ledger's database or through the API. An upload that was killed or whose end nobody
+saw can be repeated with the same ``--key``: no line is added twice.
 """
 
 import os
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copyfileobj
@@ -15,14 +15,14 @@ from typing import Annotated, BinaryIO, Final
 
 import typer
 
+from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import Exit, WrongUsage
 from bandmaster.cli.queue_items import read_status
-from bandmaster.cli.queues import Json, opened_items
+from bandmaster.cli.queues import Json
 from bandmaster.cli.screen import note, say, say_json
 from bandmaster.cli.waiting import progress_bar
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.names import check_queue_name
-from bandmaster.scheduler.model.operators import user_at_host
 
 STDIN: Final = "-"
 Format = Annotated[
@@ -52,37 +52,28 @@ def upload_items(
       bandmaster item upload invoices - --each --key november < november.jsonl
     """
     kind = _format(format_, file)
-    items = opened_items()
-    found = items.queues.find(check_queue_name(queue))
-    digest = None if key is None else import_extra("bandmaster.items.adding", "api").key_of("upload", queue, key)
-    with _opened(file) as opened:
+    check_queue_name(queue)
+    with at_items() as desk, _opened(file) as opened:
         size = opened.seek(0, os.SEEK_END)
+        opened.seek(0)
         with progress_bar("bytes", size, wanted=not as_json) as bar:
 
             def told(read: int) -> None:
                 bar.update(bar.task_ids[0], completed=read)
 
-            report = items.uploading.upload(
-                found,
-                opened,
-                kind,
-                by=user_at_host(),
-                whole=not each,
-                key=digest,
-                progress=told,
-            )
+            report = desk.items.upload(queue, opened, kind, each=each, key=key, progress=told)
     if as_json:
-        problems = [{"line": one.line, "field": one.field, "problem": one.problem} for one in report.told]
-        say_json({"added": report.added, "known": report.known, "refused": report.wrong, "problems": problems})
+        problems = [one.model_dump() for one in report.lines]
+        say_json({"added": report.added, "known": report.known, "refused": report.refused, "problems": problems})
     else:
-        for one in report.told:
+        for one in report.lines:
             note(f"line {one.line:,}: {one.field}: {one.problem}")
-        if report.wrong > len(report.told):
-            note(f"and {report.wrong - len(report.told):,} others")
+        if report.refused > len(report.lines):
+            note(f"and {report.refused - len(report.lines):,} others")
         known = f", {report.known:,} of them before" if report.known else ""
-        refused = f"; {report.wrong:,} lines are refused" if report.wrong else ""
+        refused = f"; {report.refused:,} lines are refused" if report.refused else ""
         say(f"{report.added:,} items are added{known}{refused}")
-    if report.wrong:
+    if report.refused:
         raise typer.Exit(Exit.REJECTED)
 
 
@@ -106,19 +97,22 @@ def export_items(
     """
     statuses = tuple(read_status(each) for each in status or ())
     kind = _format(format_, "" if output is None else output.name)
-    items = opened_items()
-    found = items.queues.find(check_queue_name(queue))
-    sought = import_extra("bandmaster.items.listing", "api").Sought(found.queue_id, statuses)
-    pieces = import_extra("bandmaster.items.exporting", "api").exported(items.store, sought, kind)
-    if output is None:
-        for piece in pieces:
-            sys.stdout.write(piece)
-        sys.stdout.flush()
-        return
+    check_queue_name(queue)
+    with at_items() as desk:
+        pieces = desk.items.export(queue, kind, statuses)
+        if output is None:
+            for piece in pieces:
+                sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+        else:
+            _write(output, pieces)
+
+
+def _write(output: Path, pieces: Iterable[bytes]) -> None:
     # Only a file that is whole has the name.
     part = output.with_name(f"{output.name}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="") as opened:
+        with part.open("wb") as opened:
             opened.writelines(pieces)
         part.replace(output)
     except OSError as error:
@@ -142,7 +136,7 @@ def _opened(file: str) -> Generator[BinaryIO]:
         raise WrongUsage(f"{file} cannot be read: {error.strerror}") from None
 
 
-def _format(given: str | None, name: str) -> object:
+def _format(given: str | None, name: str) -> str:
     formats = import_extra("bandmaster.items.item_lines", "api").FileFormat
     wanted = given or Path(name).suffix.removeprefix(".") or formats.JSONL
     if wanted.lower() not in set(formats):
@@ -150,4 +144,4 @@ def _format(given: str | None, name: str) -> object:
             wanted = formats.JSONL
         else:
             raise WrongUsage(f"--format: {given!r} is none; allowed: {', '.join(formats)}")
-    return formats(wanted.lower())
+    return wanted.lower()

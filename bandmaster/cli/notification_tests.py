@@ -1,23 +1,23 @@
 """``bandmaster queue test-notify`` and ``bandmaster trigger test-notify``: tries an address, and tells what came of it.
 
-In the flow: writes a test into the outbox, as the API does, and waits until the ledger's process has sent it. It comes
-from there, as all notifications do: what this machine reaches tells nothing. If the command dies, the test is sent all
-the same, once.
+In the flow: writes a test into the outbox, or has the API do so, and waits until the ledger's process has sent it. It
+comes from there, as all notifications do: what this machine reaches tells nothing. If the command dies, the test is
+sent all the same, once.
 """
 
 import time
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
+from bandmaster.cli.desk.item_opening import at_items
+from bandmaster.cli.desk.item_port import Heard
 from bandmaster.cli.exits import CommandFailed
-from bandmaster.cli.queues import Json, opened_items
+from bandmaster.cli.queues import Json
 from bandmaster.cli.queues import Named as QueueNamed
 from bandmaster.cli.screen import say, say_json
 from bandmaster.cli.trigger_listing import Named as TriggerNamed
-from bandmaster.configs.extras import import_extra
 from bandmaster.items.names import check_queue_name, check_trigger_name
-from bandmaster.scheduler.model.operators import user_at_host
 
 WAIT_SECONDS: Final = 30
 MOST_SECONDS: Final = 600
@@ -35,9 +35,7 @@ def send_queue_test(name: QueueNamed, wait: Wait = WAIT_SECONDS, as_json: Json =
     Example:
       bandmaster queue test-notify invoices
     """
-    items = opened_items()
-    found = items.queues.find(check_queue_name(name))
-    _tell(items, items.testing.of_queue(found, by=user_at_host()), wait, as_json)
+    _try_address(Heard.QUEUE, check_queue_name(name), wait, as_json)
 
 
 def send_trigger_test(name: TriggerNamed, wait: Wait = WAIT_SECONDS, as_json: Json = False) -> None:
@@ -47,26 +45,23 @@ def send_trigger_test(name: TriggerNamed, wait: Wait = WAIT_SECONDS, as_json: Js
     Example:
       bandmaster trigger test-notify book
     """
-    items = opened_items()
-    found = items.triggers.find(check_trigger_name(name))
-    _tell(items, items.testing.of_trigger(found, by=user_at_host()), wait, as_json)
+    _try_address(Heard.TRIGGER, check_trigger_name(name), wait, as_json)
 
 
-def _tell(items: Any, delivery_id: str, wait: int, as_json: bool) -> None:
-    """Wait for what comes of a test, and tell it.
+def _try_address(subject: Heard, name: str, wait: int, as_json: bool) -> None:
+    """Send a test, wait for what comes of it, and tell that.
 
     Raises:
         CommandFailed: If it was not delivered.
     """
-    find = import_extra("bandmaster.items.notifying.listing", "api").find_notification
     until = time.monotonic() + wait
-    found = find(items.store, delivery_id)
-    while found.state == "waiting" and time.monotonic() < until:
-        time.sleep(_ASKED_SECONDS)
-        found = find(items.store, delivery_id)
+    with at_items() as desk:
+        found = desk.notifications.send_test(subject, name)
+        while found.state == "waiting" and time.monotonic() < until:
+            time.sleep(_ASKED_SECONDS)
+            found = desk.notifications.one(found.id)
     if as_json:
-        row = import_extra("bandmaster.admin.api.notifications", "api").notification_row(found)
-        say_json({"notification": row.model_dump()})
+        say_json({"notification": found.model_dump()})
     if found.state == "sent":
         if not as_json:
             say(f"delivered: the receiver answered with {found.last_status}")

@@ -120,6 +120,15 @@ def settings_of_command() -> Settings:
             "this works beside Redis or the database only, and not through the API: leave out --url, and unset "
             "BANDMASTER_API__URL"
         )
+    return of_one_server(settings)
+
+
+def of_one_server(settings: Settings) -> Settings:
+    """Return the settings, which are those of one server.
+
+    Raises:
+        WrongUsage: If there are several servers and none is named.
+    """
     if settings.shards.servers:
         names = " or ".join((DEFAULT, *settings.shards.servers))
         raise WrongUsage(f"this belongs to one server: name its shard before the command, --shard {names}")

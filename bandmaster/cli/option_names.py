@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from bandmaster.admin.client.errors import Invalid
 from bandmaster.scheduler.model.errors import InvalidRequest
 
 OF_QUEUE: Final[Mapping[str, str]] = {
@@ -16,6 +17,7 @@ OF_QUEUE: Final[Mapping[str, str]] = {
     "retry_seconds": "--retry",
     "description": "--description",
     "notify_url": "--notify",
+    "payload_schema": "--schema",
 }
 OF_TRIGGER: Final[Mapping[str, str]] = {
     "name": "TRIGGER",
@@ -44,11 +46,23 @@ def as_options(names: Mapping[str, str]) -> Generator[None]:
 
     Raises:
         InvalidRequest: The one within, of the option.
+        Invalid: Likewise, if the API refused it.
     """
     try:
         yield
     except InvalidRequest as error:
-        field, dot, rest = error.field.removeprefix("metadata.").partition(".")
-        if field not in names:
+        named = _option(error.field.removeprefix("metadata."), names)
+        if named is None:
             raise
-        raise InvalidRequest(f"{names[field]}{dot}{rest}", error.problem, allowed=error.allowed) from None
+        raise InvalidRequest(named, error.problem, allowed=error.allowed) from None
+    except Invalid as refused:
+        named = None if refused.field is None else _option(refused.field, names)
+        if named is None or refused.field is None:
+            raise
+        detail = f"{named}{refused.detail.removeprefix(refused.field)}"
+        raise Invalid(refused.status, refused.code, detail, named) from None
+
+
+def _option(field: str, names: Mapping[str, str]) -> str | None:
+    first, dot, rest = field.partition(".")
+    return f"{names[first]}{dot}{rest}" if first in names else None

@@ -1,24 +1,27 @@
-"""``bandmaster item``: lists, adds, shows and changes items of queues, straight in the ledger's database.
+"""``bandmaster item``: lists, adds, shows and changes items of queues, beside the ledger's database or through the API.
 
 In the flow: as `queue`, it needs no Redis: a robot that waits finds what is added here within a second. Each change is
-in the audit under the user's name and host.
+in the audit.
 """
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bandmaster.cli.desk.answers import ms_of
+from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.queues import Json, opened_items
+from bandmaster.cli.queues import Json
 from bandmaster.cli.screen import Column, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_time
-from bandmaster.configs.extras import import_extra
 from bandmaster.items.bounds import PRIORITY_MAX
 from bandmaster.items.names import check_queue_name
 from bandmaster.items.states import Status
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
-from bandmaster.scheduler.model.operators import user_at_host
+
+if TYPE_CHECKING:
+    from bandmaster.admin.answers.items import ItemAnswer, ItemRow
 
 Item = Annotated[str, typer.Argument(metavar="ITEM", help="Its id.")]
 Priority = Annotated[
@@ -54,13 +57,11 @@ def list_items(
     if context.invoked_subcommand is not None:
         return
     statuses = tuple(read_status(each) for each in status or ())
-    items = opened_items()
-    of = None if queue is None else items.queues.find(check_queue_name(queue)).queue_id
-    sought = import_extra("bandmaster.items.listing", "api").Sought(of, statuses, reference)
-    found = items.listing.page(sought, limit)
+    of = None if queue is None else check_queue_name(queue)
+    with at_items() as desk:
+        found = desk.items.latest(of, statuses, reference, limit)
     if as_json:
-        rows = import_extra("bandmaster.admin.api.item_shapes", "api")
-        say_json({"items": [rows.item_row(each).model_dump() for each in found]})
+        say_json({"items": [each.model_dump() for each in found]})
     elif found:
         columns = [
             *(Column("ITEM", folds=True), Column("STATUS"), Column("PRIORITY", right=True), Column("REFERENCE")),
@@ -68,8 +69,8 @@ def list_items(
         ]
         lines = [
             (
-                *(each.item_id, each.status.value, str(each.priority), each.reference or ""),
-                *(each.locked_by_robot_id or "", show_time(each.created_ms)),
+                *(each.id, each.status, str(each.priority), each.reference or ""),
+                *(each.locked_by_robot_id or "", show_time(ms_of(each.created_at))),
             )
             for each in found
         ]
@@ -95,10 +96,13 @@ def add_item(
         value = json.loads(payload)
     except (ValueError, RecursionError):
         raise WrongUsage("the payload is no JSON: a text needs quotes of its own, like '\"text\"'") from None
-    items = opened_items()
-    found = items.queues.find(check_queue_name(queue))
-    added = items.adding.add(found, by=user_at_host(), payload=value, reference=reference, priority=priority)
-    _tell(added, as_json)
+    check_queue_name(queue)
+    with at_items() as desk:
+        added = desk.items.add(queue, value, reference, priority)
+    if as_json:
+        say_json({"item": added.model_dump()})
+    else:
+        _say(added)
 
 
 def show_item(item: Item, as_json: Json = False) -> None:
@@ -108,12 +112,12 @@ def show_item(item: Item, as_json: Json = False) -> None:
     Example:
       bandmaster item show 01a21bed-da25-7427-8fae-9d5c2e791d82
     """
-    found = opened_items().listing.one(item)
-    document = _document(found)
+    with at_items() as desk:
+        found = desk.items.one(item)
     if as_json:
-        say_json({"item": document})
+        say_json({"item": found.model_dump()})
     else:
-        for name, value in document.items():
+        for name, value in found.model_dump().items():
             say(f"{name}: {json.dumps(value, ensure_ascii=False)}")
 
 
@@ -124,7 +128,8 @@ def retry_item(item: Item, as_json: Json = False) -> None:
     Example:
       bandmaster item retry 01a21bed-da25-7427-8fae-9d5c2e791d82
     """
-    _tell(opened_items().editing.edit(item, {"status": Status.NEW}, by=user_at_host(), revision=None), as_json)
+    with at_items() as desk:
+        _tell(desk.items.retry(item), as_json)
 
 
 def postpone_item(
@@ -139,10 +144,8 @@ def postpone_item(
       bandmaster item postpone 01a21bed-da25-7427-8fae-9d5c2e791d82 --for 12h
     """
     seconds = read_duration(after, "--for")
-    items = opened_items()
-    at_ms = items.store.read(import_extra("bandmaster.items.store", "api").now_of)
-    changed = {"available_ms": at_ms + seconds * 1000}
-    _tell(items.editing.edit(item, changed, by=user_at_host(), revision=None), as_json)
+    with at_items() as desk:
+        _tell(desk.items.postpone(item, seconds), as_json)
 
 
 def delete_item(item: Item, as_json: Json = False) -> None:
@@ -152,7 +155,8 @@ def delete_item(item: Item, as_json: Json = False) -> None:
     Example:
       bandmaster item delete 01a21bed-da25-7427-8fae-9d5c2e791d82
     """
-    _tell(opened_items().editing.delete(item, by=user_at_host(), revision=None), as_json)
+    with at_items() as desk:
+        _tell(desk.items.delete(item), as_json)
 
 
 def read_status(given: str) -> Status:
@@ -166,12 +170,12 @@ def read_status(given: str) -> Status:
     return Status(given.upper())
 
 
-def _document(item: Any) -> dict[str, Any]:
-    return import_extra("bandmaster.admin.api.item_shapes", "api").item_answer(item, withheld=False).model_dump()
-
-
-def _tell(item: Any, as_json: bool) -> None:
+def _tell(item: "ItemAnswer", as_json: bool) -> None:
     if as_json:
-        say_json({"item": _document(item)})
+        say_json({"item": item.model_dump()})
     else:
-        say(f"{item.item_id} {item.status}")
+        _say(item)
+
+
+def _say(item: "ItemRow") -> None:
+    say(f"{item.id} {item.status}")

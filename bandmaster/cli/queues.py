@@ -1,21 +1,25 @@
-"""``bandmaster queue``: lists, makes, changes and deletes queues of items, straight in the ledger's database.
+"""``bandmaster queue``: lists, makes, changes and deletes queues of items.
 
-In the flow: as `token`, it needs no Redis; each change is in the audit under the user's name and host. Their items have
-`bandmaster item`. Robots take items through the API.
+In the flow: beside the ledger's database it needs no Redis; else it goes through the API. Each change is in the audit.
+Their items have `bandmaster item`. Robots take items through the API.
 """
 
-from typing import Annotated, Any
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bandmaster.cli.opening import settings_of_command
+from bandmaster.cli.desk.item_opening import at_items
+from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.option_names import OF_QUEUE, as_options
 from bandmaster.cli.screen import Column, say, say_json, say_table
 from bandmaster.cli.selecting import Yes, confirm
-from bandmaster.configs.extras import import_extra
 from bandmaster.items.bounds import LEASE_MAX_SECONDS, LEASE_SECONDS, RETRIES_MAX, RETRY_MAX_SECONDS, RETRY_SECONDS
 from bandmaster.items.names import check_queue_name
-from bandmaster.scheduler.model.operators import user_at_host
+
+if TYPE_CHECKING:
+    from bandmaster.admin.answers.items import QueueAnswer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Named = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name.")]
@@ -30,6 +34,9 @@ Pause = Annotated[
 Address = Annotated[
     str | None, typer.Option("--notify", metavar="URL", help="Who is told of items that failed for good; '': nobody.")
 ]
+Schema = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A JSON Schema that payloads have to fit; '': any payload does.")
+]
 
 
 def list_queues(context: typer.Context, as_json: Json = False) -> None:
@@ -43,9 +50,10 @@ def list_queues(context: typer.Context, as_json: Json = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    queues = opened_items().queues.all()
+    with at_items() as desk:
+        queues = desk.queues.all()
     if as_json:
-        say_json({"queues": [_document(each) for each in queues]})
+        say_json({"queues": [each.model_dump() for each in queues]})
     elif queues:
         columns = [Column("QUEUE", folds=True), Column("RETRIES", right=True), Column("LEASE"), Column("STATE")]
         rows = [
@@ -65,27 +73,28 @@ def create_queue(
     unique: Annotated[bool, typer.Option("--unique", help="Each reference once.")] = False,
     description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for.")] = None,
     notify: Address = None,
+    schema: Schema = None,
     as_json: Json = False,
 ) -> None:
     """Make a queue of items.
 
     \b
-    Example:
+    Examples:
       bandmaster queue create invoices --max-retries 2 --unique
+      bandmaster queue create receipts --schema receipt.schema.json
     """
-    queues = opened_items(upgrades=True).queues
-    with as_options(OF_QUEUE):
-        made = queues.create(
-            check_queue_name(name),
-            by=user_at_host(),
-            description=description,
-            max_retries=max_retries,
-            enforce_unique_reference=unique,
-            is_active=True,
-            lease_seconds=lease,
-            retry_seconds=retry,
-            notify_url=notify or None,
-        )
+    fields: dict[str, Any] = {
+        "description": description,
+        "max_retries": max_retries,
+        "enforce_unique_reference": unique,
+        "is_active": True,
+        "lease_seconds": lease,
+        "retry_seconds": retry,
+        "notify_url": notify or None,
+        "payload_schema": _read_schema(schema or ""),
+    }
+    with as_options(OF_QUEUE), at_items(upgrades=True) as desk:
+        made = desk.queues.create(check_queue_name(name), fields)
     _tell(made, as_json)
 
 
@@ -96,6 +105,7 @@ def change_queue(
     lease: Lease = None,
     retry: Pause = None,
     notify: Address = None,
+    schema: Schema = None,
     as_json: Json = False,
 ) -> None:
     """Change a queue of items; what is not given stays.
@@ -114,9 +124,10 @@ def change_queue(
     changed = {field: value for field, value in given.items() if value is not None}
     if notify is not None:
         changed["notify_url"] = notify or None
-    queues = opened_items().queues
-    with as_options(OF_QUEUE):
-        after = queues.change(check_queue_name(name), changed, by=user_at_host(), revision=None)
+    if schema is not None:
+        changed["payload_schema"] = _read_schema(schema)
+    with as_options(OF_QUEUE), at_items() as desk:
+        after = desk.queues.change(check_queue_name(name), changed)
     _tell(after, as_json)
 
 
@@ -132,11 +143,11 @@ def delete_queue(
     Example:
       bandmaster queue delete invoices --force --yes
     """
-    items = opened_items()
     check_queue_name(name)
     if force and not yes:
         confirm(f"Delete queue {name!r} with all its items?")
-    deleted = items.queues.delete(name, by=user_at_host(), force=force)
+    with at_items() as desk:
+        deleted = desk.queues.delete(name, force=force).items
     if as_json:
         say_json({"name": name, "items": deleted})
     else:
@@ -150,44 +161,37 @@ def show_stats(name: Named, as_json: Json = False) -> None:
     Example:
       bandmaster queue stats invoices
     """
-    items = opened_items()
-    queue = items.queues.find(check_queue_name(name))
-    figures = import_extra("bandmaster.items.statistics", "api").figures_of(items.store, queue.queue_id)
-    counts = {status.value: count for status, count in figures.counts.items()}
-    failed = {"appExceptions": figures.application_failures, "bizExceptions": figures.business_failures}
-    took = figures.average_processing_seconds
+    with at_items() as desk:
+        found = desk.queues.stats(check_queue_name(name))
     if as_json:
-        say_json({"name": name, "counts": counts, **failed, "average_processing_seconds": took})
+        shown = {"name", "counts", "appExceptions", "bizExceptions", "average_processing_seconds"}
+        say_json(found.model_dump(include=shown))
         return
-    say_table([Column("STATUS"), Column("ITEMS", right=True)], [(name, f"{n:,}") for name, n in counts.items()])
-    say(f"failed: {failed['appExceptions']:,} application, {failed['bizExceptions']:,} business")
-    if took is not None:
-        say(f"they took {took:.1f} s on average")
+    rows = [(status, f"{count:,}") for status, count in found.counts.items()]
+    say_table([Column("STATUS"), Column("ITEMS", right=True)], rows)
+    say(f"failed: {found.appExceptions:,} application, {found.bizExceptions:,} business")
+    if found.average_processing_seconds is not None:
+        say(f"they took {found.average_processing_seconds:.1f} s on average")
 
 
-def opened_items(*, upgrades: bool = False) -> Any:
-    """Open the queues and items of the ledger's database; with `upgrades`, it is made if it is missing.
+def _read_schema(file: str) -> Any:
+    """Return what a file holds; of no file, None.
 
     Raises:
-        WrongUsage: If the command was sent to an API.
-        LedgerMissing: If there is no database.
+        WrongUsage: If it cannot be read, or is not JSON.
     """
-    import_extra("fastapi", "api")
-    settings = settings_of_command()
-    if upgrades:
-        database = import_extra("bandmaster.ledger.readying", "ledger").open_ledger(settings)
-    else:
-        database = import_extra("bandmaster.ledger.opening", "ledger").existing(settings)
-    asking = import_extra("bandmaster.ledger.queries.asking", "ledger").Asking(database, queue=settings.redis.prefix)
-    return import_extra("bandmaster.items.opened", "api").open_items(asking, notify=settings.notify)
+    if not file:
+        return None
+    try:
+        return json.loads(Path(file).read_bytes())
+    except OSError as error:
+        raise WrongUsage(f"--schema: {file} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise WrongUsage(f"--schema: {file} is no JSON") from None
 
 
-def _document(queue: Any) -> dict[str, object]:
-    return import_extra("bandmaster.admin.api.item_shapes", "api").queue_answer(queue, tells_all=True).model_dump()
-
-
-def _tell(queue: Any, as_json: bool) -> None:
+def _tell(queue: "QueueAnswer", as_json: bool) -> None:
     if as_json:
-        say_json({"queue": _document(queue)})
+        say_json({"queue": queue.model_dump()})
     else:
         say(f"{queue.name} is {'active' if queue.is_active else 'inactive'}, with {queue.max_retries} retries")

@@ -1,27 +1,28 @@
-"""``bandmaster trigger create``, ``change`` and ``delete``: straight in the ledger's database.
+"""``bandmaster trigger create``, ``change`` and ``delete``, beside the ledger's database or through the API.
 
-In the flow: as `queue`, it needs no Redis; each change is in the audit under the user's name and host. The ledger's
-process fires them; `trigger_listing` shows them.
+In the flow: as `queue`, it needs no Redis; each change is in the audit. The ledger's process fires them;
+`trigger_listing` shows them.
 """
 
 import shlex
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bandmaster.cli.desk.item_opening import at_items
+from bandmaster.cli.desk.item_port import ItemDesk
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.option_names import OF_TRIGGER, as_options
-from bandmaster.cli.queues import opened_items
 from bandmaster.cli.screen import say, say_json
-from bandmaster.cli.trigger_listing import Json, Named, document_of, list_triggers, state_of
-from bandmaster.configs.extras import import_extra
+from bandmaster.cli.trigger_listing import Json, Named, list_triggers, state_of
 from bandmaster.items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
 from bandmaster.items.names import check_queue_name, check_trigger_name
 from bandmaster.scheduler.events.fields import TIMEOUT_MAX_SECONDS
 from bandmaster.scheduler.model.errors import InvalidRequest
-from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.priority import Priority
-from bandmaster.scheduler.model.times import iso_of
+
+if TYPE_CHECKING:
+    from bandmaster.admin.answers.triggers import TriggerAnswer
 
 OfQueue = Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="For the items of this queue.")]
 Line = Annotated[str | None, typer.Option("--cron", metavar="LINE", help="At these times: five fields of cron.")]
@@ -83,19 +84,10 @@ def create_trigger(
       bandmaster trigger create tidy --cron '30 6 * * *' --command tidy
     """
     _check_type(queue, cron, {"--tz": tz}, {"--batch": batch, "--every": every})
-    items = opened_items(upgrades=True)
-    kind = import_extra("bandmaster.items.trigger", "api").TriggerType
-    with as_options(OF_TRIGGER):
-        given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
-        made = items.triggers.create(
-            check_trigger_name(name),
-            type=kind.QUEUE if cron is None else kind.TIME,
-            command=_split(command),
-            by=user_at_host(),
-            enabled=not disabled,
-            notify_url=notify or None,
-            **given,
-        )
+    with as_options(OF_TRIGGER), at_items(upgrades=True) as desk:
+        given = _given(desk, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
+        given |= {"command": _split(command), "enabled": not disabled, "notify_url": notify or None}
+        made = desk.triggers.create(check_trigger_name(name), "QUEUE" if cron is None else "TIME", given)
     _tell(made, as_json)
 
 
@@ -123,16 +115,15 @@ def change_trigger(
     Example:
       bandmaster trigger change book --max-jobs 4
     """
-    items = opened_items()
-    with as_options(OF_TRIGGER):
-        given = _given(items, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
+    with as_options(OF_TRIGGER), at_items() as desk:
+        given = _given(desk, queue, cron, tz, batch, max_jobs, every, image, action, user, priority, timeout)
         if command is not None:
             given["command"] = _split(command)
         if enabled is not None:
             given["enabled"] = enabled
         if notify is not None:
             given["notify_url"] = notify or None
-        changed = items.triggers.change(check_trigger_name(name), given, by=user_at_host(), revision=None)
+        changed = desk.triggers.change(check_trigger_name(name), given)
     _tell(changed, as_json)
 
 
@@ -143,7 +134,8 @@ def delete_trigger(name: Named, as_json: Json = False) -> None:
     Example:
       bandmaster trigger delete book
     """
-    found = opened_items().triggers.delete(check_trigger_name(name), by=user_at_host())
+    with at_items() as desk:
+        found = desk.triggers.delete(check_trigger_name(name))
     if as_json:
         say_json({"name": name, "live_jobs": found.live_jobs})
     else:
@@ -163,7 +155,7 @@ def _check_type(
 
 
 def _given(
-    items: Any,
+    desk: ItemDesk,
     queue: str | None,
     cron: str | None,
     tz: str | None,
@@ -177,7 +169,7 @@ def _given(
     timeout: int | None,
 ) -> dict[str, Any]:
     fields = {
-        "queue_id": None if queue is None else items.queues.find(check_queue_name(queue)).queue_id,
+        "queue_id": None if queue is None else desk.queues.one(check_queue_name(queue)).id,
         "cron": cron,
         "tz": tz,
         "batch_size": batch,
@@ -192,25 +184,25 @@ def _given(
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _band(name: str) -> Priority:
+def _band(name: str) -> str:
     if name.upper() in Priority.__members__:
-        return Priority[name.upper()]
+        return name.upper()
     raise InvalidRequest("priority", f"{name!r} is none", allowed=", ".join(Priority.__members__))
 
 
-def _split(line: str) -> tuple[str, ...]:
+def _split(line: str) -> list[str]:
     try:
-        return tuple(shlex.split(line))
+        return shlex.split(line)
     except ValueError as error:
         raise InvalidRequest(
             "command", f"it cannot be split: {error}", allowed="words, as a shell takes them"
         ) from None
 
 
-def _tell(trigger: Any, as_json: bool) -> None:
+def _tell(trigger: "TriggerAnswer", as_json: bool) -> None:
     if as_json:
-        say_json({"trigger": document_of(trigger)})
+        say_json({"trigger": trigger.model_dump()})
     else:
-        next_at = iso_of(trigger.fires_next_ms)
+        next_at = trigger.next_fire_at
         fires = "it does not fire" if next_at is None else f"it fires next at {next_at}"
         say(f"{trigger.name} is {state_of(trigger)}; {fires}")

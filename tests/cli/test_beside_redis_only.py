@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 import typer
+from cli.test_items_through_api import OF_ITEMS
 from cli.test_through_api import CHANGING, READING
 from cli.through_api import Sides
 
@@ -17,28 +18,6 @@ BESIDE_REDIS_ONLY: Final = {
     "ledger upgrade": "ledger upgrade",
     "ledger rebuild": "ledger rebuild",
     "ledger forget": "ledger forget --user ann --yes",
-    "queue": "queue",
-    "queue create": "queue create invoices",
-    "queue change": "queue change invoices --inactive",
-    "queue delete": "queue delete invoices",
-    "queue stats": "queue stats invoices",
-    "queue test-notify": "queue test-notify invoices",
-    "item": "item",
-    "item add": "item add invoices 1",
-    "item upload": "item upload invoices -",
-    "item export": "item export invoices",
-    "item show": "item show x",
-    "item retry": "item retry x",
-    "item postpone": "item postpone x --for 1h",
-    "item delete": "item delete x",
-    "notifications": "notifications",
-    "trigger": "trigger",
-    "trigger list": "trigger list",
-    "trigger show": "trigger show book",
-    "trigger create": "trigger create book --queue invoices --command true",
-    "trigger change": "trigger change book --disabled",
-    "trigger delete": "trigger delete book",
-    "trigger test-notify": "trigger test-notify book",
     "token": "token",
     "token create": "token create --owner ann --scope read",
     "token revoke": "token revoke 3f2a9c0d11e7",
@@ -53,7 +32,7 @@ def test_every_command_is_decided_upon() -> None:
         found = {name} if name else set[str]()
         return found.union(*(names(each, f"{name} {child}".strip()) for child, each in below.items()))
 
-    assert names(typer.main.get_command(build()), "") == {*READING, *CHANGING, *BESIDE_REDIS_ONLY}
+    assert names(typer.main.get_command(build()), "") == {*READING, *CHANGING, *OF_ITEMS, *BESIDE_REDIS_ONLY}
 
 
 @pytest.mark.parametrize("command", BESIDE_REDIS_ONLY)
