@@ -51,7 +51,6 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         SettingsError: If a setting is wrong, or nobody could call the API.
         AnotherQueue: If the ledger is that of another queue.
         ExtraMissing: If a package is not installed.
-        OSError: If the file of the local token cannot be written.
     """
     ledger = _ledger(settings)
     firing = FiringTokens(ledger, ItemKeys(lambda: settings.item_keys))
