@@ -13,7 +13,7 @@ from ..scheduler.engine.journal_following import Position
 from ..scheduler.verdicts import UNDELIVERED_SECONDS, Undelivered
 from .database import Database, now_ms
 from .errors import AnotherQueue
-from .schema.notification_tables import TEST
+from .schema.notification_tables import TEST, waits
 from .schema.revisions import check, revision_of
 from .schema.tables import consumer, executions, gaps, journals, notifications, transitions, triggers
 from .unrestored import Unrestored
@@ -102,8 +102,7 @@ def undelivered(connection: Connection) -> Sequence[Undelivered]:
     `UNDELIVERED_SECONDS`, the longest first."""
     of, oldest_ms = notifications.c, func.min(notifications.c.created_ms)
     late = select(of.subject, of.subject_name, now_ms() - oldest_ms).where(
-        of.sent_ms.is_(None),
-        of.failed_ms.is_(None),
+        waits(),
         of.event != TEST,
         of.created_ms < now_ms() - UNDELIVERED_SECONDS * 1000,
     )

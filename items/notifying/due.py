@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, exists, or_, select, update
 
-from ...ledger.schema.notification_tables import TEST
+from ...ledger.schema.notification_tables import TEST, waits
 from ...ledger.schema.tables import item_queues, notifications, triggers
 from ...ledger.totals import Totals, write_totals
 from .outbox import Subject
@@ -38,7 +38,6 @@ _TABLES: Final[tuple[tuple[Subject, Table, str], ...]] = (
     (Subject.TRIGGER, triggers, "trigger_id"),
 )
 _of: Final = notifications.c
-_WAITS: Final = (_of.sent_ms.is_(None), _of.failed_ms.is_(None))
 _IS_TEST: Final = _of.event == TEST
 
 
@@ -60,10 +59,12 @@ def due_now(connection: Connection, at_ms: int) -> list[Due]:
     for subject, table, key in _TABLES:
         first = notifications.alias()
         is_its = (first.c.subject == subject.value, first.c.subject_id == table.c[key])
-        waits = (first.c.sent_ms.is_(None), first.c.failed_ms.is_(None), first.c.again_ms <= at_ms)
         is_wanted = or_(first.c.event != TEST, first.c.created_ms > at_ms - TEST_TRIED_WITHIN_MS)
         some = (
-            select(first.c.delivery_id).where(*is_its, *waits, is_wanted).order_by(first.c.again_ms).limit(DUE_OF_ONE)
+            select(first.c.delivery_id)
+            .where(*is_its, waits(first), first.c.again_ms <= at_ms, is_wanted)
+            .order_by(first.c.again_ms)
+            .limit(DUE_OF_ONE)
         )
         of_each = select(notifications, table.c.notify_url).join_from(
             table, notifications, _of.delivery_id.in_(some.correlate(table).scalar_subquery())
@@ -75,7 +76,7 @@ def due_now(connection: Connection, at_ms: int) -> list[Due]:
 
 def note_sent(connection: Connection, due: Due, status: int | None, at_ms: int) -> None:
     """Note that a receiver took it, and what it answered with."""
-    noted = update(notifications).where(_of.delivery_id == due.delivery_id, *_WAITS)
+    noted = update(notifications).where(_of.delivery_id == due.delivery_id, waits())
     values = {"sent_ms": at_ms, "attempts": _of.attempts + 1, "last_problem": None, "last_status": status}
     count = connection.execute(noted.values(values)).rowcount
     _count(connection, "sent", 0 if due.event == TEST else count)
@@ -83,7 +84,7 @@ def note_sent(connection: Connection, due: Due, status: int | None, at_ms: int) 
 
 def note_problem(connection: Connection, delivery_id: str, problem: str, status: int | None, at_ms: int) -> None:
     """Note that an attempt failed, and when the next one is; after a day there is none, and of a test never."""
-    row = connection.execute(select(notifications).where(_of.delivery_id == delivery_id, *_WAITS)).one_or_none()
+    row = connection.execute(select(notifications).where(_of.delivery_id == delivery_id, waits())).one_or_none()
     if row is None:
         return
     is_test = row.event == TEST
@@ -91,7 +92,7 @@ def note_problem(connection: Connection, delivery_id: str, problem: str, status:
     values: dict[str, Any] = {"attempts": row.attempts + 1, "last_problem": problem[:PROBLEM_MAX_CHARS]}
     values["last_status"] = status
     values |= {"failed_ms": at_ms} if is_over else {"again_ms": at_ms + pause_ms(row.attempts + 1)}
-    connection.execute(update(notifications).where(_of.delivery_id == delivery_id, *_WAITS).values(values))
+    connection.execute(update(notifications).where(_of.delivery_id == delivery_id, waits()).values(values))
     _count(connection, "failed", int(is_over and not is_test))
 
 
@@ -117,7 +118,7 @@ def give_up(connection: Connection, at_ms: int) -> int:
         (_IS_TEST & ~or_(*has_owner), NOBODY, False),
         (~_IS_TEST & ~or_(*has_owner), NOBODY, True),
     ):
-        page = select(_of.delivery_id).where(*_WAITS, lost).limit(ROWS_A_PAGE)
+        page = select(_of.delivery_id).where(waits(), lost).limit(ROWS_A_PAGE)
         over = update(notifications).where(_of.delivery_id.in_(page)).values(failed_ms=at_ms, last_problem=problem)
         count = connection.execute(over).rowcount
         _count(connection, "failed", count if is_counted else 0)
