@@ -58,7 +58,8 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
         token = await services.known_tokens.run(services.keeper.find, secret)
     if token is not None:
         return token
-    # A client may begin with many requests at once: they are one stranger.
+    # A client may begin with many requests at once: they are one stranger. The same token from several networks is a
+    # stranger in each, and looked up once.
     return await services.strangers.run(
         (secret, network_of(address)),
         lambda: tried(
