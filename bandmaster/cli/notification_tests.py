@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from bandmaster.cli.exits import CommandFailed
-from bandmaster.cli.queues import Json, opened_items
 from bandmaster.cli.queues import Named as QueueNamed
-from bandmaster.cli.screen import say, say_json
+from bandmaster.cli.queues import opened_items
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.cli.trigger_listing import Named as TriggerNamed
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.names import check_queue_name, check_trigger_name

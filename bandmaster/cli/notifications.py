@@ -9,7 +9,7 @@ import typer
 
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.queues import opened_items
-from bandmaster.cli.screen import Column, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.model.times import iso_of
 
@@ -17,7 +17,7 @@ from bandmaster.scheduler.model.times import iso_of
 def list_notifications(
     queue: Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="Of this queue.")] = None,
     trigger: Annotated[str | None, typer.Option("--trigger", metavar="TRIGGER", help="Of this trigger.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List notifications that their receivers have not taken.
 

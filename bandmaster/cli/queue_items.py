@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.queues import Json, opened_items
-from bandmaster.cli.screen import Column, say, say_json, say_table
+from bandmaster.cli.queues import opened_items
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_time
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.bounds import PRIORITY_MAX

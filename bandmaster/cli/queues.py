@@ -10,14 +10,13 @@ import typer
 
 from bandmaster.cli.opening import settings_of_command
 from bandmaster.cli.option_names import OF_QUEUE, as_options
-from bandmaster.cli.screen import Column, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.cli.selecting import Yes, confirm
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.bounds import LEASE_MAX_SECONDS, LEASE_SECONDS, RETRIES_MAX, RETRY_MAX_SECONDS, RETRY_SECONDS
 from bandmaster.items.names import check_queue_name
 from bandmaster.scheduler.model.operators import user_at_host
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Named = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name.")]
 Retries = Annotated[int | None, typer.Option(metavar="N", min=0, max=RETRIES_MAX, help="Tries after a failed one.")]
 Lease = Annotated[

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from bandmaster.cli.queues import opened_items
-from bandmaster.cli.screen import Column, say, say_facts, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_facts, say_json, say_table
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.names import check_trigger_name
 from bandmaster.scheduler.model.times import iso_of
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Named = Annotated[str, typer.Argument(metavar="TRIGGER", help="Its name.")]
 
 

@@ -12,8 +12,8 @@ import typer
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.option_names import OF_TRIGGER, as_options
 from bandmaster.cli.queues import opened_items
-from bandmaster.cli.screen import say, say_json
-from bandmaster.cli.trigger_listing import Json, Named, document_of, list_triggers, state_of
+from bandmaster.cli.screen import Json, say, say_json
+from bandmaster.cli.trigger_listing import Named, document_of, list_triggers, state_of
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
 from bandmaster.items.names import check_queue_name, check_trigger_name
