@@ -46,8 +46,8 @@ def create_pod(event: Given, attempt: int, nonce: str = "") -> None:
         this_queue().transitions,
         pods(),
         settings.k8s,
-        lambda: this_broker().process.is_stopping,
         ProgramItems.of(settings.of_shard(this_broker().shard)),
+        lambda: this_broker().process.is_stopping,
     )
     if "cancel" in meta:
         # Cancelled before its body began: this attempt has no pod that would need to be deleted.

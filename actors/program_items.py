@@ -8,7 +8,6 @@ same, and how it ends says what becomes of them.
 
 import json
 from collections.abc import Callable
-from typing import Any, Final
 
 from ..configs.api import URL_FILE
 from ..configs.errors import SettingsError
@@ -20,18 +19,14 @@ from ..scheduler.model.item_tokens import item_token
 log = Logger(__name__)
 
 
-def _none() -> Any:
-    return None
-
-
 class ProgramItems:
     """What the programs of one worker get. Safe to share between threads."""
 
-    def __init__(self, keys: Callable[[], tuple[bytes, ...] | None], api_url: Callable[[], str | None]) -> None:
+    def __init__(self, keys: Callable[[], tuple[bytes, ...]], api_url: Callable[[], str | None]) -> None:
         """Reads nothing.
 
         Args:
-            keys: Of which tokens are made, by the first one; None or none: there are no tokens.
+            keys: Of which tokens are made, by the first one; none: there are no tokens.
             api_url: Where programs find the API; None: nobody knows.
         """
         self._keys = keys
@@ -50,7 +45,7 @@ class ProgramItems:
             keys = self._keys()
         except SettingsError as error:
             log.warning("item_token_not_made", execution_id=event.execution_id, error=str(error))
-            keys = None
+            keys = ()
         told = {
             "execution_id": event.execution_id,
             "api_url": self._api_url(),
@@ -68,7 +63,3 @@ def _url_of(settings: Settings) -> str | None:
         return (settings.paths.absolute / URL_FILE).read_text(encoding="ascii").strip() or None
     except (OSError, ValueError):
         return None
-
-
-NO_TOKENS: Final = ProgramItems(_none, _none)
-"""Programs get their items only."""

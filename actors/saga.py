@@ -39,7 +39,7 @@ from ..scheduler.spans import ATTEMPT, EXECUTION, POD, spans
 from .creating import Creator
 from .outcome import rejection_json
 from .pod_spec import pod_spec
-from .program_items import NO_TOKENS, ProgramItems
+from .program_items import ProgramItems
 
 log = Logger(__name__)
 PAUSE_MS: Final = 1_000
@@ -61,8 +61,8 @@ class Saga:
         transitions: Transitions,
         pods: Pods,
         defaults: KubernetesSettings,
+        items: ProgramItems,
         is_leaving: Callable[[], bool] = lambda: False,
-        items: ProgramItems = NO_TOKENS,
     ) -> None:
         """Work with one queue and one backend.
 
@@ -70,8 +70,8 @@ class Saga:
             transitions: The queue's transitions.
             pods: The backend.
             defaults: For the fields that a request leaves out.
-            is_leaving: Whether this process has to stop, so that the saga must not wait any more.
             items: What programs get that work on items.
+            is_leaving: Whether this process has to stop, so that the saga must not wait any more.
         """
         self._transitions = transitions
         self._pods = pods

@@ -23,6 +23,7 @@ from ..scheduler.engine.journal_following import Follower
 from ..scheduler.queue import ExecutionQueueService
 from .auth.browser_sessions import BrowserSessions
 from .auth.firing_tokens import FiringTokens
+from .auth.item_keys import ItemKeys
 from .auth.keeper import Keeper
 from .auth.local_token import FILE, local_token
 from .auth.token_file import TokenFile
@@ -50,10 +51,9 @@ def open_services(settings: Settings, client: redis.Redis) -> Services:
         SettingsError: If a setting is wrong, or nobody could call the API.
         AnotherQueue: If the ledger is that of another queue.
         ExtraMissing: If a package is not installed.
-        OSError: If the file of the local token cannot be written.
     """
     ledger = _ledger(settings)
-    firing = FiringTokens(ledger, lambda: settings.item_keys)
+    firing = FiringTokens(ledger, ItemKeys(lambda: settings.item_keys))
     keeper = _keeper(settings, TokenTable(ledger), firing)
 
     @cache

@@ -1,16 +1,14 @@
 """The settings of what programs that work on items get: the key of their tokens, and where they find the API."""
 
-import contextlib
-import os
-import secrets
-import stat
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Final
 
 from pydantic import Field, SecretStr, field_validator
 
 from .area import Area
 from .errors import SettingsError
+from .own_files import own_text
 
 KEY_MIN_CHARS: Final = 32
 KEY_FILE: Final = "items-key"
@@ -61,12 +59,11 @@ class ItemsSettings(Area, frozen=True):
         """
         text = "" if self.token_key is None else self.token_key.get_secret_value()
         if self.token_key_file is not None:
-            text += f" {_read(self.token_key_file, is_ours=False)}"
+            text += f" {_read(self.token_key_file)}"
         elif not text:
             if folder is None:
                 return ()
-            _make(folder / KEY_FILE)
-            text = _read(folder / KEY_FILE, is_ours=True)
+            text = own_text(folder / KEY_FILE, lambda: token_urlsafe(32))
         try:
             return keys_in(text)
         except ValueError as error:
@@ -74,31 +71,11 @@ class ItemsSettings(Area, frozen=True):
             raise SettingsError(f"{where}: {error}") from None
 
 
-def _make(path: Path) -> None:
-    if os.path.lexists(path):
-        return
-    # Under another name first: nobody finds half a key, nor a file that others may read. The first of two wins.
-    fresh = path.with_suffix(f".{secrets.token_hex(8)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{secrets.token_urlsafe(32)}\n")
-        with contextlib.suppress(FileExistsError):
-            os.link(fresh, path)
-        fresh.unlink()
-    except OSError as error:
-        raise SettingsError(f"{path}: it cannot be made: {error.strerror}") from None
-
-
-def _read(path: Path, *, is_ours: bool) -> str:
+def _read(path: Path) -> str:
     try:
         with path.open(encoding="ascii") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            text = file.read(_FILE_MAX_CHARS)
+            return file.read(_FILE_MAX_CHARS)
     except (OSError, ValueError) as error:
-        where = path if is_ours else f"setting items.token_key_file: {path}"
-        raise SettingsError(f"{where}: it cannot be read: {type(error).__name__}") from None
-    if is_ours and mode & 0o077:
-        raise SettingsError(f"{path}: others may read or write it; delete it, and a new one is made")
-    return text
+        raise SettingsError(
+            f"setting items.token_key_file: {path}: it cannot be read: {type(error).__name__}"
+        ) from None

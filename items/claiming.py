@@ -118,10 +118,11 @@ def _given_before(connection: Connection, claims: Sequence[Claim]) -> list[Claim
 
 def _claim_of(connection: Connection, name: str | int, claims: Sequence[Claim]) -> None:
     asked = connection.execute(_BY_ID if isinstance(name, int) else _BY_NAME, {"wanted": name}).one_or_none()
-    refused = QueueUnknown(name) if asked is None else None if asked.is_active else QueueInactive(asked.name)
-    if asked is None or refused is not None:
-        for claim in claims:
-            claim.refused = refused
+    if asked is None:
+        _refuse(claims, QueueUnknown(name))
+        return
+    if not asked.is_active:
+        _refuse(claims, QueueInactive(asked.name))
         return
     at_ms: int = asked.now_ms
     if asked.is_due:
@@ -155,6 +156,11 @@ def _claim_of(connection: Connection, name: str | int, claims: Sequence[Claim]) 
             at += 1
     if written:
         _write(connection, written, at_ms)
+
+
+def _refuse(claims: Sequence[Claim], refused: ItemsRefused) -> None:
+    for claim in claims:
+        claim.refused = refused
 
 
 def _write(connection: Connection, written: list[dict[str, Any]], at_ms: int) -> None:

@@ -7,27 +7,27 @@ only: all others are as if there were none. Nothing is written here.
 
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select
 
-from ..ledger.schema.tables import queue_items
 from ..scheduler.model.times import iso_of
 from .errors import ItemUnknown, LeaseLost
-from .model import Item, Queue
-from .queues import queue_in
+from .model import Item
 from .states import ENDED, Status
 
 
 def row_of(
     connection: Connection,
+    asked: Select[Any],
     item_id: str,
     *,
-    queues: tuple[str, ...] | None = None,
-    job_id: str | None = None,
-) -> tuple[Any, Queue]:
-    """Return the row of an item that somebody may know, and its queue.
+    queues: tuple[str, ...] | None,
+    job_id: str | None,
+) -> Any:
+    """Return the row of an item that somebody may know.
 
     Args:
         connection: Of a transaction.
+        asked: Selects an item, with the name of its queue, by the parameter `said_of`.
         item_id: Which.
         queues: The names of the queues that they may know; None: all.
         job_id: The execution whose items they may know; None: all.
@@ -35,16 +35,10 @@ def row_of(
     Raises:
         ItemUnknown: If there is none.
     """
-    row = connection.execute(select(queue_items).where(queue_items.c.item_id == item_id)).one_or_none()
-    queue = None if row is None else queue_in(connection, row.queue_id)
-    if queue is None or not may_know(row, queue.name, queues=queues, job_id=job_id):
+    row = connection.execute(asked, {"said_of": item_id}).one_or_none()
+    if row is None or job_id not in (None, row.job_id) or (queues is not None and row.name not in queues):
         raise ItemUnknown(item_id)
-    return row, queue
-
-
-def may_know(row: Any, queue: str, *, queues: tuple[str, ...] | None, job_id: str | None) -> bool:
-    """Whether somebody may know the item of a row, which is of the queue of this name; the others as in `row_of`."""
-    return job_id in (None, row.job_id) and (queues is None or queue in queues)
+    return row
 
 
 def check_held(item: Item, robot_id: str, fence: int | None, at_ms: int) -> None:

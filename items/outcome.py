@@ -19,15 +19,14 @@ from ..ledger.schema.tables import item_queues, queue_items
 from ..scheduler.model.errors import InvalidRequest
 from .bounds import RESULT_MAX_BYTES
 from .checks import check_fields
-from .errors import ItemUnknown
 from .failures import after_failure, kind_of, put_off
-from .holding import check_held, may_know, row_of
+from .holding import check_held, row_of
 from .json_texts import text_of
 from .model import Item, item_of
 from .notifying.outbox import note_items
 from .picking import PICKED
 from .states import By, Failure, Status, check_change
-from .store import Store, now_of
+from .store import Store
 
 _SAID: Final = (Status.DONE, Status.FAILED, Status.IN_PROGRESS, Status.NEW, Status.POSTPONED)
 """What a robot may say of an item."""
@@ -36,13 +35,16 @@ _OF_QUEUE: Final = tuple(
 )
 _OF_ITEM: Final = tuple(each for each in (*PICKED, queue_items.c.last_outcome) if each.name != "payload")
 # Made once: to make a statement costs more than to send it.
+_IS_MEANT: Final = queue_items.c.item_id == bindparam("said_of")
+_NOW: Final = now_ms().label("now_ms")
 _ASKED: Final = (
-    select(*_OF_ITEM, *_OF_QUEUE, now_ms().label("now_ms"))
+    select(*_OF_ITEM, *_OF_QUEUE, _NOW)
     .join_from(queue_items, item_queues)
-    .where(queue_items.c.item_id == bindparam("said_of"))
+    .where(_IS_MEANT)
     .with_for_update(of=queue_items)
 )
-_SETTLED: Final = update(queue_items).where(queue_items.c.item_id == bindparam("said_of"))
+_HELD: Final = select(queue_items, item_queues.c.name, _NOW).join_from(queue_items, item_queues).where(_IS_MEANT)
+_SETTLED: Final = update(queue_items).where(_IS_MEANT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,7 @@ class Outcome:
         result = text_of("result", said.result, max_bytes=RESULT_MAX_BYTES)
 
         def work(connection: Connection) -> Item:
-            row = connection.execute(_ASKED, {"said_of": item_id}).one_or_none()
-            if row is None or not may_know(row, row.name, queues=queues, job_id=job_id):
-                raise ItemUnknown(item_id)
+            row = row_of(connection, _ASKED, item_id, queues=queues, job_id=job_id)
             before, at_ms = item_of(row), row.now_ms
             digest = said.digest(robot_id, before.fence if fence is None else fence)
             if row.last_outcome == digest and said.status is not Status.IN_PROGRESS:
@@ -152,9 +152,9 @@ class Outcome:
         """
 
         def work(connection: Connection) -> Item:
-            row, _ = row_of(connection, item_id, queues=queues, job_id=job_id)
+            row = row_of(connection, _HELD, item_id, queues=queues, job_id=job_id)
             item = item_of(row)
-            check_held(item, robot_id, None, now_of(connection))
+            check_held(item, robot_id, None, row.now_ms)
             return item
 
         return self._store.read(work)

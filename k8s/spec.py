@@ -25,8 +25,6 @@ MAX_SCRIPT_BYTES = 1 << 20
 MAX_COMMAND_BYTES = 1 << 20
 #: 50 years: far below the maximum of `activeDeadlineSeconds`.
 MAX_TIMEOUT_SECONDS = 50 * 365 * 86_400
-ITEMS_VARIABLE = "BANDMASTER_ITEMS_FILE"
-"""In which a program finds the path of the file with the items that it works on."""
 T = TypeVar("T")
 _PREFIX_LENGTH = 24
 _HASH_LENGTH = 16

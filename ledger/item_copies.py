@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Connection, Table, func, select, update
 
+from ..scheduler.model.item_tokens import OF_TRIGGERS
 from .asked import are_asked_by
 from .database import Database
 from .schema.tables import firings, notifications, payloads, queue_items
 
 _A_PAGE: Final = 500
-_OF_TRIGGERS: Final = "trigger:"
-"""How the ids of executions begin that triggers started."""
 
 
 def forget_copies(database: Database, user_id: str, pseudonym: str) -> None:
@@ -41,7 +40,7 @@ def _each_page(database: Database, table: Table, key: Column[str], user_id: str,
     while True:
         with database.overwriting() as connection:
             of = table.c
-            is_of_trigger = func.substr(key, 1, len(_OF_TRIGGERS)) == _OF_TRIGGERS
+            is_of_trigger = func.substr(key, 1, len(OF_TRIGGERS)) == OF_TRIGGERS
             page = select(key, of.event).where(key > after, is_of_trigger, of.event.is_not(None)).order_by(key)
             rows = connection.execute(page.limit(_A_PAGE).with_for_update()).all()
             if not rows:
@@ -91,7 +90,15 @@ def _rename_robot(database: Database, user_id: str, pseudonym: str) -> None:
     """Rename a robot in what is told of items that it held."""
     of = notifications.c
     said, says = (f'"robot_id":{json.dumps(name, ensure_ascii=False)}' for name in (user_id, pseudonym))
-    with database.overwriting() as connection:
-        # Not LIKE, for which SQLite takes "A" and "a" for the same.
-        named = update(notifications).where(func.replace(of.body, said, "") != of.body)
-        connection.execute(named.values(body=func.replace(of.body, said, says)))
+    after = ""
+    while True:
+        with database.overwriting() as connection:
+            page = select(of.delivery_id).where(of.delivery_id > after).order_by(of.delivery_id).limit(_A_PAGE)
+            ids = connection.execute(page).scalars().all()
+            if not ids:
+                return
+            # Not LIKE, for which SQLite takes "A" and "a" for the same.
+            is_named = func.replace(of.body, said, "") != of.body
+            named = update(notifications).where(of.delivery_id > after, of.delivery_id <= ids[-1], is_named)
+            connection.execute(named.values(body=func.replace(of.body, said, says)))
+            after = ids[-1]

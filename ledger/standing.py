@@ -10,10 +10,10 @@ from typing import Final
 from sqlalchemy import Connection, func, select
 
 from ..scheduler.engine.journal_following import Position
-from ..scheduler.verdicts import UNDELIVERED_SECONDS, Undelivered
+from ..scheduler.verdicts import UNDELIVERED_SECONDS, LateNotifications
 from .database import Database, now_ms
 from .errors import AnotherQueue
-from .schema.notification_tables import TEST
+from .schema.notification_tables import TEST, waits
 from .schema.revisions import check, revision_of
 from .schema.tables import consumer, executions, gaps, journals, notifications, transitions, triggers
 from .unrestored import Unrestored
@@ -60,7 +60,7 @@ class Progress:
     """How far the journal was read; None: it never was."""
     failing_triggers: Sequence[str] = ()
     """Those that are enabled and whose last firing was not accepted, by name."""
-    undelivered: Sequence[Undelivered] = ()
+    late_notifications: Sequence[LateNotifications] = ()
     """Queues and triggers of which a notification has waited for long, the longest first."""
     unrestored: Unrestored | None = None
     """What Redis may lack since it began anew."""
@@ -97,18 +97,17 @@ def failing_triggers(connection: Connection) -> Sequence[str]:
     return connection.execute(failing.order_by(triggers.c.name)).scalars().all()
 
 
-def undelivered(connection: Connection) -> Sequence[Undelivered]:
+def late_notifications(connection: Connection) -> Sequence[LateNotifications]:
     """Return the queues and triggers of which a notification, and no test, has waited for more than
     `UNDELIVERED_SECONDS`, the longest first."""
     of, oldest_ms = notifications.c, func.min(notifications.c.created_ms)
     late = select(of.subject, of.subject_name, now_ms() - oldest_ms).where(
-        of.sent_ms.is_(None),
-        of.failed_ms.is_(None),
+        waits(),
         of.event != TEST,
         of.created_ms < now_ms() - UNDELIVERED_SECONDS * 1000,
     )
     found = connection.execute(late.group_by(of.subject, of.subject_name).order_by(oldest_ms, of.subject_name))
-    return [Undelivered(f"{subject} {name}", waiting_ms) for subject, name, waiting_ms in found]
+    return [LateNotifications(f"{subject} {name}", waiting_ms) for subject, name, waiting_ms in found]
 
 
 def read_up_to(connection: Connection) -> Position | None:

@@ -80,11 +80,11 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Undelivered:
-    """A queue or a trigger of which a notification has not been delivered for long."""
+class LateNotifications:
+    """Those of a queue or a trigger, of which one has not been delivered for long."""
 
     name: str
-    """As people name it: `queue NAME` or `trigger NAME`."""
+    """Whose, as people name it: `queue NAME` or `trigger NAME`."""
     waiting_ms: int
     """For how long the notification that waits longest has waited, by the database's clock."""
 
@@ -238,14 +238,14 @@ def on_triggers(failing: Sequence[str]) -> Iterator[Verdict]:
         yield _verdict(VerdictCode.TRIGGERS_FAIL, "", text)
 
 
-def on_notifications(undelivered: Sequence[Undelivered]) -> Iterator[Verdict]:
+def on_notifications(late: Sequence[LateNotifications]) -> Iterator[Verdict]:
     """What there is to say of the notifications that the ledger has to deliver.
 
     Args:
-        undelivered: Those of which one has waited for more than `UNDELIVERED_SECONDS`, the longest first.
+        late: Those of which one has waited for more than `UNDELIVERED_SECONDS`, the longest first.
     """
-    if undelivered:
-        lasts, named = lasting(undelivered[0].waiting_ms), _first_of([each.name for each in undelivered])
+    if late:
+        lasts, named = lasting(late[0].waiting_ms), _first_of([each.name for each in late])
         text = f"Notifications have not been delivered for {lasts}, and are tried again: {named}"
         yield _verdict(VerdictCode.NOTIFICATIONS_FAIL, "", text)
 

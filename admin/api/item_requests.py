@@ -23,24 +23,17 @@ from ...items.bounds import (
 from ...items.names import QUEUE_NAME
 from ...items.notifying.address import URL_MAX_CHARS
 from ...items.states import Failure, Status
-from ...scheduler.events.fields import as_pattern, described
+from ...scheduler.events.fields import described
 from ...scheduler.model.errors import InvalidRequest, shown
 from ..errors import Refused
 from .moments import Moment
 from .names import QueueName, RobotId, Text, whole
 from .requests import Sent
 
-_ITEM_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _QUEUE: Final = re.compile(rf"[0-9]{{1,9}}|{QUEUE_NAME.pattern}")
 _ETAG: Final = re.compile(r'"([0-9]{1,18})"')
 QUEUE_ID_MAX: Final = 2**31 - 1
 _ANY: Final = "*"
-
-
-def _item_id(value: str) -> str:
-    if _ITEM_ID.fullmatch(value):
-        return value
-    raise InvalidRequest("item_id", f"{shown(value)} is no item's id", allowed="1 to 64 characters of A-Z a-z 0-9 -")
 
 
 def _queue(value: str) -> str:
@@ -87,7 +80,6 @@ def changed_of(new: Sent, may_be_none: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None or name in may_be_none}
 
 
-ItemId = Annotated[str, AfterValidator(_item_id), described(pattern=as_pattern(_ITEM_ID))]
 QueueText = Annotated[str, AfterValidator(_queue), described(pattern=f"^(?:{_QUEUE.pattern})$")]
 QueueGiven = Annotated[QueueText, Path(description="A name, or an id.")]
 IfMatch = Annotated[str | None, Header(description="The ETag with which it was read, or `*` whatever it is.")]

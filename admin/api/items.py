@@ -19,7 +19,6 @@ from .cursors import cursor_of, read_cursor
 from .item_requests import (
     IfMatch,
     ItemEdit,
-    ItemId,
     NewItem,
     QueueText,
     Reference,
@@ -29,7 +28,7 @@ from .item_requests import (
 )
 from .item_shapes import item_answer, item_row, shown_now
 from .moments import Moment, ms_of
-from .names import RobotId
+from .names import MadeId, RobotId
 from .requiring import OperateCaller, ServicesOf, SubmitCaller
 from .robots import added
 from .strict_bodies import StrictRoute
@@ -84,7 +83,7 @@ def list_items(
 
 
 @router.get("/queue-items/{item_id}", summary="Show an item")
-def show_item(services: ServicesOf, caller: OperateCaller, item_id: ItemId, response: Response) -> ItemAnswer:
+def show_item(services: ServicesOf, caller: OperateCaller, item_id: MadeId, response: Response) -> ItemAnswer:
     """Its ETag says which state was seen. Only admins see payload and result."""
     return _shown(services.items.listing.one(item_id), caller, response)
 
@@ -93,7 +92,7 @@ def show_item(services: ServicesOf, caller: OperateCaller, item_id: ItemId, resp
 def edit_item(
     services: ServicesOf,
     caller: OperateCaller,
-    item_id: ItemId,
+    item_id: MadeId,
     new: ItemEdit,
     response: Response,
     if_match: IfMatch = None,
@@ -120,7 +119,7 @@ def edit_item(
 
 @router.delete("/queue-items/{item_id}", summary="Delete an item")
 def delete_item(
-    services: ServicesOf, caller: OperateCaller, item_id: ItemId, response: Response, if_match: IfMatch = None
+    services: ServicesOf, caller: OperateCaller, item_id: MadeId, response: Response, if_match: IfMatch = None
 ) -> ItemAnswer:
     """It stays as DELETED until its time is over; whoever holds it loses it. 412 if it was changed meanwhile."""
     revision = None if if_match is None else revision_of(if_match)

@@ -51,11 +51,15 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
         LedgerError: If only the ledger's database knows the token, and it does not answer.
     """
     token = services.keeper.known(secret)
+    if token is None and services.keeper.is_made(secret):
+        # Nobody can guess it: where its firing has ended, it is no failed login, and not looked up twice.
+        return await services.known_tokens.run(services.keeper.find, secret)
     if token is None and services.keeper.recalls(secret):
         token = await services.known_tokens.run(services.keeper.find, secret)
     if token is not None:
         return token
-    # A client may begin with many requests at once: they are one stranger.
+    # A client may begin with many requests at once: they are one stranger. The same token from several networks is a
+    # stranger in each, and looked up once.
     return await services.strangers.run(
         (secret, network_of(address)),
         lambda: tried(

@@ -4,6 +4,7 @@ In the flow: a route names the type of its parameter. A wrong value is refused w
 the route runs, and the OpenAPI document tells what a JSON schema can tell of it.
 """
 
+import re
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -29,6 +30,7 @@ from ...scheduler.model.rates import RATE, Rate
 from ..auth.making import GATE_MAX_CHARS, MOST_GATES, MOST_QUEUES, check_gate_pattern
 from ..auth.secrets import TOKEN_ID, check_token_id
 
+_MADE_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NAMES: Final = list(Priority.__members__)
 _NUMBERS: Final = {str(int(band)): band for band in Priority}
 
@@ -64,6 +66,12 @@ def _rate(given: str) -> str:
     return given
 
 
+def _made_id(value: str) -> str:
+    if _MADE_ID.fullmatch(value):
+        return value
+    raise InvalidRequest("id", f"{shown(value)} is no id", allowed="1 to 64 characters of A-Z a-z 0-9 -")
+
+
 WORDS: Final = frozenset({"bulk", "dead", "living", "queue", "upload"})
 """What stands in paths where an execution's id does: what had such an id could not be asked for."""
 
@@ -78,6 +86,8 @@ def _no_word(execution_id: str) -> str:
 
 NewExecutionId = Annotated[ExecutionId, AfterValidator(_no_word), described(**{"not": {"enum": sorted(WORDS)}})]
 """The id that a caller chooses."""
+MadeId = Annotated[str, AfterValidator(_made_id), described(pattern=as_pattern(_MADE_ID))]
+"""Of an item or a notification, as an answer has it."""
 Text = Annotated[str, AfterValidator(check_text), described(pattern=r"^[^\x00]*$")]
 """Any text that every database can hold."""
 Lane = Annotated[

@@ -4,40 +4,21 @@ In the flow: the ledger's process delivers them, tests as well; an address is a 
 sends a test asks for its notification until it is not `waiting` any more. Nothing here needs Redis.
 """
 
-import re
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query
-from pydantic import AfterValidator
 
 from ...items.notifying.listing import Notification, Sought, Undelivered, find_notification, undelivered
 from ...items.store import now_of
-from ...scheduler.events.fields import as_pattern, described
-from ...scheduler.model.errors import InvalidRequest, shown
 from ...scheduler.model.times import iso_of
 from ..answers.notifications import NotificationList, NotificationRow
-from .item_requests import ItemId, QueueGiven, queue_named
+from .item_requests import QueueGiven, queue_named
 from .moments import shown_at
-from .names import QueueName
+from .names import MadeId, QueueName
 from .requiring import OperateCaller, ServicesOf
 from .trigger_requests import TriggerGiven
 
 router: Final = APIRouter()
-_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
-
-
-def _notification_id(value: str) -> str:
-    if _ID.fullmatch(value):
-        return value
-    raise InvalidRequest("notification", f"{shown(value)} is no notification's id", allowed="as an answer has it")
-
-
-NotificationId = Annotated[
-    str,
-    AfterValidator(_notification_id),
-    described(pattern=as_pattern(_ID)),
-    Path(description="The id that an answer has."),
-]
 
 
 @router.get("/notifications", summary="List notifications that were not taken")
@@ -46,7 +27,7 @@ def list_notifications(
     caller: OperateCaller,
     subject: Annotated[Literal["queue", "trigger"] | None, Query(description="Those of queues, or triggers.")] = None,
     name: Annotated[QueueName | None, Query(description="Those of the queue or the trigger of this name.")] = None,
-    item_id: Annotated[ItemId | None, Query(description="Those that tell of this item.")] = None,
+    item_id: Annotated[MadeId | None, Query(description="Those that tell of this item.")] = None,
     taken: Annotated[bool, Query(description="With those that their receivers took, in the last 30 days.")] = False,
 ) -> NotificationList:
     """Those that wait, and those that were given up."""
@@ -56,7 +37,11 @@ def list_notifications(
 
 
 @router.get("/notifications/{notification}", summary="Show a notification")
-def show_notification(services: ServicesOf, caller: OperateCaller, notification: NotificationId) -> NotificationRow:
+def show_notification(
+    services: ServicesOf,
+    caller: OperateCaller,
+    notification: Annotated[MadeId, Path(description="The id that an answer has.")],
+) -> NotificationRow:
     """How its delivery stands."""
     return notification_row(find_notification(services.items.store, notification))
 

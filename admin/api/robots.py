@@ -23,10 +23,10 @@ from ..answers.items import ClaimedItem, ClaimedItems, ItemRow
 from ..auth.tokens import Caller
 from ..errors import forbidden
 from ..services import CLAIMS_AT_ONCE, Services
-from .item_requests import QUEUE_ID_MAX, ItemId, ItemSaid, NewNamedItem, OfItem, Wanted
+from .item_requests import QUEUE_ID_MAX, ItemSaid, NewNamedItem, OfItem, Wanted
 from .item_shapes import claimed_item, item_row
 from .moments import ms_of
-from .names import QueueName, RobotId
+from .names import MadeId, QueueName, RobotId
 from .queue_routes import TURN_SECONDS, turn
 from .requiring import RobotCaller, ServicesOf, SettleCaller
 from .strict_bodies import StrictRoute
@@ -82,7 +82,7 @@ async def claim_item(
 def show_held_item(
     services: ServicesOf,
     caller: SettleCaller,
-    item_id: ItemId,
+    item_id: MadeId,
     robot_id: Annotated[RobotId | None, Query(description="Who holds it; a robot's token says it.")] = None,
 ) -> ClaimedItem:
     """By the robot or the execution that holds it only: 409 `lease_lost` for all others, as when it is settled. Its
@@ -97,7 +97,7 @@ def show_held_item(
 
 
 @router.put("/queue-items/{item_id}", summary="Say what came of an item")
-def settle_item(services: ServicesOf, caller: SettleCaller, item_id: ItemId, said: ItemSaid) -> ItemRow:
+def settle_item(services: ServicesOf, caller: SettleCaller, item_id: MadeId, said: ItemSaid) -> ItemRow:
     """By the robot that holds it only: 409 `lease_lost` for all others, with what has become of it."""
     item = services.items.outcome.say(
         item_id,

@@ -6,32 +6,26 @@ by it any more once the execution's end, which settles its items, is written. So
 dies here, nothing is lost; if the database does not answer, such a token cannot be used.
 """
 
-from collections.abc import Callable
-from typing import Final
-
 from sqlalchemy import select
 
-from ...configs.errors import SettingsError
-from ...configs.logger import Logger
 from ...ledger.queries.asking import Asking
 from ...ledger.schema.tables import firings
 from ...scheduler.model.item_tokens import execution_of, secret_of, token_id_of
+from .item_keys import ItemKeys
 from .scopes import Scope
 from .secrets import Secret
 from .tokens import Token
-
-_log: Final = Logger(__name__)
 
 
 class FiringTokens:
     """The tokens of the executions of one ledger's triggers. Safe to share between threads."""
 
-    def __init__(self, asking: Asking, keys: Callable[[], tuple[bytes, ...]]) -> None:
+    def __init__(self, asking: Asking, keys: ItemKeys) -> None:
         """Makes no connection.
 
         Args:
             asking: The ledger.
-            keys: Of which such tokens are made; it may raise SettingsError, and then nobody has one.
+            keys: Of which such tokens are made.
         """
         self._asking = asking
         self._keys = keys
@@ -42,12 +36,7 @@ class FiringTokens:
         execution_id = execution_of(secret.token_id)
         if execution_id is None or token_id_of(execution_id) != secret.token_id:
             return None
-        try:
-            keys = self._keys()
-        except SettingsError as error:
-            _log.warning("item_tokens_not_known", problem=str(error))
-            return None
-        for key in keys:
+        for key in self._keys.known():
             expected = Secret.of(secret.token_id, secret_of(key, execution_id))
             if secret.matches(expected.digest):
                 return Token(

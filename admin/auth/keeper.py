@@ -87,11 +87,12 @@ class Keeper:
                 return None
         return self._valid(secret, known.token)
 
+    def is_made(self, secret: Secret) -> bool:
+        """Whether this is the token of an execution that only a worker can have made; `find` knows if it is valid."""
+        return self._firing is not None and self._firing.made(secret) is not None
+
     def recalls(self, secret: Secret) -> bool:
-        """Whether this is a token that was valid when somebody was last asked for it, however long ago, or that only
-        a worker can have made."""
-        if self._firing is not None and self._firing.made(secret) is not None:
-            return True
+        """Whether this is a token that was valid when somebody was last asked for it, however long ago."""
         with self._lock:
             known = self._known.get(secret.token_id)
         return known is not None and self._valid(secret, known.token) is not None

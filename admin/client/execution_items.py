@@ -14,13 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from ...scheduler.model.item_tokens import ITEMS_VARIABLE
 from .blocking import Client
 from .call import given
 from .calls.items import held_item, settle_item
 from .errors import NotFound, WrongState
 from .wire import TIMEOUT_SECONDS
-
-VARIABLE: Final = "BANDMASTER_ITEMS_FILE"
 
 
 class ExecutionItem:
@@ -102,9 +101,9 @@ def items_of_execution(
         LookupError: If it was not started for items, or has no token, or nobody knows where the API is.
         OSError: If its file cannot be read.
     """
-    path = environment.get(VARIABLE)
+    path = environment.get(ITEMS_VARIABLE)
     if path is None:
-        raise LookupError(f"{VARIABLE} is not set: no trigger has started this program for items of a queue")
+        raise LookupError(f"{ITEMS_VARIABLE} is not set: no trigger has started this program for items of a queue")
     file = json.loads(Path(path).read_text(encoding="ascii"))
     if file["token"] is None or file["api_url"] is None:
         raise LookupError(

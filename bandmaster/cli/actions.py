@@ -12,7 +12,7 @@ from bandmaster.cli.completing import complete_action
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Controls
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
 from bandmaster.scheduler.engine.controls import Dropped
 from bandmaster.scheduler.model.identifiers import check_action
 
@@ -30,7 +30,7 @@ def actions(
         ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List actions, the least used first, or forget some.
 

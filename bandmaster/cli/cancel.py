@@ -13,7 +13,7 @@ from bandmaster.cli.completing import complete_id, complete_priority
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.screen import Json, note, say, say_json
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
 from bandmaster.scheduler.engine.grants import Cancellation, Code
 from bandmaster.scheduler.model.errors import UnknownExecution, shown
@@ -38,7 +38,7 @@ def cancel(
     everything: All = False,
     yes: Yes = False,
     reason: Annotated[str, typer.Option(help="Why; shown by `show`.")] = "cancelled",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """End executions, whether they wait or run.
 
@@ -95,7 +95,7 @@ def priority(
     state: States = None,
     everything: All = False,
     yes: Yes = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Move waiting executions to another priority.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.cli.times import show_time
 from bandmaster.scheduler.engine.journal import Change
 from bandmaster.scheduler.model.times import iso_of
@@ -18,7 +18,7 @@ NONE: Final = "none"
 
 def changes(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List who changed limits, rates, pauses and settings, the latest first.
 

@@ -11,7 +11,7 @@ import typer
 from bandmaster.cli.completing import complete_lane, complete_name, complete_setting
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.occupancy import NO_LIMIT, named
-from bandmaster.cli.screen import note, say, say_facts, say_json
+from bandmaster.cli.screen import Json, note, say, say_facts, say_json
 from bandmaster.scheduler.engine.controls import check_bound, check_pausable, check_unbounded, values_of
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.identifiers import check_lane
@@ -24,7 +24,6 @@ Name = Annotated[
         metavar="NAME", help="action:X, user:Y, a gate, lane:NAME; none: everything.", autocompletion=complete_name
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def pause(name: Name = EVERYTHING, as_json: Json = False) -> None:

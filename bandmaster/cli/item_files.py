@@ -18,8 +18,7 @@ import typer
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import Exit, WrongUsage
 from bandmaster.cli.queue_items import read_status
-from bandmaster.cli.queues import Json
-from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.screen import Json, note, say, say_json
 from bandmaster.cli.waiting import progress_bar
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.names import check_queue_name

@@ -12,7 +12,7 @@ import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit
 from bandmaster.cli.opening import opened, settings_of_command
-from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.screen import Json, note, say, say_json
 from bandmaster.cli.times import show_duration
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.engine.journal_following import Follower
@@ -21,7 +21,6 @@ from bandmaster.scheduler.verdicts import Unwritten, lasting
 if TYPE_CHECKING:
     from bandmaster.ledger.standing import Standing
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 _START: Final = "start one with `python -m bandmaster.ledger`"
 LISTED: Final = 20
 """How many of the executions that could not be restored are shown."""

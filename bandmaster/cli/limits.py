@@ -14,7 +14,7 @@ from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Controls
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.occupancy import NO_LIMIT, limit_json, limit_of, note_of
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
 from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.limits import check_limit, check_limit_of, check_limited
@@ -36,7 +36,7 @@ def limit(
         str | None, typer.Option("--file", "-f", metavar="TOML", help='Set all of a file: "tenant:*" = 2')
     ] = None,
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=LISTED_AT_MOST, help="List at most so many.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the limits of gates, or change one.
 

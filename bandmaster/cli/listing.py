@@ -11,7 +11,7 @@ import typer
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import HistoryUnavailable
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
 from bandmaster.cli.selecting import read_states
 from bandmaster.cli.times import show_taken
 from bandmaster.scheduler.engine.record import Record
@@ -38,7 +38,7 @@ def list_executions(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many of each kind.")
     ] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List what runs, waits (in order), is scheduled, and has ended.
 

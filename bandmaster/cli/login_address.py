@@ -7,13 +7,11 @@ dies on the way, the code ends by itself after some minutes.
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from bandmaster.cli.exits import CommandFailed
 from bandmaster.cli.opening import opened
-from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.screen import Json, note, say, say_json
 from bandmaster.configs.api import URL_FILE
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.settings import Settings
@@ -25,7 +23,7 @@ Mark = tuple[int, int] | None
 
 
 def login(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Print an address by which a browser signs in, once and within minutes.
 

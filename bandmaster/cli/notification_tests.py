@@ -13,9 +13,8 @@ import typer
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.desk.item_port import Heard
 from bandmaster.cli.exits import CommandFailed
-from bandmaster.cli.queues import Json
 from bandmaster.cli.queues import Named as QueueNamed
-from bandmaster.cli.screen import say, say_json
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.cli.trigger_listing import Named as TriggerNamed
 from bandmaster.items.names import check_queue_name, check_trigger_name
 

@@ -11,13 +11,13 @@ import typer
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.desk.item_port import Heard
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.screen import Column, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 
 
 def list_notifications(
     queue: Annotated[str | None, typer.Option("--queue", metavar="QUEUE", help="Of this queue.")] = None,
     trigger: Annotated[str | None, typer.Option("--trigger", metavar="TRIGGER", help="Of this trigger.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List notifications that their receivers have not taken.
 

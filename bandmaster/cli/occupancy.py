@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
 from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.engine.shares import UNWEIGHED
 from bandmaster.scheduler.gate_loads import GateLoad
@@ -19,7 +19,6 @@ from bandmaster.scheduler.overview import LaneLoad
 from bandmaster.scheduler.workers import WorkerSigned
 
 NO_LIMIT: Final = "none"
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def gates(

@@ -12,8 +12,7 @@ import typer
 from bandmaster.cli.desk.answers import ms_of
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.queues import Json
-from bandmaster.cli.screen import Column, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_time
 from bandmaster.items.bounds import PRIORITY_MAX
 from bandmaster.items.names import check_queue_name

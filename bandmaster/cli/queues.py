@@ -13,7 +13,7 @@ import typer
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.option_names import OF_QUEUE, as_options
-from bandmaster.cli.screen import Column, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.cli.selecting import Yes, confirm
 from bandmaster.items.bounds import LEASE_MAX_SECONDS, LEASE_SECONDS, RETRIES_MAX, RETRY_MAX_SECONDS, RETRY_SECONDS
 from bandmaster.items.names import check_queue_name
@@ -21,7 +21,6 @@ from bandmaster.items.names import check_queue_name
 if TYPE_CHECKING:
     from bandmaster.admin.answers.items import QueueAnswer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Named = Annotated[str, typer.Argument(metavar="QUEUE", help="Its name.")]
 Retries = Annotated[int | None, typer.Option(metavar="N", min=0, max=RETRIES_MAX, help="Tries after a failed one.")]
 Lease = Annotated[

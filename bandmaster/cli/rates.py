@@ -10,7 +10,7 @@ import typer
 from bandmaster.cli.completing import complete_gate
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
 from bandmaster.scheduler.engine.rate_controls import RateInForce
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.limits import check_limited
@@ -28,7 +28,7 @@ def rate(
         str | None, typer.Argument(metavar="RATE", help="N/TIME, like 100/m or '5/s burst 10'; none lifts it.")
     ] = None,
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=LISTED_AT_MOST, help="List at most so many.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the rates of gates, or change one.
 

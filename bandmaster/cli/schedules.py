@@ -11,7 +11,7 @@ import typer
 
 from bandmaster.cli.completing import complete_schedule
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_facts, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_facts, say_json, say_table
 from bandmaster.scheduler.events.schedule_fields import check_schedule_name
 from bandmaster.scheduler.model.times import iso_of
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 A_PAGE: Final = 200
 MOST_TIMES: Final = 100
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A schedule.", autocompletion=complete_schedule)]
 
 

@@ -12,8 +12,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, cast
+from typing import Annotated, Final, cast
 
+import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -26,6 +27,9 @@ _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 LISTED_AT_MOST: Final = 1_000_000
 """The most lines that a command can be asked for."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+"""The option of all commands that print a document by `say_json`."""
 
 _WIDE: Final = 100_000
 """The width, in columns, of a pipe or a file: nothing is cut or wrapped there."""

@@ -9,7 +9,7 @@ import typer
 
 from bandmaster.cli.completing import complete_gate, complete_lane
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.screen import Column, note, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, note, say, say_json, say_table
 from bandmaster.scheduler.engine.shares import MOST_WEIGHT, UNWEIGHED, check_kind, check_weight
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.identifiers import check_lane
@@ -17,7 +17,6 @@ from bandmaster.scheduler.model.limits import check_gate
 
 NONE: Final = "none"
 _MOST_DIGITS: Final = 18
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def share(

@@ -4,15 +4,13 @@ In the flow: reads only; the desk tells all that is shown. The tail of the outpu
 every control character escaped.
 """
 
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from bandmaster.cli.completing import Id
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import Shown
 from bandmaster.cli.failures import Failure
-from bandmaster.cli.screen import Column, escaped_lines, output, say, say_facts, say_json, say_table
+from bandmaster.cli.screen import Column, Json, escaped_lines, output, say, say_facts, say_json, say_table
 from bandmaster.cli.times import show_duration, show_taken, show_time
 from bandmaster.cli.waited import sentences, wait_as_json
 from bandmaster.scheduler.engine.journal import JournalEntry
@@ -37,7 +35,7 @@ _TIMED: Final = {
 
 def show(
     execution_id: Id,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show an execution: why it waits, what it waited for, its timeline, its result.
 

@@ -4,16 +4,14 @@ In the flow: reads only. Through the API, nothing is told of the server and the 
 """
 
 from dataclasses import asdict
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from bandmaster.cli.controls import shown_value, whole
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import Ledger, Standing
 from bandmaster.cli.occupancy import lane_json, limit_json, named, opening_of, rate_json, rate_of
 from bandmaster.cli.opening import warning_of_missing
-from bandmaster.cli.screen import note, say, say_facts, say_json, say_table
+from bandmaster.cli.screen import Json, note, say, say_facts, say_json, say_table
 from bandmaster.cli.sharded_figures import COLUMNS, ShardStanding, row_of, standings_of
 from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.engine.controls import BOUNDS
@@ -30,7 +28,7 @@ LISTED: Final = 10
 """The most verdicts, lanes, limits, rates and pauses that are shown, of perhaps thousands; `--json` has them all."""
 
 
-def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+def status(as_json: Json = False) -> None:
     """Show the queue, limits, rates, pauses, settings, and who is there.
 
     First what somebody should look at, the worst first: docs/runbook.md says

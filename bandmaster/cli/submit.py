@@ -18,7 +18,7 @@ from bandmaster.cli.desk.port import Desk, Executions
 from bandmaster.cli.desk.told import Refusal
 from bandmaster.cli.exits import EXPECTED, CommandFailed, Exit, WrongUsage, exit_of, sentence_of
 from bandmaster.cli.requests import Options, Source, command_source, event_of, read_source
-from bandmaster.cli.screen import Column, note, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, note, say, say_json, say_table
 from bandmaster.cli.times import read_duration, read_when, show_duration, show_time
 from bandmaster.cli.waiting import progress_bar, wait_until_ended
 from bandmaster.configs.caller import span_of_caller
@@ -98,7 +98,7 @@ def submit(
         str | None, typer.Option("--id", help="Its id, a guard against sending it twice; default: a new one.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for the end; exit code 1 if not COMPLETED.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Send scripts or a command, to be run in order of priority.
 

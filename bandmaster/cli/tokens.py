@@ -11,14 +11,12 @@ import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit
 from bandmaster.cli.opening import settings_of_command
-from bandmaster.cli.screen import Column, note, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, note, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_time
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.model.identifiers import check_user_id
 from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.priority import Priority
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def list_tokens(context: typer.Context, as_json: Json = False) -> None:

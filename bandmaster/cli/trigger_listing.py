@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bandmaster.cli.desk.item_opening import at_items
-from bandmaster.cli.screen import Column, say, say_facts, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_facts, say_json, say_table
 from bandmaster.items.names import check_trigger_name
 
 if TYPE_CHECKING:
     from bandmaster.admin.answers.triggers import TriggerAnswer, TriggerExecution
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Named = Annotated[str, typer.Argument(metavar="TRIGGER", help="Its name.")]
 
 

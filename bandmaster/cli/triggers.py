@@ -13,8 +13,8 @@ from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.desk.item_port import ItemDesk
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.option_names import OF_TRIGGER, as_options
-from bandmaster.cli.screen import say, say_json
-from bandmaster.cli.trigger_listing import Json, Named, list_triggers, state_of
+from bandmaster.cli.screen import Json, say, say_json
+from bandmaster.cli.trigger_listing import Named, list_triggers, state_of
 from bandmaster.items.bounds import BATCH_MAX, MOST_JOBS, POLLING_MAX_SECONDS
 from bandmaster.items.names import check_queue_name, check_trigger_name
 from bandmaster.scheduler.events.fields import TIMEOUT_MAX_SECONDS

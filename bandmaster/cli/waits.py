@@ -10,7 +10,7 @@ import typer
 
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import SumPart, WaitSum, WaitSums
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, note, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_duration
 from bandmaster.ledger.waits.attributing import Cause
 from bandmaster.ledger.waits.summed_by import By
@@ -26,7 +26,7 @@ def waits(
         str, typer.Option("--since", metavar="DURATION", help="Waits that ended so long ago or later, in whole hours.")
     ] = "24h",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=LISTED_AT_MOST, help="At most so many.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Sum what executions waited for, the longest first.
 

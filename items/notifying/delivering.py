@@ -143,7 +143,7 @@ class Delivering:
             if attempt.problem is None:
                 note_sent(connection, due, attempt.status, at_ms)
             else:
-                note_problem(connection, due.delivery_id, attempt.problem, attempt.status, at_ms)
+                note_problem(connection, due, attempt.problem, attempt.status, at_ms)
 
         return work
 

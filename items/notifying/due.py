@@ -9,9 +9,9 @@ import random
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, delete, exists, or_, select, update
+from sqlalchemy import Connection, Table, case, delete, exists, or_, select, update
 
-from ...ledger.schema.notification_tables import TEST
+from ...ledger.schema.notification_tables import TEST, waits
 from ...ledger.schema.tables import item_queues, notifications, triggers
 from ...ledger.totals import Totals, write_totals
 from .outbox import Subject
@@ -38,7 +38,6 @@ _TABLES: Final[tuple[tuple[Subject, Table, str], ...]] = (
     (Subject.TRIGGER, triggers, "trigger_id"),
 )
 _of: Final = notifications.c
-_WAITS: Final = (_of.sent_ms.is_(None), _of.failed_ms.is_(None))
 _IS_TEST: Final = _of.event == TEST
 
 
@@ -51,7 +50,9 @@ class Due:
     event: str
     subject_name: str
     body: str
+    created_ms: int
     attempts: int
+    """That were made."""
 
 
 def due_now(connection: Connection, at_ms: int) -> list[Due]:
@@ -60,39 +61,51 @@ def due_now(connection: Connection, at_ms: int) -> list[Due]:
     for subject, table, key in _TABLES:
         first = notifications.alias()
         is_its = (first.c.subject == subject.value, first.c.subject_id == table.c[key])
-        waits = (first.c.sent_ms.is_(None), first.c.failed_ms.is_(None), first.c.again_ms <= at_ms)
         is_wanted = or_(first.c.event != TEST, first.c.created_ms > at_ms - TEST_TRIED_WITHIN_MS)
         some = (
-            select(first.c.delivery_id).where(*is_its, *waits, is_wanted).order_by(first.c.again_ms).limit(DUE_OF_ONE)
+            select(first.c.delivery_id)
+            .where(*is_its, waits(first), first.c.again_ms <= at_ms, is_wanted)
+            .order_by(first.c.again_ms)
+            .limit(DUE_OF_ONE)
         )
         of_each = select(notifications, table.c.notify_url).join_from(
             table, notifications, _of.delivery_id.in_(some.correlate(table).scalar_subquery())
         )
         found += connection.execute(of_each.where(table.c.notify_url.is_not(None)))
     found.sort(key=lambda row: row.again_ms)
-    return [Due(row.delivery_id, row.notify_url, row.event, row.subject_name, row.body, row.attempts) for row in found]
+    return [
+        Due(
+            row.delivery_id,
+            row.notify_url,
+            row.event,
+            row.subject_name,
+            row.body,
+            created_ms=row.created_ms,
+            attempts=row.attempts,
+        )
+        for row in found
+    ]
 
 
 def note_sent(connection: Connection, due: Due, status: int | None, at_ms: int) -> None:
     """Note that a receiver took it, and what it answered with."""
-    noted = update(notifications).where(_of.delivery_id == due.delivery_id, *_WAITS)
-    values = {"sent_ms": at_ms, "attempts": _of.attempts + 1, "last_problem": None, "last_status": status}
-    count = connection.execute(noted.values(values)).rowcount
+    count = _note(connection, due, sent_ms=at_ms, last_problem=None, last_status=status)
     _count(connection, "sent", 0 if due.event == TEST else count)
 
 
-def note_problem(connection: Connection, delivery_id: str, problem: str, status: int | None, at_ms: int) -> None:
+def note_problem(connection: Connection, due: Due, problem: str, status: int | None, at_ms: int) -> None:
     """Note that an attempt failed, and when the next one is; after a day there is none, and of a test never."""
-    row = connection.execute(select(notifications).where(_of.delivery_id == delivery_id, *_WAITS)).one_or_none()
-    if row is None:
-        return
-    is_test = row.event == TEST
-    is_over = is_test or at_ms >= row.created_ms + GIVEN_UP_AFTER_MS
-    values: dict[str, Any] = {"attempts": row.attempts + 1, "last_problem": problem[:PROBLEM_MAX_CHARS]}
-    values["last_status"] = status
-    values |= {"failed_ms": at_ms} if is_over else {"again_ms": at_ms + pause_ms(row.attempts + 1)}
-    connection.execute(update(notifications).where(_of.delivery_id == delivery_id, *_WAITS).values(values))
-    _count(connection, "failed", int(is_over and not is_test))
+    is_test = due.event == TEST
+    is_over = is_test or at_ms >= due.created_ms + GIVEN_UP_AFTER_MS
+    then = {"failed_ms": at_ms} if is_over else {"again_ms": at_ms + pause_ms(due.attempts + 1)}
+    count = _note(connection, due, last_problem=problem[:PROBLEM_MAX_CHARS], last_status=status, **then)
+    _count(connection, "failed", count if is_over and not is_test else 0)
+
+
+def _note(connection: Connection, due: Due, **columns: Any) -> int:
+    """Note an attempt of what waits still; how many that are."""
+    noted = update(notifications).where(_of.delivery_id == due.delivery_id, waits())
+    return connection.execute(noted.values(attempts=_of.attempts + 1, **columns)).rowcount
 
 
 def pause_ms(attempts: int) -> int:
@@ -110,19 +123,13 @@ def give_up(connection: Connection, at_ms: int) -> int:
         exists().where(*(_of.subject == subject.value, table.c[key] == _of.subject_id, table.c.notify_url.is_not(None)))
         for subject, table, key in _TABLES
     ]
-    late = _IS_TEST & (_of.created_ms <= at_ms - TEST_OVER_AFTER_MS)
-    given = 0
-    for lost, problem, is_counted in (
-        (late, NOT_SENT, False),
-        (_IS_TEST & ~or_(*has_owner), NOBODY, False),
-        (~_IS_TEST & ~or_(*has_owner), NOBODY, True),
-    ):
-        page = select(_of.delivery_id).where(*_WAITS, lost).limit(ROWS_A_PAGE)
-        over = update(notifications).where(_of.delivery_id.in_(page)).values(failed_ms=at_ms, last_problem=problem)
-        count = connection.execute(over).rowcount
-        _count(connection, "failed", count if is_counted else 0)
-        given += count
-    return given
+    is_late = _IS_TEST & (_of.created_ms <= at_ms - TEST_OVER_AFTER_MS)
+    page = select(_of.delivery_id).where(waits(), is_late | ~or_(*has_owner)).limit(ROWS_A_PAGE)
+    why = case((is_late, NOT_SENT), else_=NOBODY)
+    over = update(notifications).where(_of.delivery_id.in_(page)).values(failed_ms=at_ms, last_problem=why)
+    events = connection.execute(over.returning(_of.event)).scalars().all()
+    _count(connection, "failed", sum(event != TEST for event in events))
+    return len(events)
 
 
 def delete_old(connection: Connection, at_ms: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, func, or_, select, true
 
-from ...ledger.schema.notification_tables import TEST
+from ...ledger.schema.notification_tables import TEST, waits
 from ...ledger.schema.tables import notifications
 from ..errors import NotificationUnknown
 from ..store import Store
@@ -87,10 +87,9 @@ def undelivered(store: Store, sought: Sought = ALL) -> Undelivered:
     chosen = [of.event != TEST]
     wanted = ((of.subject, sought.subject), (of.subject_name, sought.name), (of.item_id, sought.item_id))
     chosen += [column == value for column, value in wanted if value is not None]
-    waits = (of.sent_ms.is_(None), of.failed_ms.is_(None))
 
     def read(connection: Connection) -> Undelivered:
-        waiting = connection.execute(select(func.count()).where(*waits, *chosen)).scalar_one()
+        waiting = connection.execute(select(func.count()).where(waits(), *chosen)).scalar_one()
         failed = connection.execute(select(func.count()).where(of.failed_ms.is_not(None), *chosen)).scalar_one()
         listed = true() if sought.taken else or_(of.sent_ms.is_(None), of.failed_ms.is_not(None))
         found = select(notifications).where(listed, *chosen)
@@ -115,7 +114,7 @@ def find_notification(store: Store, delivery_id: str) -> Notification:
 
 
 def _notification_of(row: Any) -> Notification:
-    waits = row.sent_ms is None and row.failed_ms is None
+    is_waiting = row.sent_ms is None and row.failed_ms is None
     return Notification(
         delivery_id=row.delivery_id,
         subject=row.subject,
@@ -124,7 +123,7 @@ def _notification_of(row: Any) -> Notification:
         item_id=row.item_id,
         created_ms=row.created_ms,
         attempts=row.attempts,
-        again_ms=row.again_ms if waits else None,
+        again_ms=row.again_ms if is_waiting else None,
         sent_ms=row.sent_ms,
         failed_ms=row.failed_ms,
         last_problem=row.last_problem,

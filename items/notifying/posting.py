@@ -9,6 +9,7 @@ the receiver may have taken it, and gets it again under the same id.
 import asyncio
 import ssl
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -66,12 +67,10 @@ class Posting:
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._post(url, delivery_id, body)
-        except TimeoutError:
+        except (TimeoutError, httpx.ConnectTimeout):
             return Attempt(self._no_answer)
         except Forbidden as error:
             return Attempt(str(error))
-        except httpx.ConnectTimeout:
-            return Attempt(self._no_answer)
         except httpx.ConnectError as error:
             return Attempt(f"no connection: {error}")
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
@@ -85,20 +84,22 @@ class Posting:
         addresses = await allowed_addresses(self._resolve, host, port, self._networks)
         headers = headers_of(self._keys, delivery_id, int(time.time()), body)
         headers |= {"host": parts.netloc, "content-type": "application/json", "user-agent": self._user_agent}
+        *first, last = addresses
         # One that never answers has its share of the time, so that there is some left for the next.
-        patience = httpx.Timeout(self._seconds, connect=self._seconds / max(1, len(addresses)))
+        patience = httpx.Timeout(self._seconds, connect=self._seconds / len(addresses))
         async with httpx.AsyncClient(verify=self._trusted, trust_env=False, timeout=patience) as client:
-            for address in addresses:
+
+            async def post_to(address: str) -> Attempt:
                 at = httpx.URL(url).copy_with(host=address)
                 of_name = {"sni_hostname": host}
-                try:
-                    async with client.stream("POST", at, headers=headers, content=body, extensions=of_name) as answer:
-                        return Attempt(_problem(answer.status_code), answer.status_code)
-                except (httpx.ConnectError, httpx.ConnectTimeout):
-                    # Nothing was sent: of several addresses, some may be out of this machine's reach.
-                    if address == addresses[-1]:
-                        raise
-        raise Forbidden(f"{host} has no address")
+                async with client.stream("POST", at, headers=headers, content=body, extensions=of_name) as answer:
+                    return Attempt(_problem(answer.status_code), answer.status_code)
+
+            for address in first:
+                # Nothing was sent: of several addresses, some may be out of this machine's reach.
+                with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+                    return await post_to(address)
+            return await post_to(last)
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:

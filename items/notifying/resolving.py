@@ -61,7 +61,7 @@ async def resolve_name(host: str, port: int) -> list[str]:
 
 
 async def allowed_addresses(resolve: Resolve, host: str, port: int, networks: Sequence[Network]) -> list[str]:
-    """Return the addresses of a receiver that may be reached, at most `MOST_TRIED`.
+    """Return the addresses of a receiver that may be reached, one to `MOST_TRIED`.
 
     Args:
         resolve: Asks for them.

@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlalchemy import Connection, select
 
+from ...ledger.schema.notification_tables import waits
 from ...ledger.schema.tables import notifications
 from ...scheduler.model.errors import InvalidRequest, shown
 from ..changes import Verb, note_change
@@ -55,15 +56,14 @@ class Testing:
 
         def work(connection: Connection) -> str:
             at_ms, of = now_of(connection), notifications.c
-            waits = select(of.delivery_id).where(
+            same = select(of.delivery_id).where(
                 of.subject == subject.value,
                 of.subject_id == subject_id,
                 of.event == Event.TEST.value,
-                of.sent_ms.is_(None),
-                of.failed_ms.is_(None),
+                waits(),
                 of.created_ms > at_ms - TEST_TRIED_WITHIN_MS,
             )
-            found = connection.execute(waits.limit(1)).scalar()
+            found = connection.execute(same.limit(1)).scalar()
             if found is not None:
                 return str(found)
             delivery_id = note_test(connection, subject, subject_id, name, at_ms)

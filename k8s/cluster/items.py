@@ -8,7 +8,8 @@ deleted with its pod, by the cluster's garbage collector; the token in it opens 
 import secrets
 from typing import Any, Final
 
-from ..spec import ITEMS_VARIABLE, PodSpec
+from ...scheduler.model.item_tokens import ITEMS_VARIABLE
+from ..spec import PodSpec
 from . import labels
 from .objects import Pod
 from .owning import owned_by

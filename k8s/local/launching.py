@@ -14,10 +14,11 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
+from ...scheduler.model.item_tokens import ITEMS_VARIABLE
 from ..errors import PodsUnavailable
 from ..quantity import cpu_cores, memory_bytes
 from ..runtimes import Runtime
-from ..spec import ITEMS_VARIABLE, PodScript, PodSpec
+from ..spec import PodScript, PodSpec
 from . import claiming
 from .limits import LocalLimits, base_python
 from .records import PREPARED_PREFIX, UID_VARIABLE, Folder, Manifest, write_atomically

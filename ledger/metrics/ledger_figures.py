@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from ...scheduler.engine.journal_following import Position
 from ..database import Database, now_ms
-from ..schema.notification_tables import TEST
+from ..schema.notification_tables import TEST, waits
 from ..schema.tables import journals, notifications, totals
 from ..standing import read_up_to
 from ..unrestored import Unrestored, unrestored
@@ -67,9 +67,9 @@ def read_ledger(database: Database) -> LedgerFigures:
             found.setdefault(row.metric, []).append(Total(labels, row.bucket, row.value))
         position = read_up_to(connection)
         of = notifications.c
-        waits = select(func.count(), func.coalesce(now_ms() - func.min(of.created_ms), 0)).where(
-            of.sent_ms.is_(None), of.failed_ms.is_(None), of.event != TEST
+        of_waiting = select(func.count(), func.coalesce(now_ms() - func.min(of.created_ms), 0)).where(
+            waits(), of.event != TEST
         )
-        waiting, oldest_ms = connection.execute(waits).one()
+        waiting, oldest_ms = connection.execute(of_waiting).one()
         missing = unrestored(connection)
     return LedgerFigures(found, position, waiting, oldest_ms, missing)

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from ..database import CONNECTIONS, Database
 from ..errors import LedgerError, LedgerUnavailable
 from ..schema.revisions import check
-from ..standing import Progress, check_queue, failing_triggers, is_written, read_up_to, undelivered
+from ..standing import Progress, check_queue, failing_triggers, is_written, late_notifications, read_up_to
 from ..unrestored import unrestored
 
 READS_AT_ONCE: Final = CONNECTIONS
@@ -84,7 +84,7 @@ class Asking:
                 is_written(connection),
                 read_up_to(connection),
                 failing_triggers(connection),
-                undelivered(connection),
+                late_notifications(connection),
                 unrestored(connection),
             )
 

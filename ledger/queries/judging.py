@@ -45,5 +45,5 @@ def judged_ledger(progress: Callable[[], Progress], scripts: Scripts) -> Judged:
     lost = found.unrestored
     if lost is not None:
         told += on_loss(lost.since_ms, executions=lost.executions, changes=lost.changes)
-    of_items = [*on_triggers(found.failing_triggers), *on_notifications(found.undelivered)]
+    of_items = [*on_triggers(found.failing_triggers), *on_notifications(found.late_notifications)]
     return Judged(True, found.is_written, [*told, *of_items])

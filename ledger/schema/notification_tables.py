@@ -6,7 +6,7 @@ Times are Unix milliseconds of the database's own clock. `tables.py` has all tab
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text, text
+from sqlalchemy import BigInteger, Column, ColumnElement, FromClause, Index, Integer, Table, Text, and_, text
 
 from .columns import BY_BYTES, metadata
 
@@ -52,3 +52,12 @@ notifications: Final = Table(
     Index("ix_notifications_item", "item_id"),
     comment="What is told to the addresses of queues and triggers, written with what it tells of. body: JSON.",
 )
+
+
+def waits(of: FromClause = notifications) -> ColumnElement[bool]:
+    """Return whether a notification waits for its delivery: nobody took it, and it was not given up.
+
+    Args:
+        of: The table, or an alias of it.
+    """
+    return and_(of.c.sent_ms.is_(None), of.c.failed_ms.is_(None))

@@ -12,6 +12,8 @@ from typing import Final
 
 OF_TRIGGERS: Final = "trigger:"
 """How the ids of executions begin that a trigger started."""
+ITEMS_VARIABLE: Final = "BANDMASTER_ITEMS_FILE"
+"""In which a program finds the path of the file with the items that it works on, and their token."""
 _OF_TOKENS: Final = "items."
 _EXECUTION: Final = re.compile(rf"{OF_TRIGGERS}[A-Za-z0-9:-]+")
 _ID_MAX_CHARS: Final = 64

@@ -8,6 +8,7 @@ import redis
 from dramatiq import Message
 
 from bandmaster.actors.pod_spec import pod_spec
+from bandmaster.actors.program_items import ProgramItems
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.pods import PodSpec, PodStatus
@@ -17,6 +18,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
 DEFAULTS = KubernetesSettings()
+NO_ITEMS = ProgramItems(lambda: (), lambda: None)
 FOR_EVER = "sleep 60"
 
 

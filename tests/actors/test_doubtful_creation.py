@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from lifecycle import DEFAULTS, Lifecycle
+from lifecycle import DEFAULTS, NO_ITEMS, Lifecycle
 
 from bandmaster.actors.saga import Saga
 from bandmaster.k8s.errors import PodsUnavailable
@@ -33,7 +33,7 @@ class Losing(LocalPods):
 def test_a_refusal_after_a_lost_answer_gives_no_slot_back(lifecycle: Lifecycle) -> None:
     event = lifecycle.granted()
     pods = Losing(lifecycle.folder)
-    pod = Saga(lifecycle.queue.transitions, pods, DEFAULTS).run(event, 1)
+    pod = Saga(lifecycle.queue.transitions, pods, DEFAULTS, NO_ITEMS).run(event, 1)
     assert pod is not None
     assert (lifecycle.state(), lifecycle.active(), pods.creations) == (State.POD, 1, 3)
     assert [each.uid for each in lifecycle.pods.list()] == [pod.uid]

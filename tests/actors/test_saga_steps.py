@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dramatiq.middleware import Interrupt, raise_thread_exception  # pyright: ignore[reportUnknownVariableType]
 from dramatiq.middleware.time_limit import TimeLimitExceeded
-from lifecycle import DEFAULTS, Lifecycle, Reports, requested
+from lifecycle import DEFAULTS, NO_ITEMS, Lifecycle, Reports, requested
 
 from bandmaster.actors import create_pod, delete_pod
 from bandmaster.actors.reconcile import Watch
@@ -20,7 +20,7 @@ from waiting import wait_until
 
 
 def saga_of(lifecycle: Lifecycle, defaults: KubernetesSettings = DEFAULTS) -> Saga:
-    return Saga(lifecycle.queue.transitions, lifecycle.pods, defaults)
+    return Saga(lifecycle.queue.transitions, lifecycle.pods, defaults, NO_ITEMS)
 
 
 def test_a_pod_is_created_and_the_grant_handed_over_to_it(lifecycle: Lifecycle) -> None:
@@ -48,7 +48,7 @@ def test_while_the_pods_are_unavailable_an_execution_waits_longer_each_time(
     lifecycle: Lifecycle, tmp_path: Path
 ) -> None:
     (tmp_path / "no-folder").write_text("")
-    broken = Saga(lifecycle.queue.transitions, LocalPods(tmp_path / "no-folder"), DEFAULTS)
+    broken = Saga(lifecycle.queue.transitions, LocalPods(tmp_path / "no-folder"), DEFAULTS, NO_ITEMS)
     event = lifecycle.granted()
     assert broken.run(event, 1) is None
     assert lifecycle.state() is State.SCHEDULED

@@ -21,6 +21,7 @@ from bandmaster.admin.api import cookies
 from bandmaster.admin.application import build, guarded
 from bandmaster.admin.auth.browser_sessions import BrowserSessions
 from bandmaster.admin.auth.firing_tokens import FiringTokens
+from bandmaster.admin.auth.item_keys import ItemKeys
 from bandmaster.admin.auth.keeper import Keeper
 from bandmaster.admin.auth.making import new_token
 from bandmaster.admin.auth.scopes import read_scopes
@@ -126,11 +127,12 @@ def services_on(
     """What an API works with; by `clock`, a token is asked for again."""
     asking = Asking(database, queue="exec_queue")
     queue = ExecutionQueueService(client)
+    firing = FiringTokens(asking, ItemKeys(lambda: item_keys, clock=clock))
     return Services(
         queue=queue,
         broker=RedisBroker(client=client, middleware=[]),
         ledger=asking,
-        keeper=Keeper(table=TokenTable(asking), firing=FiringTokens(asking, lambda: item_keys), clock=clock),
+        keeper=Keeper(table=TokenTable(asking), firing=firing, clock=clock),
         pods=lambda: LocalPods(folder),
         hub=Hub(Follower(queue.scripts)),
         rates=Rates(asking, queue.views.server_time_ms),

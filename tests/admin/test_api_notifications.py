@@ -78,6 +78,9 @@ def test_what_was_not_delivered_is_listed_with_its_problem(api: Api) -> None:
         assert (sent["state"], sent["sent_at"]) == ("sent", "1970-01-01T00:00:00.007Z")
         assert desk.get(f"{V1}/notifications?subject=trigger").json()["notifications"] == []
         assert desk.get(f"{V1}/notifications?subject=other").status_code == 422
+        for path, field in (("notifications/a_b", "notification"), ("notifications?item_id=a_b", "item_id")):
+            refused = desk.get(f"{V1}/{path}")
+            assert (refused.status_code, refused.json()["field"]) == (422, field)
         assert robot.get(f"{V1}/notifications").status_code == 403
         assert "T0KEN" not in desk.get(f"{V1}/notifications").text
 

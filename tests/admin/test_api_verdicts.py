@@ -106,9 +106,9 @@ def test_what_is_not_delivered_is_told_of_by_whose_it_is_and_tests_are_not(api: 
             connection.execute(update(notifications).values(created_ms=of.created_ms - seconds * 1000))
 
     age(UNDELIVERED_SECONDS - 60)
-    assert items.store.asking.progress().undelivered == []
+    assert items.store.asking.progress().late_notifications == []
     age(120)
-    (late,) = items.store.asking.progress().undelivered
+    (late,) = items.store.asking.progress().late_notifications
     assert (late.name, late.waiting_ms // 60_000) == ("trigger book", UNDELIVERED_SECONDS // 60 + 1)
     wait_until(lambda: ("notifications_fail", "warning", "") in told(api, "read"), what="the verdict")
     with api.database.writing() as connection:

@@ -137,9 +137,13 @@ def test_an_attempt_that_is_made_again_gets_the_same_token(api: Api) -> None:
 
 
 def test_programs_that_are_known_by_their_key_are_no_failed_logins(api: Api) -> None:
-    file = Firing(api).fire(1)
+    firing = Firing(api)
+    file = firing.fire(1)
     with api_with(api, failed_logins_per_minute=1) as bounded, bounded.client(file["token"]) as program:
         assert [held(program, file["items"][0]).status_code for _ in range(5)] == [200] * 5
+        # Nor are those whose execution has ended: nobody guesses such a token.
+        firing.end(file["execution_id"])
+        assert [held(program, file["items"][0]).status_code for _ in range(5)] == [401] * 5
 
 
 def test_it_is_in_nothing_that_is_kept_or_answered(

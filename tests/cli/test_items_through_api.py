@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 from cli.driving import Answer
 from cli.through_api import Sides, constant, constant_json
+from pydantic import JsonValue
 from receiver import receiving
 
 QUEUE: Final = "through-the-api"
@@ -132,7 +133,7 @@ def said(answer: Answer) -> tuple[int, Any, list[str]]:
     return answer.code, out, [constant(line) for line in answer.err.splitlines()]
 
 
-def plain(document: Any) -> Any:
+def plain(document: JsonValue) -> JsonValue:
     match document:
         case dict():
             return {name: plain(value) for name, value in document.items() if name not in _OF_ONE and name != "api"}

@@ -5,6 +5,7 @@ import redis
 from turned_queue import TurnedQueue
 
 from bandmaster.actors.pod_spec import pod_spec
+from bandmaster.actors.program_items import ProgramItems
 from bandmaster.actors.saga import Saga
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
@@ -33,7 +34,7 @@ def test_d6_an_attempt_after_a_crash_ends_with_its_own_pod_and_no_other(
 ) -> None:
     queue = TurnedQueue(redis_client)
     request = event("x", command=["sleep", "60"])
-    saga = Saga(queue.transitions, local_pods, KubernetesSettings())
+    saga = Saga(queue.transitions, local_pods, KubernetesSettings(), ProgramItems(lambda: (), lambda: None))
     queue.enqueue(request)
     assert queue.try_schedule() is not None
     if created:

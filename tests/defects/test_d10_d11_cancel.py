@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bandmaster.actors.program_items import ProgramItems
 from bandmaster.actors.saga import Saga
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.local.pods import LocalPods
@@ -48,7 +49,7 @@ def test_d10_a_cancel_that_overtakes_the_creation_leaves_no_pod(
     ours: ExecutionQueueService, local_pods: LocalPods
 ) -> None:
     request = event("x", command=["sleep", "60"])
-    saga = Saga(ours.transitions, local_pods, KubernetesSettings())
+    saga = Saga(ours.transitions, local_pods, KubernetesSettings(), ProgramItems(lambda: (), lambda: None))
     ours.enqueue(request)
     ours.try_schedule()
     ours.cancel("x")

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from notified import URL, notes, open_notifying
-from sqlalchemy import select
+from sqlalchemy import insert, select
 from trigger_work import Work
 from work_items import add, make, take
 
@@ -12,7 +12,7 @@ from bandmaster.items.outcome import Said
 from bandmaster.items.states import Status
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.items_kept import forget_items
-from bandmaster.ledger.schema.tables import payloads
+from bandmaster.ledger.schema.tables import notifications, payloads
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 
 ANN, BOB = "ann (token 0123456789ab, 127.0.0.1)", "bob@desk"
@@ -79,6 +79,11 @@ def test_a_notification_of_anothers_item_names_a_forgotten_robot_no_more(databas
     for robot in ("ann", "ann-2"):
         (held,) = take(items, robot_id=robot)
         items.outcome.say(held.item_id, Said(Status.FAILED), robot_id=robot, fence=1)
+    # More than are changed in one transaction.
+    anns = next(note for note in notes(database) if '"robot_id":"ann"' in note.body)
+    copies = [{**anns._asdict(), "delivery_id": f"copy-{number}"} for number in range(1_200)]
+    with database.writing() as connection:
+        connection.execute(insert(notifications), copies)
     forget_items(database, "ann", "forgotten-1")
     robots = {json.loads(note.body)["data"]["item"]["robot_id"] for note in notes(database)}
     assert robots == {"forgotten-1", "ann-2"}

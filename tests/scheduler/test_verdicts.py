@@ -9,8 +9,8 @@ from bandmaster.scheduler.ages import LaneAges
 from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.verdicts import (
     SEVERITY,
+    LateNotifications,
     Severity,
-    Undelivered,
     Unwritten,
     Verdict,
     VerdictCode,
@@ -181,12 +181,12 @@ def test_triggers_that_fail_are_told_of_by_name_the_first_few_of_them() -> None:
 
 def test_what_is_not_delivered_is_told_of_with_whose_it_is_and_for_how_long() -> None:
     assert said(on_notifications(())) == {}
-    late = [Undelivered("queue invoices", 34 * MINUTE_MS), Undelivered("trigger book", 12 * MINUTE_MS)]
+    late = [LateNotifications("queue invoices", 34 * MINUTE_MS), LateNotifications("trigger book", 12 * MINUTE_MS)]
     assert said(on_notifications(late)) == {
         "notifications_fail": "Notifications have not been delivered for 34 min, and are tried again: queue invoices, "
         "trigger book"
     }
-    many = said(on_notifications([Undelivered(f"queue q{number}", MINUTE_MS) for number in range(5)]))
+    many = said(on_notifications([LateNotifications(f"queue q{number}", MINUTE_MS) for number in range(5)]))
     assert many["notifications_fail"].endswith(": queue q0, queue q1, queue q2 and 2 others")
 
 
