@@ -7,6 +7,7 @@ not; the same command again with ``--replace`` makes sure.
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo, available_timezones
 
 import typer
 
@@ -60,7 +61,10 @@ def add_schedule(
         Overlap, typer.Option(help="Whether to run one while an earlier one waits or runs.")
     ] = Overlap.ALLOW,
     jitter: Annotated[str, typer.Option(metavar="DURATION", help="Put each off by up to this: 30s, 5m.")] = "0",
-    start: Annotated[str | None, typer.Option(metavar="TIME", help="None before: ISO 8601, or +1d.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="None before: ISO 8601, by the line's zone, or +1d."),
+    ] = None,
     end: Annotated[str | None, typer.Option(metavar="TIME", help="None after.")] = None,
     timeout: Annotated[str | None, typer.Option(metavar="DURATION", help="A command that runs longer ends.")] = None,
     image: Annotated[str | None, typer.Option(help="The command's container image, on a cluster.")] = None,
@@ -101,8 +105,8 @@ def add_schedule(
         "missed_limit": missed_limit,
         "overlap": overlap.value,
         "jitter_ms": read_duration(jitter, "--jitter") * 1000,
-        "start": _moment(start, "--start"),
-        "end": _moment(end, "--end"),
+        "start": _moment(start, "--start", tz),
+        "end": _moment(end, "--end", tz),
         "timeout_seconds": None if timeout is None else read_duration(timeout, "--timeout"),
         "image": image,
         "cpu_limit": cpu,
@@ -121,10 +125,11 @@ def add_schedule(
             note(missing)
 
 
-def _moment(text: str | None, option: str) -> datetime | None:
+def _moment(text: str | None, option: str, tz: str) -> datetime | None:
     if text is None:
         return None
-    when = read_when(text, option)
+    zone = ZoneInfo(tz) if tz in available_timezones() else None  # what is wrong with another, the schedule says
+    when = read_when(text, option, zone)
     return datetime.now(UTC) + when if isinstance(when, timedelta) else when
 
 

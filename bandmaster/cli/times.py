@@ -1,11 +1,11 @@
 """Parses typed times and durations (``5m``, ``+1h30m``, ISO 8601), and formats them for people. Pure.
 
 Typed durations are in whole seconds; shown ones are in milliseconds, as they are stored. A typed time without a zone is
-in the zone of this machine.
+in the zone of this machine, or of what it is for.
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from bandmaster.cli.exits import WrongUsage
@@ -29,8 +29,13 @@ def read_duration(text: str, name: str) -> int:
     return sum(int(part or 0) * seconds for part, seconds in zip(found.groups(), _SECONDS, strict=True))
 
 
-def read_when(text: str, name: str = "--at") -> datetime | timedelta:
+def read_when(text: str, name: str = "--at", zone: tzinfo | None = None) -> datetime | timedelta:
     """Parse a time in ISO 8601, or a duration from now such as ``+5m``.
+
+    Args:
+        text: What was typed.
+        name: The option's name.
+        zone: Of a time that names none; None: this machine's.
 
     Raises:
         WrongUsage: If the text is neither; the message begins with `name`.
@@ -38,8 +43,9 @@ def read_when(text: str, name: str = "--at") -> datetime | timedelta:
     if text.startswith("+"):
         return timedelta(seconds=read_duration(text[1:], name))
     try:
+        when = datetime.fromisoformat(text)
         # If there is no zone, astimezone() assumes local time.
-        return datetime.fromisoformat(text).astimezone(UTC)
+        return (when if when.tzinfo else when.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         raise WrongUsage(
             f"{name}: {shown(text)} is not a time; allowed: ISO 8601 like 2030-01-31T12:00, or from now like +5m"

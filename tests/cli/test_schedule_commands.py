@@ -50,6 +50,24 @@ def test_a_command_is_scheduled_run_now_and_removed(sides: Sides, side: str) -> 
     assert (gone.code, f"there is no schedule '{name}'" in gone.err) == (3, True)
 
 
+def test_a_start_without_a_zone_is_in_that_of_the_line(driver: Driver) -> None:
+    line = (
+        "--cron",
+        "0 6 1 * *",
+        "--tz",
+        "America/New_York",
+        "--start",
+        "2040-01-01T06:00",
+        "--end",
+        "2040-07-01T06:00Z",
+    )
+    added = driver.run("schedule", "add", "zoned", *line, "--json", "--", "true").json
+    assert (added["start_at"], added["end_at"]) == ("2040-01-01T11:00:00.000Z", "2040-07-01T06:00:00.000Z")
+    first = driver.json("schedule", "next", "zoned", "-n", "1")["times"][0]
+    assert first["at"] == added["start_at"]
+    driver.json("schedule", "remove", "zoned")
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
