@@ -9,7 +9,6 @@ from typing import Any, Final
 import httpx
 import pytest
 from calling import V1, Api
-from redis.client import PubSub
 
 from bandmaster.admin.services import CLAIMS_AT_ONCE
 from bandmaster.items import waking
@@ -35,7 +34,7 @@ def upload(root: httpx.Client, count: int, key: str, *, queue: str = "invoices")
 
 
 @contextmanager
-def hearing(api: Api) -> Generator[PubSub]:
+def hearing(api: Api) -> Generator[Any]:
     """What is told to all API processes."""
     scripts = api.queue.scripts
     with scripts.client.pubsub(ignore_subscribe_messages=True) as heard:
@@ -44,11 +43,11 @@ def hearing(api: Api) -> Generator[PubSub]:
         yield heard
 
 
-def told_until(heard: PubSub, queue_id: int) -> list[int]:
+def told_until(heard: Any, queue_id: int) -> list[int]:
     """The ids of the queues that are told before that one, which is told last."""
     told = list[int]()
     while not told or told[-1] != queue_id:
-        message: Any = heard.get_message(timeout=60)
+        message = heard.get_message(timeout=60)
         assert message is not None
         told.append(int(message["data"]))
     return told[:-1]
