@@ -55,8 +55,8 @@ def test_a_cursor_in_the_future_counts_up_to_the_next_time_only() -> None:
         assert plan_of(made, leapt_ms, START_MS) == plan_of(made, START_MS, START_MS) == Plan(times_ms=[next_ms])
 
 
-def held(made: Schedule, **fields: Any) -> Held:
-    return Held(made.name, made.to_json(), is_declared=False, **({"is_paused": False} | fields))
+def held(made: Schedule, *, is_paused: bool = False, **fields: Any) -> Held:
+    return Held(made.name, made.to_json(), is_declared=False, is_paused=is_paused, **fields)
 
 
 def test_one_waits_too_long_if_it_would_miss_its_next_time() -> None:
