@@ -1,11 +1,12 @@
 """What lines of a file are read as, at their bounds."""
 
 import io
+import tracemalloc
 from typing import Any
 
 import pytest
 
-from bandmaster.items.item_lines import LINE_MAX_BYTES, FileFormat, lines_of
+from bandmaster.items.item_lines import LINE_MAX_BYTES, RECORD_MAX_CHARS, FileFormat, lines_of
 
 DEEP = "[" * 100_000
 
@@ -60,6 +61,19 @@ def test_a_cell_may_be_as_long_as_a_line_and_keeps_its_line_breaks() -> None:
 def test_after_what_is_no_csv_nothing_is_read() -> None:
     assert read(b'reference\nA\n"B"b\nC\n', FileFormat.CSV) == [(2, {"reference": "A"}), (3, "line")]
     assert read(b"reference\n" + b"x" * (LINE_MAX_BYTES + 1) + b"\nC\n", FileFormat.CSV) == [(2, "line")]
+
+
+@pytest.mark.parametrize("piece", [b",", b'"\n",'])
+def test_an_endless_line_of_a_table_takes_no_memory(piece: bytes) -> None:
+    data = b"reference\nA\n" + piece * 12_000_000
+    tracemalloc.start()
+    try:
+        (first, *told) = read(data, FileFormat.CSV)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (first, [field for _, field in told]) == ((2, {"reference": "A"}), ["line"])
+    assert most < 32 * RECORD_MAX_CHARS
 
 
 def test_cells_are_as_many_as_names() -> None:
