@@ -80,3 +80,9 @@ def test_cells_are_as_many_as_names() -> None:
     rows = b"reference, priority \nA\nB,1,2\nC,3\nD,high\n"
     told = [(2, "line"), (3, "line"), (4, {"reference": "C", "priority": 3}), (5, "priority")]
     assert read(rows, FileFormat.CSV) == told
+
+
+def test_a_table_may_have_more_than_one_line_may() -> None:
+    lines = b"x" * 200_000 + b"\n"
+    found = read(b"reference\n" + lines * 10, FileFormat.CSV)
+    assert [type(fields) for _, fields in found] == [dict] * 10
