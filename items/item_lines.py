@@ -20,6 +20,8 @@ from ..scheduler.model.errors import InvalidRequest, shown
 
 LINE_MAX_BYTES: Final = 524_288
 """Of a line of either kind: twice as much as a payload may have."""
+RECORD_MAX_CHARS: Final = 2 * LINE_MAX_BYTES
+"""Of all cells of an item of CSV, whose quotes are doubled; an export has the result beside the payload."""
 FIELDS: Final = ("reference", "priority", "deadline_at", "postpone_until", "payload")
 TOLD: Final = (
     *("id", "status", "result", "failure", "error_message", "progress", "retries", "abandoned", "robot_id", "job_id"),
@@ -103,10 +105,21 @@ def _csv_lines(file: BinaryIO) -> Iterator[Line]:
     csv.field_size_limit(LINE_MAX_BYTES)
     # What is not UTF-8 becomes half of a surrogate pair, by which `_check_utf8` knows it in its line.
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
-    reader = csv.reader(text, strict=True)
+    size = 0
+
+    def bounded() -> Iterator[str]:
+        nonlocal size
+        for piece in iter(lambda: text.readline(RECORD_MAX_CHARS + 1), ""):
+            size += len(piece)
+            if size > RECORD_MAX_CHARS:
+                raise csv.Error("it is too long")
+            yield piece
+
+    reader = csv.reader(bounded(), strict=True)
     try:
         names = _names(_first_of(reader))
         while True:
+            size = 0
             try:
                 row = next(reader)
             except StopIteration:

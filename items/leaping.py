@@ -5,7 +5,7 @@ is moved only if nobody changed it meanwhile. Killed in between, the next look d
 is not fired again at its own time (`firing`).
 """
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, select, update
 
 from ..ledger.schema.tables import triggers
 from .bounds import LOOKED_A_PAGE
@@ -31,7 +31,6 @@ def too_late(connection: Connection, after_id: int, at_ms: int) -> tuple[list[Mo
     of_time = select(of.trigger_id, of.revision, of.cron, of.tz, of.next_fire_ms).where(
         of.enabled,
         of.type == TriggerType.TIME,
-        or_(of.next_fire_ms.is_(None), of.next_fire_ms > at_ms),
         of.trigger_id > after_id,
     )
     rows = connection.execute(of_time.order_by(of.trigger_id).limit(LOOKED_A_PAGE)).all()

@@ -70,13 +70,12 @@ def _settle(store: Store, page: _Page, asked: Asked) -> int:
         return 0
     found = 0
     for row in page.rows:
-        told, written = in_redis.get(row.execution_id), row.state
-        is_written = written is not None and row.lost_ms is None
-        if is_written and written in TERMINAL:
-            found += store.write(_settling(row.execution_id, State(written)))
-        elif told in TERMINAL and not is_written:
+        told = in_redis.get(row.execution_id)
+        if row.state in TERMINAL:
+            found += store.write(_settling(row.execution_id, State(row.state)))
+        elif told in TERMINAL:
             found += store.write(_settling(row.execution_id, State(told)))
-        elif told is None and not is_written:
+        elif told is None:
             # Whose end was dropped unread has ended, and is not restored.
             if row.ended_ms is None and (may_come_back or page.at_ms < _runs_until_ms(row)):
                 continue

@@ -77,7 +77,8 @@ def _in_force_before(journal_id: int) -> tuple[ColumnElement[bool], ...]:
     is_newer = tuple_(later.journal_id, later.entry_ms, later.entry_number) > tuple_(
         of.journal_id, of.entry_ms, of.entry_number
     )
-    is_value = of.verb.in_(_VALUES) & (func.coalesce(of.value_after, "") != "") & of.value_after.not_like(_DECLARED)
+    # What was taken back has no value, and is like nothing.
+    is_value = of.verb.in_(_VALUES) & of.value_after.not_like(_DECLARED)
     return (
         of.journal_id < journal_id,
         or_(of.verb == Verb.PAUSE, is_value),

@@ -38,7 +38,7 @@ def plan_of(schedule: Schedule, cursor_ms: int, now_ms: int) -> Plan:
         cursor_ms: Each occurrence up to this time is dealt with; if it is behind the next one, the clock had leapt.
         now_ms: The server's time.
     """
-    if cursor_ms > now_ms and cursor_ms > next(schedule.times(now_ms), cursor_ms):
+    if cursor_ms > next(schedule.times(now_ms), cursor_ms):
         cursor_ms = now_ms
     limit_ms = now_ms - MISSED_AFTER_MS - 1
     missed = 0
@@ -50,20 +50,20 @@ def plan_of(schedule: Schedule, cursor_ms: int, now_ms: int) -> Plan:
     if missed and schedule.missed is not Missed.SKIP:
         most = 1 if schedule.missed is Missed.ONCE else schedule.missed_limit
         begin_ms = cursor_ms if schedule.start_ms is None else max(cursor_ms, schedule.start_ms - 1)
-        runs = schedule.line.last_between(begin_ms, _last_missed_ms(schedule, begin_ms, limit_ms), most)
+        runs = schedule.line.last_between(begin_ms, _last_missed_ms(schedule, limit_ms), most)
     times = list[int]()
     for at_ms in schedule.times(max(cursor_ms, limit_ms - schedule.jitter_ms)):
-        if schedule.due_ms(at_ms) <= limit_ms or at_ms in runs:
+        if schedule.due_ms(at_ms) <= limit_ms:
             continue
         times.append(at_ms)
         if at_ms > now_ms:
             break
-    return Plan(runs, max(0, missed - len(runs)), times)
+    return Plan(runs, missed - len(runs), times)
 
 
-def _last_missed_ms(schedule: Schedule, begin_ms: int, limit_ms: int) -> int:
+def _last_missed_ms(schedule: Schedule, limit_ms: int) -> int:
     """The time, without jitter, up to which occurrences are missed: those that were due by the limit."""
-    last_ms = max(begin_ms, limit_ms - schedule.jitter_ms)
+    last_ms = limit_ms - schedule.jitter_ms
     if schedule.end_ms is not None:
         last_ms = min(last_ms, schedule.end_ms)
     for at_ms in schedule.times(last_ms):

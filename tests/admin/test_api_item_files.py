@@ -225,19 +225,6 @@ def test_files_are_for_admins(api: Api, scope: str) -> None:
     assert stored(api) == 0
 
 
-def test_a_robot_that_waits_is_woken_by_an_upload(api: Api) -> None:
-    make(api)
-    told = list[int]()
-    waking = api.services.items.waking
-    original = waking.tell
-    try:
-        waking.tell = lambda queue_id: (told.append(queue_id), original(queue_id))[1]  # type: ignore[method-assign]
-        upload(api, lines({}, {}))
-    finally:
-        waking.tell = original  # type: ignore[method-assign]
-    assert len(told) == 2
-
-
 def test_an_export_has_what_the_filters_say_in_both_forms(every_api: Api) -> None:
     api = every_api
     make(api)

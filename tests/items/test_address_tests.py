@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from notified import notes, open_notifying
+from notified import URL, notes, open_notifying, set_notes
 from receiver import ALLOWED, SECRET, receiving
 from sqlalchemy import Connection
-from work_items import make
+from work_items import add, make, take
 
 from bandmaster.items.notifying import due
 from bandmaster.items.notifying.delivering import Delivering
@@ -16,6 +16,8 @@ from bandmaster.items.notifying.listing import Notification, find_notification, 
 from bandmaster.items.notifying.posting import Posting
 from bandmaster.items.notifying.signature import verify_notification
 from bandmaster.items.opened import Items
+from bandmaster.items.outcome import Said
+from bandmaster.items.states import Failure, Status
 from bandmaster.items.store import now_of
 from bandmaster.items.trigger import TriggerType
 from bandmaster.ledger.database import Database
@@ -88,6 +90,31 @@ def test_asked_twice_while_one_waits_there_is_one(notifying: Items, database: Da
         assert delivering(notifying).deliver_due() == 1
         send(notifying, receiver.url)
         assert len(notes(database)) == 2
+
+
+def test_one_that_is_not_sent_any_more_is_asked_for_anew(notifying: Items, database: Database) -> None:
+    def age(milliseconds: int) -> None:
+        set_notes(database, created_ms=notifying.store.read(now_of) - milliseconds)
+
+    first = send(notifying, URL)
+    age(TEST_TRIED_WITHIN_MS // 2)
+    assert send(notifying, URL) == first
+    age(TEST_TRIED_WITHIN_MS)
+    assert send(notifying, URL) != first
+    assert len(notes(database)) == 2
+
+
+def test_what_waits_of_another_or_tells_of_something_is_no_test(notifying: Items, database: Database) -> None:
+    queue = make(notifying, notify_url=URL)
+    add(notifying, queue)
+    (item,) = take(notifying)
+    failed = Said(Status.FAILED, failure=Failure.BUSINESS)
+    notifying.outcome.say(item.item_id, failed, robot_id="robot", fence=item.fence)
+    other = make(notifying, "others", notify_url=URL)
+    told = {note.delivery_id for note in notes(database)}
+    sent = {notifying.testing.of_queue(each, by="a test") for each in (queue, other)}
+    assert (len(told), len(sent), len(notes(database))) == (1, 2, 3)
+    assert not sent & told
 
 
 def test_without_an_address_it_is_refused_with_what_to_do(notifying: Items, database: Database) -> None:

@@ -67,3 +67,38 @@ def test_one_that_was_changed_since_it_was_looked_at_stays(work: Work) -> None:
     changed = work.found()
     work.items.store.write(lambda connection: leaping.put_right(connection, [(made.trigger_id, made.revision, 5)]))
     assert work.found().next_fire_ms == changed.next_fire_ms
+
+
+def look(work: Work, after_id: int = 0) -> tuple[dict[str, int], int]:
+    """Which triggers are to be moved, and to when; and where the next look goes on."""
+    at_ms, names = work.now_ms(), {each.trigger_id: each.name for each in work.items.triggers.all()}
+    found, last = work.items.store.read(lambda connection: leaping.too_late(connection, after_id, at_ms))
+    return {names[trigger_id]: next_ms for trigger_id, _, next_ms in found}, last
+
+
+def test_only_those_that_would_pass_over_their_next_time_are_moved(work: Work) -> None:
+    lines = dict.fromkeys(("right", "due", "late", "never", "off"), "0 0 1 1 *")
+    made = {name: work.trigger(name, cron=cron) for name, cron in lines.items()}
+    work.trigger("of_queue")
+    later_ms = work.now_ms() + 2 * YEAR_MS
+    for name, columns in {
+        "due": {"next_fire_ms": 1},
+        "late": {"next_fire_ms": later_ms},
+        "never": {"next_fire_ms": None},
+        "off": {"next_fire_ms": later_ms, "enabled": False},
+        "of_queue": {"next_fire_ms": later_ms},
+    }.items():
+        work.set_trigger(name, **columns)
+    next_ms = made["right"].next_fire_ms
+    assert look(work) == ({"late": next_ms, "never": next_ms}, 0)
+
+
+def test_pages_are_in_the_order_of_ids_and_the_last_one_says_so(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaping, "LOOKED_A_PAGE", 2)
+    ids = [work.trigger(name, cron="* * * * *").trigger_id for name in ("one", "two", "three")]
+    for name in ("three", "two", "one"):
+        work.set_trigger(name, next_fire_ms=work.now_ms() + YEAR_MS)
+    found, last = look(work)
+    assert (found.keys(), last) == ({"one", "two"}, ids[1])
+    found, last = look(work, last)
+    assert (found.keys(), last) == ({"three"}, 0)

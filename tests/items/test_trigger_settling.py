@@ -76,6 +76,23 @@ def test_an_item_that_an_operator_took_away_is_not_settled(work: Work) -> None:
     assert work.items.outcome.say(item_id, Said(Status.DONE), robot_id="robot", fence=held.fence).status == "DONE"
 
 
+def test_a_robot_that_gets_an_item_of_an_execution_begins_anew(work: Work) -> None:
+    work.trigger()
+    (item_id,) = work.add()
+    work.rounds.round()
+    (firing,) = work.firings()
+    for said in (Said(Status.IN_PROGRESS, progress="page 3"), Said(Status.FAILED)):
+        work.items.outcome.say(item_id, said, robot_id=firing.execution_id, fence=1)
+    (row,) = work.item_rows()
+    assert (row.status, row.job_id, row.progress) == ("NEW", firing.execution_id, "page 3")
+    (held,) = take(work.items)
+    assert (held.job_id, held.progress) == (None, None)
+    assert work.items.listing.one(item_id) == held
+    renewed = Said(Status.IN_PROGRESS, lease_seconds=3_600)
+    longer = work.items.outcome.say(item_id, renewed, robot_id="robot", fence=held.fence)
+    assert (longer.locked_until_ms or 0) > (held.locked_until_ms or 0)
+
+
 def test_a_page_that_is_read_again_settles_nothing_twice(work: Work) -> None:
     make(work.items, max_retries=5)
     work.trigger()

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack, closing
 
+import pytest
 from postgres import installations, postgres_server
 from sqlalchemy import Connection, text
 
@@ -13,25 +14,43 @@ def pid_of(connection: Connection) -> int:
     return connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
 
 
-def test_a_server_that_was_started_anew_fails_one_use_at_most() -> None:
+def open_all(database: Database) -> set[int]:
+    """Open as many connections as a process keeps, and give them back."""
+    with ExitStack() as opened:
+        return {pid_of(opened.enter_context(database.reading())) for _ in range(CONNECTIONS)}
+
+
+def test_connections_that_were_idle_when_their_server_was_started_anew_fail_no_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with (
         postgres_server(next(iter(installations().values()))) as server,
         closing(Database(server.create_database())) as database,
     ):
-        with ExitStack() as opened:
-            before = {pid_of(opened.enter_context(database.reading())) for _ in range(CONNECTIONS)}
+        before = open_all(database)
         assert len(before) == CONNECTIONS
         server.stop()
         server.start()
-        failed, found = 0, set[int]()
-        for _ in range(CONNECTIONS):
-            try:
-                with database.reading() as connection:
-                    found.add(pid_of(connection))
-            except LedgerUnavailable:
-                failed += 1
-        assert failed <= 1
-        assert found
+        monkeypatch.setattr("bandmaster.ledger.database._FRESH_SECONDS", 0)
+        with database.reading() as connection:
+            assert pid_of(connection) not in before
+        # The first one told of all: the others are not tried.
+        monkeypatch.setattr("bandmaster.ledger.database._FRESH_SECONDS", 3_600)
+        assert len(open_all(database) - before) == CONNECTIONS
+
+
+def test_connections_that_were_just_used_fail_one_use_and_not_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bandmaster.ledger.database._FRESH_SECONDS", 3_600)
+    with (
+        postgres_server(next(iter(installations().values()))) as server,
+        closing(Database(server.create_database())) as database,
+    ):
+        before = open_all(database)
+        server.stop()
+        server.start()
+        with pytest.raises(LedgerUnavailable), database.reading() as connection:
+            pid_of(connection)
+        assert len(open_all(database) - before) == CONNECTIONS
 
 
 def test_connections_are_kept_for_the_next_use() -> None:
@@ -39,8 +58,4 @@ def test_connections_are_kept_for_the_next_use() -> None:
         postgres_server(next(iter(installations().values()))) as server,
         closing(Database(server.create_database())) as database,
     ):
-        pids = list[set[int]]()
-        for _ in range(2):
-            with ExitStack() as opened:
-                pids.append({pid_of(opened.enter_context(database.reading())) for _ in range(CONNECTIONS)})
-        assert pids[0] == pids[1]
+        assert open_all(database) == open_all(database)

@@ -3,12 +3,12 @@
 import pytest
 import redis
 from ledger_reading import catch_up
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.rebuild.rebuilding import rebuild
-from bandmaster.ledger.schema.tables import journals
+from bandmaster.ledger.schema.tables import changes, executions, journals, payloads
 from bandmaster.ledger.unrestored import TOLD_MS, Unrestored, unrestored
 from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.auto import Auto
@@ -120,6 +120,73 @@ def test_what_nobody_set_and_nobody_waits_for_is_not_missed(
     redis_client.flushdb()
     follow_another(consumer)
     assert missing(database) is None
+
+
+def test_rates_and_settings_count_and_limits_that_processes_declare_do_not(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    queue.controls.rates.set("action:resize", "5/s", by="ada")
+    queue.controls.rates.set("action:mail", "5/s", by="ada")
+    queue.controls.rates.set("action:mail", None, by="ada")
+    queue.controls.change_setting("max_queue_size", 77, by="ada")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    assert missing(database) == (0, 2)
+    with database.writing() as connection:
+        of_rate = update(changes).where(changes.c.verb == "rate", changes.c.value_after.is_not(None))
+        connection.execute(of_rate.values(verb="limit", value_after="auto(2,50), now 12, declared: full"))
+    assert missing(database) == (0, 1)
+
+
+def test_what_a_rebuild_could_not_restore_is_told_no_more_and_is_no_part_of_the_next_loss(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    send(queue, "a")
+    queue.controls.set_limit("action:resize", 3, by="ada")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    with database.writing() as connection:
+        connection.execute(delete(payloads))
+    assert list(rebuild(queue, database, merge=True).not_restored) == ["a"]
+    catch_up(consumer)
+    assert missing(database) is None
+    send(queue, "b", "c")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    assert missing(database) == (2, 1)
+    with database.writing() as connection:
+        # Its end was dropped unread.
+        connection.execute(update(executions).where(executions.c.execution_id == "b").values(ended_ms=1))
+    assert missing(database) == (1, 1)
+
+
+def test_what_redis_forgot_in_its_first_journal_is_no_loss(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database
+) -> None:
+    send(queue, "a")
+    catch_up(consumer)
+    with database.writing() as connection:
+        connection.execute(update(executions).values(lost_ms=queue.views.server_time_ms()))
+    assert missing(database) is None
+
+
+def test_a_loss_that_redis_dates_in_the_future_was_just_now(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    send(queue, "a")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+    with database.writing() as connection:
+        later_ms = journals.c.begun_ms + 3_600_000
+        connection.execute(update(journals).values(begun_ms=later_ms))
+        connection.execute(update(executions).values(lost_ms=executions.c.lost_ms + 3_600_000))
+        found = unrestored(connection)
+    assert found is not None
+    assert (found.since_ms, found.executions) == (0, 1)
 
 
 @pytest.mark.parametrize(("age_ms", "expected"), [(TOLD_MS - 60_000, True), (TOLD_MS, False)])
