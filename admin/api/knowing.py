@@ -1,7 +1,8 @@
 """Finds the token for which something stands that a caller sent: its text, the id of a session, a one-time code.
 
 In the flow: each request comes here once. What nobody here knows to be valid counts as a failed login of its network
-before it is looked up, and no more are looked up than that allows. So whoever tries tokens locks none: those that are
+before it is looked up, and no more are looked up than that allows; what turns out to be valid is no failure, and those
+that come at once take turns. So whoever tries tokens locks none: those that are
 known are served wherever they are, and one that is new is from elsewhere.
 """
 
@@ -125,21 +126,28 @@ async def tried(services: Services, address: str, find: Callable[[], Awaitable[T
     """Return what is found; if that is nothing, it was a failed login.
 
     Raises:
-        Refused: If the network has too many of them. Nothing is looked for.
+        Refused: If the network has too many of them, or too many at once. Nothing is looked for.
     """
     quota = services.quotas.failed_logins
     network = network_of(address)
-    share = None if quota is None else await quota.take(network)
-    has_failed = False
-    try:
-        # A file, a database or Redis is asked, which may take its time.
+    if quota is None:
         found = await find()
-        has_failed = found is None
-    finally:
-        # Only what is known to be nobody's is a failed login.
-        if quota is not None and share is not None and not has_failed:
-            quota.give_back(share)
-    if found is None and (share is None or share.is_news(_REFUSED)):
+        if found is None:
+            _log.warning(_REFUSED, network=network)
+        return found
+    # As many at once as this process has in hand: those that are no failures use up nothing, however many they are.
+    async with services.quotas.login_turns.turn(network):
+        share = await quota.take(network)
+        has_failed = False
+        try:
+            # A file, a database or Redis is asked, which may take its time.
+            found = await find()
+            has_failed = found is None
+        finally:
+            # Only what is known to be nobody's is a failed login.
+            if not has_failed:
+                quota.give_back(share)
+    if found is None and share.is_news(_REFUSED):
         _log.warning(_REFUSED, network=network)
     return found
 

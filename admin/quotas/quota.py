@@ -82,7 +82,8 @@ class Quota:
         self._setting = setting
         self._most_kept = most_kept
         self._clock = clock
-        self._part = max(1, most // _PARTS)
+        self.part: Final = max(1, most // _PARTS)
+        """How many this process takes at once for a caller; whoever has no more under way has no more in hand."""
         self._shares: OrderedDict[str, Share] = OrderedDict()
 
     async def take(self, whose: str) -> Share:
@@ -136,14 +137,14 @@ class Quota:
             share.asking = None
 
     async def _fill(self, share: Share) -> None:
-        counted = None if share.is_alone else await self._counter.add(share.digest, self._part)
+        counted = None if share.is_alone else await self._counter.add(share.digest, self.part)
         now = self._clock()
         if counted is None:
             share.left, share.elsewhere = max(0, self._most - share.given), 0
             share.ends = min(share.ends, now + WINDOW_SECONDS)
         else:
-            before = counted.total - self._part
-            share.left = max(0, min(self._part, self._most - before))
+            before = counted.total - self.part
+            share.left = max(0, min(self.part, self._most - before))
             # If a new minute has begun in Redis, less was taken than this process got.
             share.given = min(share.given, before) + share.left
             share.elsewhere = max(0, self._most - counted.total)

@@ -2,11 +2,17 @@
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from ...configs.api import ApiSettings
 from ...scheduler.transport.scripts import Scripts
+from ..errors import too_many_lookups
 from .counter import Counter
 from .quota import Quota
+from .turns import Turns
+
+PATIENCE_SECONDS: Final = 5.0
+"""A stranger waits so long behind others of its network."""
 
 
 class Quotas:
@@ -26,3 +32,6 @@ class Quotas:
         """By token."""
         self.failed_logins = quota("failed-logins", "failed_logins_per_minute")
         """By network."""
+        at_once = self.failed_logins.part if self.failed_logins else api.failed_logins_per_minute
+        self.login_turns = Turns(at_once, patience_seconds=PATIENCE_SECONDS, refusal=too_many_lookups)
+        """By network: of what may turn out to be a failed login."""
