@@ -21,13 +21,13 @@ from ...items.states import Status
 from ...scheduler.model.errors import InvalidRequest
 from ..answers.items import ClaimedItem, ClaimedItems, ItemRow
 from ..auth.tokens import Caller
-from ..errors import forbidden
-from ..services import CLAIMS_AT_ONCE, Services
+from ..errors import busy, forbidden
+from ..services import Services
 from .item_requests import QUEUE_ID_MAX, ItemId, ItemSaid, NewNamedItem, OfItem, Wanted
 from .item_shapes import claimed_item, item_row
 from .moments import ms_of
 from .names import QueueName, RobotId
-from .queue_routes import TURN_SECONDS, turn
+from .queue_routes import TURN_SECONDS
 from .requiring import RobotCaller, ServicesOf, SettleCaller
 from .strict_bodies import StrictRoute
 from .submitting import Key
@@ -151,8 +151,12 @@ async def _claimed(
         claim = Claim(queue, robot_id, wanted.count, wanted.lease_seconds, key)
         # Who waits for an item waits for a turn as well.
         patience_seconds = max(TURN_SECONDS, ends - time.monotonic())
-        async with turn(services.claims, patience_seconds, f"{CLAIMS_AT_ONCE} requests claim items already"):
-            return await run_in_threadpool(services.items.claiming.claim, claim)
+        try:
+            return await services.items.claiming.join(claim, patience_seconds=patience_seconds)
+        except TimeoutError:
+            raise busy(
+                f"others claim items already, and their claims have not ended within {patience_seconds:.3g} s"
+            ) from None
 
     found = await look()
     if found or wanted.wait_seconds == 0:
