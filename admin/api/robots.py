@@ -27,6 +27,7 @@ from .item_requests import QUEUE_ID_MAX, ItemId, ItemSaid, NewNamedItem, OfItem,
 from .item_shapes import claimed_item, item_row
 from .moments import ms_of
 from .names import QueueName, RobotId
+from .plain_claims import PlainClaims
 from .queue_routes import TURN_SECONDS
 from .requiring import RobotCaller, ServicesOf, SettleCaller
 from .strict_bodies import StrictRoute
@@ -44,7 +45,6 @@ def add_item_by_name(
     return added(services, caller, services.items.queues.find(new.queue_name), new, idempotency_key)
 
 
-@router.post("/queue-items/next", summary="Take items")
 async def claim_items(
     services: ServicesOf, caller: RobotCaller, request: Request, wanted: Wanted, idempotency_key: Key = None
 ) -> ClaimedItems:
@@ -52,6 +52,11 @@ async def claim_items(
     Idempotency-Key, it gets the same items, as long as they are held."""
     found = await _claimed(services, caller, request, wanted, idempotency_key)
     return ClaimedItems(items=[claimed_item(each) for each in found])
+
+
+router.add_api_route(
+    "/queue-items/next", claim_items, methods=["POST"], summary="Take items", route_class_override=PlainClaims
+)
 
 
 @router.get(
