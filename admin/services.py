@@ -29,9 +29,6 @@ from .shards.shards import Shards
 QUEUE_AT_ONCE: Final = 24
 """How many routes ask Redis at once: fewer than there are threads, which are AnyIO's forty."""
 
-CLAIMS_AT_ONCE: Final = 16
-"""How many requests claim items at once: each keeps a thread until the database answers."""
-
 UPLOADS_AT_ONCE: Final = 2
 """How many files of items are taken at once: each is on the disk, and keeps a thread and a transaction."""
 
@@ -74,8 +71,6 @@ class Services:
     """Looks at Redis and at the ledger, one each however many ask: whoever probes needs no token and has no quota."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUEUE_AT_ONCE))
     """Of the routes that ask Redis."""
-    claims: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CLAIMS_AT_ONCE))
-    """Of the requests that claim items."""
     bulks: Places = field(
         default_factory=lambda: Places(BULKS_AT_ONCE, 1, of="change many, or count them,", code="too_many_bulks")
     )

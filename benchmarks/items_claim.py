@@ -1,8 +1,8 @@
 """Measures how many items a second 8 claimers take and finish, beside pgbench, which sends the same statements.
 
 Each item is a claim and an outcome: two transactions, each of which is on the disk when it returns. The claimers are
-threads of one process, as those of one API process are: the claims that wait at the same time share a transaction,
-which those of pgbench do not. Both take turns at the same table, so that whatever disturbs the machine disturbs both.
+threads of one process; as those of pgbench, each claim is a transaction of its own, which an API process would share
+among all that wait. Both take turns at the same table, so that whatever disturbs the machine disturbs both.
 """
 
 from .item_ledger import CLAIMERS, ROUNDS, item_ledger, rates_in_turns

@@ -1,12 +1,17 @@
-"""``Claiming``: joins the claims of one process that come at the same time into one transaction.
+"""``Claiming``: joins the claims of one process that wait at the same time into one transaction.
 
-In the flow: the routes call it from many threads. While one transaction runs, the claims that come wait together; the
-next thread in turn takes all of them with it, and the others find theirs done. So a process makes one statement of
-many, and no two threads of it wait for each other's rows. If the transaction fails, each of its claims does.
+In the flow: routes call it in the event loop, when they know who asks and that it may. A claim that waits keeps no
+thread: one thread runs the transaction of all that wait, and those that come meanwhile are the next. If the transaction
+fails, each of its claims does, and the next are tried. A caller that goes away before its transaction began claims
+nothing; of one that goes later the items are held until their lease ends, as if its answer were lost: with the same key
+it gets them again. If the process ends meanwhile, the transaction was committed or it was not.
 """
 
-import threading
-from dataclasses import dataclass, field
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -21,25 +26,37 @@ from .store import Store
 @dataclass(slots=True, eq=False)
 class _Waiting:
     claim: Claim
-    is_done: bool = False
-    error: Exception | None = field(default=None)
+    done: asyncio.Future[None]
+    patience: asyncio.TimerHandle
 
 
 class Claiming:
-    """Claims from one ledger. Safe to share between threads."""
+    """Claims from one ledger."""
 
     def __init__(self, store: Store) -> None:
         """Makes no connection."""
         self._store = store
-        self._lock = threading.Lock()
-        self._turn = threading.Lock()
-        self._waiting: list[_Waiting] = []
+        # Of its own: whatever keeps the threads that routes share, claims go on.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="claiming")
+        self._waiting: deque[_Waiting] = deque()
+        self._running: asyncio.Task[None] | None = None
 
     def claim(self, claim: Claim) -> list[Item]:
-        """Hand out items.
+        """Hand out items, in a transaction of its own. Safe to call from several threads.
+
+        Raises:
+            Exception: As `join` says, but for TimeoutError.
+        """
+        _check(claim)
+        self._claim_all([claim])
+        return _gotten(claim)
+
+    async def join(self, claim: Claim, *, patience_seconds: float) -> list[Item]:
+        """Hand out items, in one transaction with the claims that wait now. To be used from one event loop.
 
         Args:
             claim: What is wanted, and by whom.
+            patience_seconds: How long it may wait for its transaction to begin.
 
         Returns:
             The items, in their order; none: nothing waits.
@@ -50,39 +67,72 @@ class Claiming:
             InvalidRequest: If the robot's name, the count or the lease is none.
             ClaimOver: If its key stands for items that are not held any more.
             LedgerError: If the database does not answer; items may have been handed out, and the same key gets them.
+            TimeoutError: If the transactions before it have not ended in time; nothing was handed out.
         """
-        check_robot_id(claim.robot_id)
-        check_fields({"count": claim.count})
-        if claim.lease_seconds is not None:
-            check_fields({"lease_seconds": claim.lease_seconds})
-        mine = _Waiting(claim)
-        with self._lock:
-            self._waiting.append(mine)
-        while not mine.is_done:
-            with self._turn:
-                if not mine.is_done:
-                    self._run()
-        if mine.error is not None:
-            raise mine.error
-        if claim.refused is not None:
-            raise claim.refused
-        return claim.items
-
-    def _run(self) -> None:
-        with self._lock:
-            together, wanted = list[_Waiting](), 0
-            while self._waiting and (not together or wanted + self._waiting[0].claim.count <= MOST_JOINED):
-                wanted += self._waiting[0].claim.count
-                together.append(self._waiting.pop(0))
-
-        def work(connection: Connection) -> None:
-            claim_all(connection, [each.claim for each in together])
-
-        error: Exception | None = None
+        _check(claim)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        patience = loop.call_later(patience_seconds, _give_up, done)
+        self._waiting.append(_Waiting(claim, done, patience))
+        if self._running is None:
+            self._running = loop.create_task(self._run())
         try:
-            self._store.write(work)
-        except Exception as raised:  # noqa: BLE001  # whatever it is, each of them gets it
-            error = raised
-        for each in together:
-            each.error = error
-            each.is_done = True
+            await done
+        finally:
+            patience.cancel()
+        return _gotten(claim)
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while together := self._next():
+                error: Exception | None = None
+                try:
+                    claims = [each.claim for each in together]
+                    await loop.run_in_executor(self._thread, self._claim_all, claims)
+                except Exception as raised:  # noqa: BLE001  # whatever it is, each of them gets it
+                    error = raised
+                for each in together:
+                    if each.done.done():
+                        continue
+                    if error is None:
+                        each.done.set_result(None)
+                    else:
+                        each.done.set_exception(error)
+        finally:
+            self._running = None
+
+    def _next(self) -> list[_Waiting]:
+        together, wanted = list[_Waiting](), 0
+        while self._waiting and (not together or wanted + self._waiting[0].claim.count <= MOST_JOINED):
+            first = self._waiting.popleft()
+            # Whoever has gone, or was told that it takes too long, gets none.
+            if not first.done.done():
+                first.patience.cancel()
+                wanted += first.claim.count
+                together.append(first)
+        return together
+
+    def _claim_all(self, claims: Sequence[Claim]) -> None:
+        def work(connection: Connection) -> None:
+            claim_all(connection, claims)
+
+        self._store.write(work)
+
+
+def _check(claim: Claim) -> None:
+    check_robot_id(claim.robot_id)
+    check_fields({"count": claim.count})
+    if claim.lease_seconds is not None:
+        check_fields({"lease_seconds": claim.lease_seconds})
+
+
+def _gotten(claim: Claim) -> list[Item]:
+    if claim.refused is not None:
+        raise claim.refused
+    return claim.items
+
+
+def _give_up(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_exception(TimeoutError())

@@ -29,7 +29,6 @@ from ..answers.items import LineRefused, UploadAnswer
 from ..errors import Refused
 from ..problems import problem
 from ..refusals import OF_FILES
-from ..services import CLAIMS_AT_ONCE
 from .item_requests import QueueGiven, Reference, queue_named
 from .moments import Moment, ms_of
 from .names import RobotId
@@ -39,6 +38,7 @@ from .submitting import Key
 
 _log = Logger(__name__)
 router: Final = APIRouter()
+WOKEN_AT_ONCE: Final = 16
 _UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 _TEXT: Final[dict[str, Any]] = {kind.media_type: {"schema": {"type": "string"}} for kind in FileFormat}
 _BODY: Final[dict[str, Any]] = {
@@ -86,8 +86,8 @@ async def upload_items(
         async with spooled(request) as file:
             upload = services.items.uploading.upload
             report = await run_in_threadpool(upload, found, file, kind, by=caller.by, whole=is_whole, key=key)
-    # Each wakes one of the robots that wait; more of them than may claim at once are not.
-    for _ in range(min(report.added - report.known, CLAIMS_AT_ONCE)):
+    # Each wakes one of the robots that wait; who gets an item wakes the next.
+    for _ in range(min(report.added - report.known, WOKEN_AT_ONCE)):
         services.items.waking.tell(found.queue_id)
     lines = [LineRefused(line=each.line, field=each.field, problem=each.problem) for each in report.told]
     if is_whole and report.wrong:

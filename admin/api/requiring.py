@@ -93,9 +93,9 @@ async def caller_of(
 async def _find(request: Request, services: Services) -> Caller:
     address = address_of(request)
     sent = await _bearer(request)
-    session_id = cookies.session_id_of(request)
     if sent is not None:
         return Caller(await find_token(services, sent.credentials, address), address)
+    session_id = cookies.session_id_of(request)
     if session_id is None:
         await nobody(services, address)
         raise unauthorized("a token is needed: the header Authorization: Bearer bm_…")

@@ -21,13 +21,14 @@ from ...items.states import Status
 from ...scheduler.model.errors import InvalidRequest
 from ..answers.items import ClaimedItem, ClaimedItems, ItemRow
 from ..auth.tokens import Caller
-from ..errors import forbidden
-from ..services import CLAIMS_AT_ONCE, Services
+from ..errors import busy, forbidden
+from ..services import Services
 from .item_requests import QUEUE_ID_MAX, ItemSaid, NewNamedItem, OfItem, Wanted
 from .item_shapes import claimed_item, item_row
 from .moments import ms_of
 from .names import MadeId, QueueName, RobotId
-from .queue_routes import TURN_SECONDS, turn
+from .plain_claims import PlainClaims
+from .queue_routes import TURN_SECONDS
 from .requiring import RobotCaller, ServicesOf, SettleCaller
 from .strict_bodies import StrictRoute
 from .submitting import Key
@@ -44,7 +45,6 @@ def add_item_by_name(
     return added(services, caller, services.items.queues.find(new.queue_name), new, idempotency_key)
 
 
-@router.post("/queue-items/next", summary="Take items")
 async def claim_items(
     services: ServicesOf, caller: RobotCaller, request: Request, wanted: Wanted, idempotency_key: Key = None
 ) -> ClaimedItems:
@@ -52,6 +52,11 @@ async def claim_items(
     Idempotency-Key, it gets the same items, as long as they are held."""
     found = await _claimed(services, caller, request, wanted, idempotency_key)
     return ClaimedItems(items=[claimed_item(each) for each in found])
+
+
+router.add_api_route(
+    "/queue-items/next", claim_items, methods=["POST"], summary="Take items", route_class_override=PlainClaims
+)
 
 
 @router.get(
@@ -151,8 +156,12 @@ async def _claimed(
         claim = Claim(queue, robot_id, wanted.count, wanted.lease_seconds, key)
         # Who waits for an item waits for a turn as well.
         patience_seconds = max(TURN_SECONDS, ends - time.monotonic())
-        async with turn(services.claims, patience_seconds, f"{CLAIMS_AT_ONCE} requests claim items already"):
-            return await run_in_threadpool(services.items.claiming.claim, claim)
+        try:
+            return await services.items.claiming.join(claim, patience_seconds=patience_seconds)
+        except TimeoutError:
+            raise busy(
+                f"others claim items already, and their claims have not ended within {patience_seconds:.3g} s"
+            ) from None
 
     found = await look()
     if found or wanted.wait_seconds == 0:

@@ -33,13 +33,16 @@ class StrictRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:
-            return await answer(_StrictRequest(request.scope, request.receive))
+            return await answer(StrictRequest(request.scope, request.receive))
 
         return strictly
 
 
-class _StrictRequest(Request):
+class StrictRequest(Request):
+    """A request of such a route."""
+
     async def json(self) -> Any:
+        """Read the body."""
         return read_json(await self.body())
 
 

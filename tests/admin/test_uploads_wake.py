@@ -1,4 +1,4 @@
-"""An upload wakes the robots that wait: one for each item that is new, and not more than may claim at once."""
+"""An upload wakes the robots that wait: one for each item that is new, and not more than a bound."""
 
 import json
 import threading
@@ -10,7 +10,7 @@ import httpx
 import pytest
 from calling import V1, Api
 
-from bandmaster.admin.services import CLAIMS_AT_ONCE
+from bandmaster.admin.api.item_files import WOKEN_AT_ONCE
 from bandmaster.items import waking
 from waiting import wait_until
 
@@ -75,16 +75,14 @@ def test_a_robot_that_waits_is_woken_by_an_upload(
     assert found == [0]
 
 
-def test_all_processes_are_told_of_each_new_item_up_to_as_many_as_may_claim_at_once(
-    api: Api, root: httpx.Client
-) -> None:
+def test_all_processes_are_told_of_each_new_item_up_to_a_bound(api: Api, root: httpx.Client) -> None:
     ids = {each["name"]: each["id"] for each in root.get(f"{V1}/queues").json()["queues"]}
     with hearing(api) as heard:
         for count, key, new, told in (
             (3, "a", 3, 3),
             (3, "a", 0, 0),
             (5, "a", 2, 2),
-            (CLAIMS_AT_ONCE + 5, "b", CLAIMS_AT_ONCE + 5, CLAIMS_AT_ONCE),
+            (WOKEN_AT_ONCE + 5, "b", WOKEN_AT_ONCE + 5, WOKEN_AT_ONCE),
         ):
             report = upload(root, count, key)
             assert report["added"] - report["known"] == new
