@@ -103,3 +103,19 @@ def test_a_time_is_shown_and_a_disabled_trigger_stands_still(driver: Driver) -> 
         assert goes["trigger"]["next_fire_at"].endswith("-01-01T05:00:00.000Z")
     finally:
         assert driver.json("trigger", "delete", "of-time") == {"name": "of-time", "live_jobs": 0}
+
+
+def test_a_trigger_with_as_many_executions_as_may_live_says_what_it_waits_for(driver: Driver) -> None:
+    name = "full-of-commands"
+    driver.json("queue", "create", name)
+    try:
+        driver.json("trigger", "create", name, "--queue", name, "--command", "sleep 600", "--every", "1")
+        said = "active, but waits until one of its executions ends"
+        assert said not in driver.run("trigger", "show", name).out
+        driver.json("item", "add", name)
+        wait_until(lambda: said in driver.run("trigger", "show", name).out, what="it says so")
+    finally:
+        (started,) = driver.json("trigger", "show", name)["trigger"]["executions"]
+        driver.run("trigger", "delete", name)
+        driver.run("cancel", started["execution_id"])
+        driver.run("queue", "delete", name, "--force", "--yes")
