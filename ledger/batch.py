@@ -28,6 +28,7 @@ _CHANGES: Final = frozenset(
         Verb.SCHEDULE,
         Verb.DROP_ACTION,
         Verb.ERASE,
+        Verb.REBUILD,
         *OF_SESSIONS,
     }
 )

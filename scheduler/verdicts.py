@@ -209,13 +209,14 @@ def on_ledger(*, is_read: bool, is_written: bool, behind: int | None, unwritten:
         yield _verdict(VerdictCode.LEDGER_BEHIND, "", text)
 
 
-def on_loss(since_ms: int, *, executions: int, changes: int) -> Iterator[Verdict]:
+def on_loss(since_ms: int, *, executions: int, changes: int, is_begun: bool = False) -> Iterator[Verdict]:
     """What there is to say of a Redis that began anew, where the ledger knows of what was before.
 
     Args:
         since_ms: How long ago.
         executions: How many executions it does not know any more.
         changes: How many limits, rates, pauses, schedules and settings of operators were in force.
+        is_begun: Whether a rebuild has begun since, and has not ended.
     """
     missing = f"{executions:,} executions are missing"
     text = f"Redis came back {lasting(since_ms)} ago without all that it had"
@@ -223,7 +224,8 @@ def on_loss(since_ms: int, *, executions: int, changes: int) -> Iterator[Verdict
     yield _verdict(
         VerdictCode.REDIS_NOT_RESTORED,
         "",
-        f"{text}: {missing}{set_before if changes else ''}; `bandmaster ledger rebuild --merge` restores what can be",
+        f"{text}: {missing}{set_before if changes else ''}; `bandmaster ledger rebuild --merge` restores what can be"
+        + (", and the one that has begun, and pauses everything, has not ended" if is_begun else ""),
     )
 
 
