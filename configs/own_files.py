@@ -16,7 +16,7 @@ from typing import Final
 
 from .errors import SettingsError
 
-_MAX_CHARS: Final = 4_096
+_MAX_BYTES: Final = 4_096
 
 
 def own_text(path: Path, make: Callable[[], str]) -> str:
@@ -27,7 +27,7 @@ def own_text(path: Path, make: Callable[[], str]) -> str:
         make: Returns the text of a new one, in ASCII.
 
     Raises:
-        SettingsError: If it cannot be made or read, or is a link, or another's, or others may read or write it.
+        SettingsError: If it cannot be made or read, is a link, no file or another's, or others may read or write it.
     """
     try:
         if not os.path.lexists(path):
@@ -55,10 +55,16 @@ def _make(path: Path, text: str) -> None:
 
 
 def _read(path: Path) -> str:
-    # A link could name a file that somebody else may change.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
+    # A link could name a file that somebody else may change, and a pipe would be waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
         found = os.fstat(descriptor)
-        if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        if not stat.S_ISREG(found.st_mode):
+            raise SettingsError(f"{path}: it is no file; delete it, and one is made")
+        if found.st_uid != os.geteuid():
+            raise SettingsError(f"{path}: it belongs to another user; let all processes of this folder run as one")
+        if stat.S_IMODE(found.st_mode) & 0o077:
             raise SettingsError(f"{path}: others may read or write it; delete it, and a new one is made")
-        return file.read(_MAX_CHARS).strip()
+        return os.read(descriptor, _MAX_BYTES).decode("ascii", errors="replace").strip()
+    finally:
+        os.close(descriptor)

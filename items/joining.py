@@ -9,9 +9,10 @@ it gets them again. If the process ends meanwhile, the transaction was committed
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -22,12 +23,24 @@ from .model import Item
 from .names import check_robot_id
 from .store import Store
 
+LONG_SECONDS: Final = 0.5
+"""A claim that has waited so long may be of a caller that has hung up."""
+
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
     claim: Claim
     done: asyncio.Future[None]
     patience: asyncio.TimerHandle
+    has_gone: Callable[[], Awaitable[bool]] | None
+    since: float
+
+    async def give_up_if_gone(self) -> None:
+        """End it if nobody wants it any more. Of a short wait, nobody asks: that would cost each claim something."""
+        if self.has_gone is None or asyncio.get_running_loop().time() - self.since < LONG_SECONDS:
+            return
+        if await self.has_gone():
+            _give_up(self.done)
 
 
 class Claiming:
@@ -41,6 +54,16 @@ class Claiming:
         self._waiting: deque[_Waiting] = deque()
         self._running: asyncio.Task[None] | None = None
 
+    @property
+    def waiting(self) -> int:
+        """How many wait for their transaction to begin."""
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no transaction is under way, or about to be."""
+        return self._running is None
+
     def claim(self, claim: Claim) -> list[Item]:
         """Hand out items, in a transaction of its own. Safe to call from several threads.
 
@@ -51,12 +74,15 @@ class Claiming:
         self._claim_all([claim])
         return _gotten(claim)
 
-    async def join(self, claim: Claim, *, patience_seconds: float) -> list[Item]:
+    async def join(
+        self, claim: Claim, *, patience_seconds: float, has_gone: Callable[[], Awaitable[bool]] | None = None
+    ) -> list[Item]:
         """Hand out items, in one transaction with the claims that wait now. To be used from one event loop.
 
         Args:
             claim: What is wanted, and by whom.
             patience_seconds: How long it may wait for its transaction to begin.
+            has_gone: Tells of one that has waited for `LONG_SECONDS` whether anybody still wants it.
 
         Returns:
             The items, in their order; none: nothing waits.
@@ -67,13 +93,14 @@ class Claiming:
             InvalidRequest: If the robot's name, the count or the lease is none.
             ClaimOver: If its key stands for items that are not held any more.
             LedgerError: If the database does not answer; items may have been handed out, and the same key gets them.
-            TimeoutError: If the transactions before it have not ended in time; nothing was handed out.
+            TimeoutError: If the transactions before it have not ended in time, or who wanted it has gone; nothing was
+                handed out.
         """
         _check(claim)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         patience = loop.call_later(patience_seconds, _give_up, done)
-        self._waiting.append(_Waiting(claim, done, patience))
+        self._waiting.append(_Waiting(claim, done, patience, has_gone, loop.time()))
         if self._running is None:
             self._running = loop.create_task(self._run())
         try:
@@ -85,13 +112,18 @@ class Claiming:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            while together := self._next():
+            while together := await self._next():
                 error: Exception | None = None
                 try:
                     claims = [each.claim for each in together]
                     await loop.run_in_executor(self._thread, self._claim_all, claims)
                 except Exception as raised:  # noqa: BLE001  # whatever it is, each of them gets it
                     error = raised
+                except BaseException:
+                    # The event loop ends: nobody waits for what never comes.
+                    for each in together:
+                        each.done.cancel()
+                    raise
                 for each in together:
                     if each.done.done():
                         continue
@@ -102,10 +134,11 @@ class Claiming:
         finally:
             self._running = None
 
-    def _next(self) -> list[_Waiting]:
+    async def _next(self) -> list[_Waiting]:
         together, wanted = list[_Waiting](), 0
         while self._waiting and (not together or wanted + self._waiting[0].claim.count <= MOST_JOINED):
             first = self._waiting.popleft()
+            await first.give_up_if_gone()
             # Whoever has gone, or was told that it takes too long, gets none.
             if not first.done.done():
                 first.patience.cancel()

@@ -10,6 +10,17 @@ QUEUE_NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9._-]{{0,{NAME_MAX_CHARS - 1
 """Begins with a letter, so that it is no queue's id."""
 _ALLOWED: Final = f"1 to {NAME_MAX_CHARS} characters of A-Z a-z 0-9 . _ -, the first a letter or _"
 ROBOT_ID: Final = re.compile(rf"[A-Za-z0-9._:@+-]{{1,{ROBOT_ID_MAX_CHARS}}}")
+MADE_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+"""What an item's or a notification's id may be."""
+_WORDS: Final = frozenset({"add", "next"})
+"""What stands in paths of the API where an item's id does."""
+
+
+def check_item_id(value: str) -> str:
+    """Return the value if it may be an item's id; else raise InvalidRequest."""
+    if MADE_ID.fullmatch(value) and value not in _WORDS:
+        return value
+    raise InvalidRequest("item", f"{shown(value)} is no item's id", allowed="as `bandmaster item` lists them")
 
 
 def check_queue_name(value: str) -> str:

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from ..scheduler.engine.journal import JournalEntry, Verb
 from ..scheduler.model.states import TERMINAL, State
-from .executions import OF_WHAT_WAS, Execution, Place, cleaned
+from .executions import BEGINS, OF_WHAT_WAS, Execution, Place, cleaned
 from .magnitudes import magnitude_of
 from .totals import Totals
 
@@ -28,6 +28,7 @@ _CHANGES: Final = frozenset(
         Verb.SCHEDULE,
         Verb.DROP_ACTION,
         Verb.ERASE,
+        Verb.REBUILD,
         *OF_SESSIONS,
     }
 )
@@ -85,6 +86,8 @@ class Batch:
     """By id: the rows as they were, then as they are to be."""
     changed: set[str] = field(default_factory=set[str])
     """The executions whose rows are to be written."""
+    revived: dict[str, int] = field(default_factory=dict[str, int])
+    """When executions that had ended were seen to live, by id; `reviving.py` judges them."""
     transitions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     changes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     begun: dict[str, Hold] = field(default_factory=dict[str, Hold])
@@ -128,8 +131,15 @@ class Batch:
         if execution is None:
             execution = Execution(entry.execution_id)
         before, action, attempt, granted_ms = execution.place, execution.action, execution.attempt, execution.granted_ms
+        had_ended = execution.state in TERMINAL
         if not execution.apply(entry):
             return
+        if entry.verb in BEGINS or execution.state in TERMINAL:
+            # What ended again was seen to live before, but for the end that a rebuild restores.
+            if entry.verb in BEGINS or entry.verb == Verb.RESTORE:
+                self.revived.pop(entry.execution_id, None)
+        elif had_ended:
+            self.revived.setdefault(entry.execution_id, entry.at_ms)
         self.executions[entry.execution_id] = execution
         self.changed.add(entry.execution_id)
         self._figure(entry, execution, before, action)

@@ -62,6 +62,8 @@ class Execution:
     """When it ended. Of one that is lost: by then it had, in entries that were dropped unread."""
     lost_ms: int | None = None
     """When Redis was found not to know it any more, though no end was read."""
+    revived_in: int | None = None
+    """The journal that has it alive, though an earlier one told its end; it may have ended again since."""
     score: float | None = None
     """Its place among those that wait, by band and time; that of its last wait, if it does not."""
 
@@ -174,6 +176,8 @@ class Execution:
             # What is restored ended earlier.
             self.ended_ms = int(float(fields.get("ended_at") or at_ms))
             self.dead = fields.get("dead") == "1"
+            if entry.verb == Verb.RESTORE:
+                self.revived_in = None
         else:
             self.ended_ms = None
 

@@ -25,6 +25,7 @@ from .fetching import Fetching
 from .figures import write_figures
 from .kept import write_payloads
 from .magnitudes import magnitude_in_sql
+from .reviving import judge_compared
 from .schema.tables import action, executions, holds, queue_stats, transitions
 from .settling import Settle, settle_nothing
 from .writing import known_by_id, write_executions, write_holds
@@ -189,6 +190,7 @@ class Reconciling:
             # Read again: somebody may have been forgotten meanwhile.
             rows = known_by_id(connection, some)
             changed = list(_changed(rows, records, self._at_ms))
+            judge_compared(connection, rows, changed, self._at_ms, self._journal_id)
             write_executions(connection, changed)
             self._settle(connection, changed)
             names = {row.execution_id for row in changed}
@@ -230,10 +232,9 @@ def _changed(rows: dict[str, Execution], records: Records, at_ms: int) -> Iterat
 
 
 def _differs(row: Execution, told: Execution) -> bool:
-    if (row.state, row.attempt, row.dead, row.lost_ms) != (told.state, told.attempt, told.dead, None):
-        return True
-    if told.state in TERMINAL:
-        return _is_another(row, told)
+    differs = (row.state, row.attempt, row.dead, row.lost_ms) != (told.state, told.attempt, told.dead, None)
+    if differs or told.state in TERMINAL:
+        return differs or _is_another(row, told)
     waits = told.place is Place.WAITING
     return (
         _is_another(row, told)
@@ -255,13 +256,12 @@ def _taken_over(row: Execution, told: Execution, at_ms: int) -> Execution:
     if told.state in TERMINAL:
         # The end may be all that Redis keeps of it.
         before = row if row.state == told.state else told
-        ended_ms = told.ended_ms or before.ended_ms or at_ms
         ended = replace(row, state=told.state, reason=told.reason or before.reason, dead=told.dead, lost_ms=None)
-        ended.ended_ms = ended_ms
+        ended.ended_ms = told.ended_ms or before.ended_ms or at_ms
         if told.attempt != row.attempt:
             ended.attempt, ended.granted_ms, ended.started_ms = told.attempt, told.granted_ms, told.started_ms
         return ended
-    taken = replace(told, waiting_ms=told.waiting_ms or row.waiting_ms)
+    taken = replace(told, waiting_ms=told.waiting_ms or row.waiting_ms, revived_in=row.revived_in)
     if told.attempt == row.attempt:
         taken.granted_ms, taken.started_ms = told.granted_ms or row.granted_ms, told.started_ms or row.started_ms
     return taken

@@ -16,7 +16,7 @@ from .errors import AnotherQueue
 from .schema.notification_tables import TEST, waits
 from .schema.revisions import check, revision_of
 from .schema.tables import consumer, executions, gaps, journals, notifications, transitions, triggers
-from .unrestored import Unrestored
+from .unrestored import Unrestored, unrestored
 
 WRITTEN_WITHIN_MS: Final = 30_000
 """A consumer that lives commits each second, if only its lease: one that has not for so long is dead, or hangs. So
@@ -43,6 +43,8 @@ class Standing:
     missed: int
     """Entries of the journal that are not in the history: Redis dropped them unread, they are damaged, or the database
     refused them."""
+    unrestored: Unrestored | None = None
+    """What Redis may lack, or has alive, since it began anew."""
 
     @property
     def is_written(self) -> bool:
@@ -144,4 +146,5 @@ def standing(database: Database, queue: str) -> Standing:
             lost=connection.execute(lost).scalar_one(),
             # PostgreSQL sums whole numbers to a decimal one.
             missed=int(connection.execute(select(func.coalesce(func.sum(gaps.c.missed), 0))).scalar_one()),
+            unrestored=unrestored(connection),
         )

@@ -1,9 +1,9 @@
-"""What a Redis that began anew may lack, and nobody has restored: work, and what operators set.
+"""What a Redis that began anew may lack, and nobody has restored: work, ends, and what operators set.
 
-In the flow: whoever judges a ledger, and its metrics, ask here each time. Reads only. A rebuild makes changes under a
-name of its own in the new journal; once one is read, nothing is missing here, whatever it could not restore: it has
-said so. A second loss before that takes nothing away from the first. If a rebuild dies in between, everything stays
-paused under that name, which is told where pauses are.
+In the flow: whoever judges a ledger, and its metrics, ask here each time. Reads only. A rebuild tells the new journal
+that it has come to its end; once that is read, nothing is missing here, whatever it could not restore: it has said so.
+A second loss before that takes nothing away from the first. A rebuild that died in between has made changes, its pause
+of everything first, and restored nothing as far as is known here: all is told as before, and that it has not ended.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ REBUILD: Final = "bandmaster ledger rebuild"
 """Under this name a rebuild makes the changes of operators again."""
 _VALUES: Final = (Verb.LIMIT, Verb.RATE, Verb.SCHEDULE, Verb.SET)
 _PAUSES: Final = (Verb.PAUSE, Verb.RESUME)
+_LIVES: Final = (executions.c.ended_ms.is_(None), executions.c.lost_ms.is_(None))
 _DECLARED: Final = "auto(%, declared%"
 """The journal's words for an adjusted limit that a process declares: that process declares it again."""
 
@@ -36,6 +37,12 @@ class Unrestored:
     """Executions that had not ended, and that Redis does not know."""
     changes: int
     """Limits, rates, pauses, schedules and settings of operators; Redis has those that are older than its data."""
+    revived: int
+    """Executions that have lived since, though they had ended before; their end was not restored."""
+    living_again: int
+    """Those of them that have not ended again."""
+    is_begun: bool
+    """Whether a rebuild has begun since, and is not known to have ended: it goes on, or died."""
 
 
 def unrestored(connection: Connection) -> Unrestored | None:
@@ -47,19 +54,24 @@ def unrestored(connection: Connection) -> Unrestored | None:
     followed = _followed_since_loss(connection)
     if not followed:
         return None
-    last_rebuilt = select(func.max(changes.c.journal_id)).where(changes.c.changed_by == REBUILD)
+    last_rebuilt = select(func.max(changes.c.journal_id)).where(changes.c.verb == Verb.REBUILD)
     rebuilt = connection.execute(last_rebuilt).scalar_one() or 0
     begun = next((row for row in followed if row.journal_id > rebuilt), None)
     if begun is None:
         return None
+    by_rebuild = exists().where(changes.c.changed_by == REBUILD, changes.c.journal_id >= begun.journal_id)
     lost = select(func.count()).where(executions.c.lost_ms >= begun.begun_ms, executions.c.ended_ms.is_(None))
+    revived = executions.c.revived_in >= begun.journal_id
     found = Unrestored(
         # Two clocks: the beginning is by that of Redis.
         since_ms=max(0, begun.at_ms - begun.begun_ms),
         executions=connection.execute(lost).scalar_one(),
         changes=connection.execute(select(func.count()).where(*_in_force_before(followed[-1].journal_id))).scalar_one(),
+        revived=connection.execute(select(func.count()).where(revived)).scalar_one(),
+        living_again=connection.execute(select(func.count()).where(revived, *_LIVES)).scalar_one(),
+        is_begun=connection.execute(select(by_rebuild)).scalar_one(),
     )
-    return found if found.executions or found.changes else None
+    return found if found.executions or found.changes or found.revived else None
 
 
 def _followed_since_loss(connection: Connection) -> Sequence[Row[Any, Any, int]]:

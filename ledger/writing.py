@@ -16,6 +16,7 @@ from .batch import Batch, Hold
 from .executions import Execution
 from .figures import write_figures
 from .magnitudes import magnitude_of
+from .reviving import judge_revived
 from .schema.tables import changes, consumer, executions, holds, transitions
 from .statements import among, put
 from .totals import write_totals
@@ -84,6 +85,7 @@ def count_written(connection: Connection, entries: Sequence[JournalEntry], *, wa
 
 def write(connection: Connection, batch: Batch) -> None:
     """Write all rows of a batch."""
+    judge_revived(connection, batch.executions.values(), batch.revived, batch.journal_id)
     write_executions(connection, [batch.executions[one] for one in sorted(batch.changed)])
     put(connection, transitions, batch.transitions)
     put(connection, changes, batch.changes)

@@ -209,22 +209,30 @@ def on_ledger(*, is_read: bool, is_written: bool, behind: int | None, unwritten:
         yield _verdict(VerdictCode.LEDGER_BEHIND, "", text)
 
 
-def on_loss(since_ms: int, *, executions: int, changes: int) -> Iterator[Verdict]:
+def on_loss(
+    since_ms: int, *, executions: int, changes: int, revived: int = 0, living_again: int = 0, is_begun: bool = False
+) -> Iterator[Verdict]:
     """What there is to say of a Redis that began anew, where the ledger knows of what was before.
 
     Args:
         since_ms: How long ago.
         executions: How many executions it does not know any more.
         changes: How many limits, rates, pauses, schedules and settings of operators were in force.
+        revived: How many executions have lived since, though they had ended before.
+        living_again: How many of them have not ended again.
+        is_begun: Whether a rebuild has begun since, and has not ended.
     """
-    missing = f"{executions:,} executions are missing"
-    text = f"Redis came back {lasting(since_ms)} ago without all that it had"
-    set_before = f", and maybe some of the {changes:,} limits, pauses, schedules and settings of operators"
-    yield _verdict(
-        VerdictCode.REDIS_NOT_RESTORED,
-        "",
-        f"{text}: {missing}{set_before if changes else ''}; `bandmaster ledger rebuild --merge` restores what can be",
-    )
+    text = f"Redis came back {lasting(since_ms)} ago without all that it had: {executions:,} executions are missing"
+    if changes:
+        text += f", and maybe some of the {changes:,} limits, pauses, schedules and settings of operators"
+    if revived:
+        text += f"; {revived:,} executions that had ended came back to life, and {living_again:,} of them still live"
+    text += "; `bandmaster ledger rebuild --merge` restores what can be"
+    if living_again:
+        text += ", and ends those that had ended"
+    if is_begun:
+        text += "; one has begun, and pauses everything, and has not ended"
+    yield _verdict(VerdictCode.REDIS_NOT_RESTORED, "", text)
 
 
 def on_triggers(failing: Sequence[str]) -> Iterator[Verdict]:

@@ -13,7 +13,19 @@ from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State, may_become
 
-SPEAKS_OF_NOTHING = ("reject", "drop", "limit", "pause", "resume", "set", "drop_action", "erase", "sign_in", "sign_out")
+SPEAKS_OF_NOTHING = (
+    "reject",
+    "drop",
+    "limit",
+    "pause",
+    "resume",
+    "set",
+    "drop_action",
+    "erase",
+    "rebuild",
+    "sign_in",
+    "sign_out",
+)
 """Entries that change no living execution."""
 
 

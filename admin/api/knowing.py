@@ -16,6 +16,7 @@ from ..auth.standing_for import OfUser, StandsFor
 from ..auth.tokens import Session, Token
 from ..auth.unguessable import Unguessable
 from ..quotas.networks import network_of
+from ..quotas.quota import Share
 from ..services import Services
 from .queue_routes import in_turn
 
@@ -31,7 +32,10 @@ async def nobody(services: Services, address: str) -> None:
     Raises:
         Refused: If the network sends too many.
     """
-    await tried(services, address, _nothing)
+    quota, network = services.quotas.failed_logins, network_of(address)
+    # Nothing is looked up for it: it waits behind nobody.
+    share = None if quota is None else await quota.take(network)
+    _tell(share, network)
 
 
 async def stranger(services: Services, address: str) -> None:
@@ -54,7 +58,7 @@ async def token_of_secret(services: Services, secret: Secret, address: str) -> T
     token = services.keeper.known(secret)
     if token is None and services.keeper.is_made(secret):
         # Nobody can guess it: where its firing has ended, it is no failed login, and not looked up twice.
-        return await services.known_tokens.run(services.keeper.find, secret)
+        return await services.known_tokens.run_once(secret, services.keeper.find, secret)
     if token is None and services.keeper.recalls(secret):
         token = await services.known_tokens.run(services.keeper.find, secret)
     if token is not None:
@@ -133,7 +137,7 @@ async def tried(services: Services, address: str, find: Callable[[], Awaitable[T
     if quota is None:
         found = await find()
         if found is None:
-            _log.warning(_REFUSED, network=network)
+            _tell(None, network)
         return found
     # As many at once as this process has in hand: those that are no failures use up nothing, however many they are.
     async with services.quotas.login_turns.turn(network):
@@ -147,10 +151,11 @@ async def tried(services: Services, address: str, find: Callable[[], Awaitable[T
             # Only what is known to be nobody's is a failed login.
             if not has_failed:
                 quota.give_back(share)
-    if found is None and share.is_news(_REFUSED):
-        _log.warning(_REFUSED, network=network)
+    if found is None:
+        _tell(share, network)
     return found
 
 
-async def _nothing() -> None:
-    return None
+def _tell(share: Share | None, network: str) -> None:
+    if share is None or share.is_news(_REFUSED):
+        _log.warning(_REFUSED, network=network)

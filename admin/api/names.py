@@ -4,12 +4,11 @@ In the flow: a route names the type of its parameter. A wrong value is refused w
 the route runs, and the OpenAPI document tells what a JSON schema can tell of it.
 """
 
-import re
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from ...items.names import QUEUE_NAME, ROBOT_ID, check_queue_name, check_robot_id
+from ...items.names import MADE_ID, QUEUE_NAME, ROBOT_ID, check_queue_name, check_robot_id
 from ...scheduler.engine.controls import SETTING_MAX, check_pausable
 from ...scheduler.engine.shares import MOST_WEIGHT, check_kind
 from ...scheduler.events.fields import ExecutionId, as_pattern, check_text, described
@@ -30,7 +29,6 @@ from ...scheduler.model.rates import RATE, Rate
 from ..auth.making import GATE_MAX_CHARS, MOST_GATES, MOST_QUEUES, check_gate_pattern
 from ..auth.secrets import TOKEN_ID, check_token_id
 
-_MADE_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NAMES: Final = list(Priority.__members__)
 _NUMBERS: Final = {str(int(band)): band for band in Priority}
 
@@ -67,7 +65,7 @@ def _rate(given: str) -> str:
 
 
 def _made_id(value: str) -> str:
-    if _MADE_ID.fullmatch(value):
+    if MADE_ID.fullmatch(value):
         return value
     raise InvalidRequest("id", f"{shown(value)} is no id", allowed="1 to 64 characters of A-Z a-z 0-9 -")
 
@@ -86,7 +84,7 @@ def _no_word(execution_id: str) -> str:
 
 NewExecutionId = Annotated[ExecutionId, AfterValidator(_no_word), described(**{"not": {"enum": sorted(WORDS)}})]
 """The id that a caller chooses."""
-MadeId = Annotated[str, AfterValidator(_made_id), described(pattern=as_pattern(_MADE_ID))]
+MadeId = Annotated[str, AfterValidator(_made_id), described(pattern=as_pattern(MADE_ID))]
 """Of an item or a notification, as an answer has it."""
 Text = Annotated[str, AfterValidator(check_text), described(pattern=r"^[^\x00]*$")]
 """Any text that every database can hold."""

@@ -33,6 +33,9 @@ class PlainClaims(StrictRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
         answer_any = APIRoute.get_route_handler(self)
+        if self.dependencies:
+            # Whatever a router asks for besides, the framework sees to.
+            return super().get_route_handler()
 
         async def answer(given: Request) -> Response:
             request = StrictRequest(given.scope, given.receive)

@@ -157,7 +157,9 @@ async def _claimed(
         # Who waits for an item waits for a turn as well.
         patience_seconds = max(TURN_SECONDS, ends - time.monotonic())
         try:
-            return await services.items.claiming.join(claim, patience_seconds=patience_seconds)
+            return await services.items.claiming.join(
+                claim, patience_seconds=patience_seconds, has_gone=request.is_disconnected
+            )
         except TimeoutError:
             raise busy(
                 f"others claim items already, and their claims have not ended within {patience_seconds:.3g} s"

@@ -2,7 +2,7 @@
 
 In the flow: `firing_tokens` asks here for each such token that is sent, on the event loop and before any quota, so a
 stranger costs no look at the file. A key that follows another is known within those seconds. What cannot be read is
-logged once, until it can be read again, and is looked at no more often than what can. A process that dies here loses
+logged once, until it can be read again, and the last keys stay for half a minute. A process that dies here loses
 nothing.
 """
 
@@ -15,6 +15,8 @@ from ...configs.errors import SettingsError
 from ...configs.logger import Logger
 
 KEPT_SECONDS: Final = 3.0
+LAST_SECONDS: Final = 30.0
+"""A read that fails once makes no program's outcome that of a stranger."""
 _log: Final = Logger(__name__)
 
 
@@ -25,31 +27,34 @@ class ItemKeys:
         """Reads nothing.
 
         Args:
-            read: Returns the keys as they are now; it may raise SettingsError, and then there are none.
+            read: Returns the keys as they are now; it may raise SettingsError.
             clock: Seconds that only grow.
         """
         self._read = read
         self._clock = clock
         self._lock = threading.Lock()
         self._keys: tuple[bytes, ...] = ()
-        self._read_at = float("-inf")
+        self._read_at = self._looked_at = float("-inf")
         self._told = ""
 
     def known(self) -> tuple[bytes, ...]:
-        """Return the keys, at most `KEPT_SECONDS` old; none: no token is made with one."""
+        """Return the keys, at most `KEPT_SECONDS` old, or `LAST_SECONDS` if they cannot be read; none: no token is made
+        with one."""
         with self._lock:
-            if self._clock() - self._read_at >= KEPT_SECONDS:
-                self._read_at = self._clock()
-                self._keys = self._read_now()
+            now = self._clock()
+            if now - self._looked_at >= KEPT_SECONDS:
+                self._looked_at = now
+                self._look(now)
             return self._keys
 
-    def _read_now(self) -> tuple[bytes, ...]:
+    def _look(self, now: float) -> None:
         try:
-            keys = self._read()
+            self._keys, self._read_at = self._read(), now
         except SettingsError as error:
             if self._told != str(error):
                 self._told = str(error)
                 _log.warning("item_tokens_not_known", problem=self._told)
-            return ()
-        self._told = ""
-        return keys
+            if now - self._read_at >= LAST_SECONDS:
+                self._keys = ()
+        else:
+            self._told = ""

@@ -55,7 +55,7 @@ MEANINGS: Final = {
     Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
     Exit.NOT_FOUND: "no such execution, schedule, queue, item or trigger",
     Exit.UNAVAILABLE: "a server does not answer: Redis, the API, the cluster or the database",
-    Exit.REJECTED: "not accepted: queue full, too many of one user, a duplicate, or its state does not allow it",
+    Exit.REJECTED: "not accepted: queue full, too many of one user, a duplicate, a wrong state",
     Exit.INTERRUPTED: "Ctrl-C",
     Exit.UNREAD: "whoever read its output has gone",
 }
@@ -104,7 +104,8 @@ _OF_PROBLEM: Final[dict[str, Exit]] = {
         Exit.REJECTED,
     ),
     **dict.fromkeys(
-        ("queue_inactive", "name_taken", "queue_has_items", "queue_has_triggers", "wrong_status"), Exit.REJECTED
+        ("queue_inactive", "name_taken", "queue_has_items", "queue_has_triggers", "wrong_status", "too_many_files"),
+        Exit.REJECTED,
     ),
     **dict.fromkeys(
         ("redis_unavailable", "ledger_unavailable", "pods_unavailable", "too_slow", "busy"), Exit.UNAVAILABLE

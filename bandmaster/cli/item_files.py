@@ -8,13 +8,14 @@ import os
 import sys
 import tempfile
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Annotated, BinaryIO, Final
 
 import typer
 
+from bandmaster.admin.api.idempotency import check_key
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import Exit, WrongUsage
 from bandmaster.cli.queue_items import read_status
@@ -52,6 +53,8 @@ def upload_items(
     """
     kind = _format(format_, file)
     check_queue_name(queue)
+    if key is not None:
+        check_key(key)
     with at_items() as desk, _opened(file) as opened:
         size = opened.seek(0, os.SEEK_END)
         opened.seek(0)
@@ -117,7 +120,8 @@ def _write(output: Path, pieces: Iterable[bytes]) -> None:
     except OSError as error:
         raise WrongUsage(f"{output} cannot be written: {error.strerror}") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 @contextmanager

@@ -57,6 +57,7 @@ def show_ledger(context: typer.Context, as_json: Json = False) -> None:
 
 
 def _document(found: "Standing", behind: int | None, unwritten: Unwritten | None) -> dict[str, object]:
+    lacks = found.unrestored
     return {
         "revision": found.revision,
         "consumer": found.holder,
@@ -69,6 +70,8 @@ def _document(found: "Standing", behind: int | None, unwritten: Unwritten | None
         "transitions": found.transitions,
         "lost_executions": found.lost,
         "missed_entries": found.missed,
+        "revived_executions": lacks.revived if lacks else 0,
+        "living_again": lacks.living_again if lacks else 0,
     }
 
 
@@ -82,6 +85,12 @@ def _say(found: "Standing", behind: int | None, unwritten: Unwritten | None) -> 
     say(f"history     {found.executions:,} executions, {found.transitions:,} transitions")
     if found.missed or found.lost:
         say(f"not known   {found.missed:,} entries were not read; Redis no longer knows {found.lost:,} executions")
+    lacks = found.unrestored
+    if lacks is not None and lacks.revived:
+        say(
+            f"lives again {lacks.living_again:,} of {lacks.revived:,} executions that had ended and came back:"
+            " `bandmaster ledger rebuild --merge` ends them"
+        )
 
 
 def _consumer(found: "Standing", unwritten: Unwritten | None) -> str:

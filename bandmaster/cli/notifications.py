@@ -12,6 +12,7 @@ from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.desk.item_port import Heard
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.screen import Column, Json, say, say_json, say_table
+from bandmaster.items.names import check_queue_name, check_trigger_name
 
 
 def list_notifications(
@@ -28,6 +29,10 @@ def list_notifications(
     """
     if queue is not None and trigger is not None:
         raise WrongUsage("--queue and --trigger: give one of them")
+    if queue is not None:
+        check_queue_name(queue)
+    if trigger is not None:
+        check_trigger_name(trigger)
     subject = Heard.QUEUE if queue is not None else None if trigger is None else Heard.TRIGGER
     with at_items() as desk:
         found = desk.notifications.undelivered(subject, queue if queue is not None else trigger)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bandmaster.cli.desk.answers import ms_of
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.screen import Column, Json, say, say_json, say_table
-from bandmaster.cli.times import read_duration, show_time
-from bandmaster.items.bounds import PRIORITY_MAX
-from bandmaster.items.names import check_queue_name
+from bandmaster.cli.times import ms_of, read_duration, show_time
+from bandmaster.items.bounds import PAYLOAD_MAX_BYTES, PRIORITY_MAX
+from bandmaster.items.checks import check_fields
+from bandmaster.items.json_texts import text_of
+from bandmaster.items.names import check_item_id, check_queue_name
 from bandmaster.items.states import Status
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 
@@ -56,6 +57,7 @@ def list_items(
     if context.invoked_subcommand is not None:
         return
     statuses = tuple(read_status(each) for each in status or ())
+    check_fields({"reference": reference})
     of = None if queue is None else check_queue_name(queue)
     with at_items() as desk:
         found = desk.items.latest(of, statuses, reference, limit)
@@ -95,6 +97,8 @@ def add_item(
         value = json.loads(payload)
     except (ValueError, RecursionError):
         raise WrongUsage("the payload is no JSON: a text needs quotes of its own, like '\"text\"'") from None
+    text_of("payload", value, max_bytes=PAYLOAD_MAX_BYTES)
+    check_fields({"reference": reference})
     check_queue_name(queue)
     with at_items() as desk:
         added = desk.items.add(queue, value, reference, priority)
@@ -111,6 +115,7 @@ def show_item(item: Item, as_json: Json = False) -> None:
     Example:
       bandmaster item show 01a21bed-da25-7427-8fae-9d5c2e791d82
     """
+    check_item_id(item)
     with at_items() as desk:
         found = desk.items.one(item)
     if as_json:
@@ -127,6 +132,7 @@ def retry_item(item: Item, as_json: Json = False) -> None:
     Example:
       bandmaster item retry 01a21bed-da25-7427-8fae-9d5c2e791d82
     """
+    check_item_id(item)
     with at_items() as desk:
         _tell(desk.items.retry(item), as_json)
 
@@ -143,6 +149,7 @@ def postpone_item(
       bandmaster item postpone 01a21bed-da25-7427-8fae-9d5c2e791d82 --for 12h
     """
     seconds = read_duration(after, "--for")
+    check_item_id(item)
     with at_items() as desk:
         _tell(desk.items.postpone(item, seconds), as_json)
 
@@ -154,6 +161,7 @@ def delete_item(item: Item, as_json: Json = False) -> None:
     Example:
       bandmaster item delete 01a21bed-da25-7427-8fae-9d5c2e791d82
     """
+    check_item_id(item)
     with at_items() as desk:
         _tell(desk.items.delete(item), as_json)
 

@@ -15,7 +15,15 @@ from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.option_names import OF_QUEUE, as_options
 from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.cli.selecting import Yes, confirm
-from bandmaster.items.bounds import LEASE_MAX_SECONDS, LEASE_SECONDS, RETRIES_MAX, RETRY_MAX_SECONDS, RETRY_SECONDS
+from bandmaster.items.bounds import (
+    LEASE_MAX_SECONDS,
+    LEASE_SECONDS,
+    RETRIES_MAX,
+    RETRY_MAX_SECONDS,
+    RETRY_SECONDS,
+    SCHEMA_MAX_BYTES,
+)
+from bandmaster.items.json_texts import text_of
 from bandmaster.items.names import check_queue_name
 
 if TYPE_CHECKING:
@@ -182,11 +190,14 @@ def _read_schema(file: str) -> Any:
     if not file:
         return None
     try:
-        return json.loads(Path(file).read_bytes())
+        schema = json.loads(Path(file).read_bytes())
     except OSError as error:
         raise WrongUsage(f"--schema: {file} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise WrongUsage(f"--schema: {file} is no JSON") from None
+    with as_options(OF_QUEUE):
+        text_of("payload_schema", schema, max_bytes=SCHEMA_MAX_BYTES)
+    return schema
 
 
 def _tell(queue: "QueueAnswer", as_json: bool) -> None:

@@ -52,6 +52,11 @@ def read_when(text: str, name: str = "--at", zone: tzinfo | None = None) -> date
         ) from None
 
 
+def ms_of(moment: str) -> int:
+    """A time of the API in Unix milliseconds."""
+    return round(datetime.fromisoformat(moment).timestamp() * 1000)
+
+
 def show_time(unix_ms: int) -> str:
     """A time for people, in their zone; with the date only if it is not today."""
     local = datetime.fromtimestamp(unix_ms / 1000).astimezone()

@@ -89,7 +89,7 @@ def state_of(trigger: "TriggerAnswer") -> str:
     if trigger.backoff_until is not None:
         failed = f"failed {trigger.failures:,} times" if trigger.failures > 1 else "failed"
         return f"backing off until {trigger.backoff_until}, as it {failed}: {trigger.last_error}"
-    if trigger.enabled and trigger.live_jobs >= trigger.max_jobs:
+    if trigger.type == "QUEUE" and trigger.enabled and trigger.live_jobs >= trigger.max_jobs:
         return f"{trigger.state}, but waits until one of its executions ends"
     return trigger.state
 

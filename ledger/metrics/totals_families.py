@@ -87,10 +87,14 @@ def of_ledger(figures: LedgerFigures, lanes: Iterable[str] = ()) -> Iterator[Met
     text = "For how long the notification that waits longest has waited; 0: none waits"
     oldest_seconds = max(0, figures.oldest_notification_ms) / 1000
     yield GaugeMetricFamily("bandmaster_notifications_oldest_seconds", text, oldest_seconds)
-    missing, text = figures.unrestored, "What Redis may lack since it began anew, and nobody has restored"
+    missing, text = (
+        figures.unrestored,
+        "What Redis may lack, or has alive, since it began anew, and nobody has restored",
+    )
     unrestored = GaugeMetricFamily("bandmaster_unrestored", text, labels=["what"])
     unrestored.add_metric(["executions"], 0 if missing is None else missing.executions)
     unrestored.add_metric(["changes"], 0 if missing is None else missing.changes)
+    unrestored.add_metric(["revived"], 0 if missing is None else missing.revived)
     yield unrestored
     missed = sum(total.value for total in totals.get("missed", []))
     yield CounterMetricFamily("bandmaster_ledger_missed_entries", "Entries of the journal not read", missed)

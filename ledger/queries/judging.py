@@ -44,6 +44,13 @@ def judged_ledger(progress: Callable[[], Progress], scripts: Scripts) -> Judged:
     told = list(on_ledger(is_read=True, is_written=found.is_written, behind=behind, unwritten=unwritten))
     lost = found.unrestored
     if lost is not None:
-        told += on_loss(lost.since_ms, executions=lost.executions, changes=lost.changes)
+        told += on_loss(
+            lost.since_ms,
+            executions=lost.executions,
+            changes=lost.changes,
+            revived=lost.revived,
+            living_again=lost.living_again,
+            is_begun=lost.is_begun,
+        )
     of_items = [*on_triggers(found.failing_triggers), *on_notifications(found.late_notifications)]
     return Judged(True, found.is_written, [*told, *of_items])

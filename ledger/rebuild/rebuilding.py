@@ -1,8 +1,9 @@
 """``rebuild``: brings Redis to what the ledger knows, up to the position that it has read.
 
 In the flow: ``bandmaster ledger rebuild`` calls it. First everything is paused; limits, settings and pauses are set;
-ends, dead letters and living executions are restored; then the pause ends. Each step may be repeated: if the process
-dies here, everything stays paused until it is run again.
+ends, dead letters and living executions are restored; then the pause ends, and the journal tells that the rebuild has.
+Each step may be repeated: if the process dies here, everything stays paused until it is run again; and for as long
+`unrestored.py` tells of what is missing.
 
 What was granted holds its slot again. A pod that still runs is found by the watch, as after any restart. The worker of
 a body learns at its next heartbeat that its grant is gone, and the execution waits again when its lease has run out.
@@ -123,6 +124,7 @@ def rebuild(
         done.leave(execution, "its items were given back meanwhile")
     if not done.stays_paused:
         engine.controls.resume(EVERYTHING, by=REBUILD)
+    restoring.end(REBUILD)
     _log.info("rebuilt", restored=sum(done.restored.values()), known=done.known, not_restored=len(done.not_restored))
     return done
 

@@ -81,6 +81,7 @@ consumer: Final = Table(
     comment="One row: the queue's prefix, which process reads its journal, and how far. Times are the database's.",
 )
 
+# revived_in: the journal in which it lives, or lived, again after its end, which an earlier one told.
 executions: Final = Table(
     "executions",
     metadata,
@@ -105,6 +106,7 @@ executions: Final = Table(
     Column("started_ms", BigInteger),
     Column("ended_ms", BigInteger),
     Column("lost_ms", BigInteger),
+    Column("revived_in", Integer),
     Index("ix_executions_accepted", "accepted_ms", "execution_id"),
     Index("ix_executions_state", "state", "accepted_ms", "execution_id"),
     Index("ix_executions_action", "action", "accepted_ms", "execution_id"),
@@ -131,6 +133,12 @@ executions: Final = Table(
         "lost_ms",
         sqlite_where=text("lost_ms IS NOT NULL"),
         postgresql_where=text("lost_ms IS NOT NULL"),
+    ),
+    Index(
+        "ix_executions_revived",
+        "revived_in",
+        sqlite_where=text("revived_in IS NOT NULL"),
+        postgresql_where=text("revived_in IS NOT NULL"),
     ),
     comment="The current state of every execution that was heard of.",
 )

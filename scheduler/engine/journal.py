@@ -74,6 +74,8 @@ class Verb(StrEnum):
     """An operator dropped an action's lifetime counters."""
     ERASE = "erase"
     """An operator had a user forgotten; its name is a pseudonym."""
+    REBUILD = "rebuild"
+    """A rebuild from the ledger has come to its end."""
     SIGN_IN = "sign_in"
     """A browser signed in to the API."""
     SIGN_OUT = "sign_out"

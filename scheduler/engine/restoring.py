@@ -104,6 +104,7 @@ class Restoring:
         self._scripts = scripts
         self._restore = scripts.script("restore", "id meta due dead event message result")
         self._restore_action = scripts.script("restore_action", "action enqueued completed")
+        self._rebuilt = scripts.script("rebuilt", "by")
 
     def restore(self, executions: Iterable[Known]) -> Iterable[tuple[Known, Restored]]:
         """Restore executions, some at a time.
@@ -132,6 +133,14 @@ class Restoring:
             QueueUnavailable: If Redis does not answer.
         """
         self._scripts.call(self._restore_action, action, enqueued, completed)
+
+    def end(self, by: str) -> None:
+        """Note that all was restored that can be.
+
+        Raises:
+            QueueUnavailable: If Redis does not answer; what was restored stays so.
+        """
+        self._scripts.call(self._rebuilt, by)
 
     def _call(self, page: list[Known]) -> Iterable[tuple[Known, Restored]]:
         arguments = [argument for each in page for argument in each.arguments]

@@ -16,6 +16,7 @@ import httpx
 from calling import V1, Api
 from running import Start, local_token, start
 
+from bandmaster.items.joining import LONG_SECONDS, Claiming
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import wait_until
@@ -78,6 +79,35 @@ def test_who_hangs_up_in_the_middle_of_a_claim_gets_it_again_by_its_key(every_ap
         assert wait_until(held, what="its claim") == added[:1]
         assert take("k") == [(added[0], 1)]
         assert take("another") == [(added[1], 1)]
+
+
+def test_who_hangs_up_while_others_claims_are_under_way_takes_nothing(every_api: Api) -> None:
+    api, token = every_api, every_api.token("desk-7", "robot")
+    with api.client(api.token("root", "admin")) as root:
+        assert root.post(f"{V1}/queues", json={"name": "invoices"}).status_code == 201
+        for _ in range(3):
+            root.post(f"{V1}/queue-items", json={"queue_name": "invoices"})
+
+        def held() -> list[str]:
+            wanted = {"queue": "invoices", "status": "IN_PROGRESS"}
+            return [each["locked_by_robot_id"] for each in root.get(f"{V1}/queue-items", params=wanted).json()["items"]]
+
+        with ExitStack() as stays:
+            with api.database.writing() as connection:
+                if not api.database.is_sqlite:
+                    connection.exec_driver_sql("LOCK TABLE queue_items IN ACCESS EXCLUSIVE MODE")
+                first = stays.enter_context(asked(api.url, f"Bearer {token}", {"queue_name": "invoices"}))
+                wait_until(lambda: not claiming_of(api).is_idle, what="a claim whose transaction has begun")
+                with asked(api.url, f"Bearer {token}", {"queue_name": "invoices"}):
+                    wait_until(lambda: claiming_of(api).waiting == 1, what="another behind it")
+                    time.sleep(1.2 * LONG_SECONDS)  # until it is asked whether it is still there
+            assert len(answer_of(first)["items"]) == 1
+            wait_until(lambda: claiming_of(api).is_idle, what="the end of both")
+            assert held() == ["desk-7"]
+
+
+def claiming_of(api: Api) -> Claiming:
+    return api.services.items.claiming
 
 
 def test_claims_under_way_are_answered_when_the_process_ends(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from calling import Clock
 
-from bandmaster.admin.auth.item_keys import KEPT_SECONDS, ItemKeys
+from bandmaster.admin.auth.item_keys import KEPT_SECONDS, LAST_SECONDS, ItemKeys
 from bandmaster.configs.items import ItemsSettings
 
 OLD, NEW = b"a" * 32, b"b" * 32
@@ -35,7 +35,7 @@ def test_a_file_that_cannot_be_read_is_logged_once_until_it_can(
     keys = keys_of(file, clock)
     for spell in (1, 2):
         for _ in range(5):
-            clock.now += KEPT_SECONDS
+            clock.now += LAST_SECONDS
             assert keys.known() == ()
             file.touch()
             assert keys.known() == (), "what cannot be read is not looked at for each request, either"
@@ -46,3 +46,15 @@ def test_a_file_that_cannot_be_read_is_logged_once_until_it_can(
         assert keys.known() == (OLD,)
         file.unlink()
     assert OLD.decode() not in caplog.text
+
+
+def test_the_last_keys_stay_for_a_while_if_they_cannot_be_read(tmp_path: Path) -> None:
+    clock, file = Clock(), tmp_path / "key"
+    file.write_bytes(OLD)
+    keys = keys_of(file, clock)
+    assert keys.known() == (OLD,)
+    file.unlink()
+    clock.now += LAST_SECONDS - 1
+    assert keys.known() == (OLD,)
+    clock.now += KEPT_SECONDS
+    assert keys.known() == ()

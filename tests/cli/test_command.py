@@ -42,9 +42,7 @@ def test_every_command_has_help_with_examples(idle: Driver) -> None:
 
 def test_a_command_loads_nothing_of_the_api_before_it_is_asked() -> None:
     """Each start of the command would pay for it."""
-    asked = (
-        "import sys, bandmaster.cli.actions; print(*(each for each in sys.modules if each.startswith('bandmaster')))"
-    )
+    asked = "import sys, bandmaster.cli.app; print(*(each for each in sys.modules if each.startswith('bandmaster')))"
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     loaded = told.stdout.split()
     assert "bandmaster.cli.desk.queue_executions" in loaded

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,21 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "key"
     read(path)
     os.chown(path, 65_534, -1)
-    with pytest.raises(SettingsError, match="others may read or write it"):
+    with pytest.raises(SettingsError, match="it belongs to another user"):
         read(path)
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_is_refused_at_once_and_keeps_nothing_open(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "key"
+    make(path)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        with pytest.raises(SettingsError, match="it is no file"):
+            read(path)
+    assert len(os.listdir("/proc/self/fd")) <= before + 5
 
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:

@@ -158,6 +158,7 @@ ACTS: Final[dict[str, Callable[[TurnedQueue], Any]]] = {
     "trim": lambda queue: Follower(queue.scripts).trim(Position(JOURNAL, f"{10**14}-0", 0), 10**14, 0),
     "restore": _restore,
     "restore_action": lambda queue: Restoring(queue.scripts).restore_totals("pod", 100, 50),
+    "rebuilt": lambda queue: Restoring(queue.scripts).end("bob"),
     "status": lambda queue: queue.views.status(),
     "explain": lambda queue: queue.explain("one"),
     "drop_action": lambda queue: queue.controls.drop_action("idle"),

@@ -9,6 +9,7 @@ from bandmaster.items.lost import LOST, LOST_AFTER_MS
 from bandmaster.ledger.rebuild.rebuilding import Rebuilt, rebuild
 from bandmaster.ledger.schema.tables import journals, payloads
 from bandmaster.ledger.unrestored import TOLD_MS
+from bandmaster.scheduler.engine.restoring import Restoring
 from bandmaster.scheduler.model.states import State
 
 TIMEOUT_SECONDS = 300
@@ -120,6 +121,15 @@ def test_nothing_goes_back_while_everything_is_paused_as_by_a_rebuild_that_goes_
     work.catch_up()
     look(work)
     assert work.statuses() == ["IN_PROGRESS"]
+    work.queue.controls.resume(by="ada")
+    work.catch_up()
+    work.another_round(work.items.store).round()
+    assert work.statuses() == ["IN_PROGRESS"], "it died: somebody may run it again"
+    work.queue.controls.pause(by="ada")
+    Restoring(work.queue.scripts).end("bandmaster ledger rebuild")
+    work.catch_up()
+    work.another_round(work.items.store).round()
+    assert work.statuses() == ["IN_PROGRESS"], "another one may begin"
     work.queue.controls.resume(by="ada")
     work.catch_up()
     work.another_round(work.items.store).round()

@@ -189,6 +189,48 @@ def test_a_loss_that_redis_dates_in_the_future_was_just_now(
     assert (found.since_ms, found.executions) == (0, 1)
 
 
+def test_a_rebuild_that_died_is_none(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    send(queue, "a", "b")
+    queue.controls.pause("action:resize", by="ada")
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+
+    def die(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with database.reading() as connection:
+        before = unrestored(connection)
+    assert before is not None
+    assert not before.is_begun
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(queue, database, say=die)
+    catch_up(consumer)
+    with database.reading() as connection:
+        found = unrestored(connection)
+    assert found is not None, "it has paused everything, and restored nothing that waits"
+    assert (found.executions, found.is_begun) == (2, True)
+    rebuild(queue, database, merge=True)
+    catch_up(consumer)
+    assert missing(database) is None
+
+
+def test_a_rebuild_that_leaves_the_pause_of_an_operator_has_ended(
+    queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
+) -> None:
+    send(queue, "a")
+    catch_up(consumer)
+    redis_client.flushdb()
+    queue.controls.pause(by="ada")
+    follow_another(consumer)
+    assert missing(database) == (1, 0)
+    assert rebuild(queue, database).stays_paused
+    catch_up(consumer)
+    assert missing(database) is None
+
+
 @pytest.mark.parametrize(("age_ms", "expected"), [(TOLD_MS - 60_000, True), (TOLD_MS, False)])
 def test_it_is_told_for_some_days(
     age_ms: int,

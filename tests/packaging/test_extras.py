@@ -51,7 +51,7 @@ NEEDING: Final = {
     "client": (
         "bandmaster.admin.client.",
         "bandmaster.client",
-        "bandmaster.cli.desk.api_desk",
+        "bandmaster.cli.desk.api_",
         "bandmaster.admin.oidc.",
         "bandmaster.items.notifying.",
     ),

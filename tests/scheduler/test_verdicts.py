@@ -210,3 +210,14 @@ def test_a_redis_that_began_anew_is_told_of_with_what_the_ledger_knows() -> None
     }
     some = "0 executions are missing, and maybe some of the 5 limits, pauses, schedules and settings of operators"
     assert said(on_loss(720_000, executions=0, changes=5)) == {"redis_not_restored": f"{begun}{some}{end}"}
+    goes_on = "; one has begun, and pauses everything, and has not ended"
+    assert said(on_loss(720_000, executions=0, changes=5, is_begun=True)) == {
+        "redis_not_restored": f"{begun}{some}{end}{goes_on}"
+    }
+    again = "0 executions are missing; 1,003 executions that had ended came back to life, and {} of them still live"
+    assert said(on_loss(720_000, executions=0, changes=0, revived=1_003, living_again=2)) == {
+        "redis_not_restored": f"{begun}{again.format(2)}{end}, and ends those that had ended"
+    }
+    assert said(on_loss(720_000, executions=0, changes=0, revived=1_003)) == {
+        "redis_not_restored": f"{begun}{again.format(0)}{end}"
+    }

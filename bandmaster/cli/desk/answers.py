@@ -3,8 +3,6 @@
 In the flow: the sides of the desk that call the API make with this what those beside Redis read.
 """
 
-from datetime import datetime
-
 from bandmaster.admin.answers.controls import LimitAnswer, RateAnswer
 from bandmaster.admin.answers.executions import ExecutionAnswer, Timeline
 from bandmaster.admin.answers.figures import ActionAnswer, GateAnswer, Gates, LaneAnswer, VerdictAnswer
@@ -13,6 +11,7 @@ from bandmaster.admin.answers.waits import WaitPart, Waits
 from bandmaster.admin.answers.workers import WorkerAnswer
 from bandmaster.cli.desk.told import SumPart, Wait, WaitSum, WaitSums
 from bandmaster.cli.desk.told import Waits as Told
+from bandmaster.cli.times import ms_of
 from bandmaster.ledger.waits.attributing import Held, Part
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.rate_controls import RateInForce
@@ -24,11 +23,6 @@ from bandmaster.scheduler.overview import ActionLoad, LaneLoad
 from bandmaster.scheduler.verdicts import Verdict
 from bandmaster.scheduler.views import QueueStatus
 from bandmaster.scheduler.workers import Running, WorkerSigned
-
-
-def ms_of(moment: str) -> int:
-    """A time of the API in Unix milliseconds."""
-    return round(datetime.fromisoformat(moment).timestamp() * 1000)
 
 
 def record_of(answer: ExecutionAnswer) -> Record:

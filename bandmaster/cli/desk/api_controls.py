@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import limit_of, ms_of, rate_of
+from bandmaster.cli.desk.answers import limit_of, rate_of
+from bandmaster.cli.times import ms_of
 from bandmaster.scheduler.engine.controls import Dropped, check_setting
 from bandmaster.scheduler.engine.journal import Change
 from bandmaster.scheduler.engine.rate_controls import RateInForce

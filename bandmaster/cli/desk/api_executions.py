@@ -13,9 +13,10 @@ from uuid import uuid4
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.calls.executions import Filters
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import ms_of, record_of, timeline_of, waits_of
+from bandmaster.cli.desk.answers import record_of, timeline_of, waits_of
 from bandmaster.cli.desk.told import HistoryUnavailable, Listed, Moved, Refusal, Shown, Waits
 from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.times import ms_of
 from bandmaster.scheduler.engine.grants import Cancellation, Code, Parked
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.engine.record import Record, Result

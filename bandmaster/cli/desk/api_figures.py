@@ -9,9 +9,10 @@ from typing import Any
 
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import action_of, gates_of, lane_of, ms_of, verdict_of, wait_sums_of, worker_of
+from bandmaster.cli.desk.answers import action_of, gates_of, lane_of, verdict_of, wait_sums_of, worker_of
 from bandmaster.cli.desk.told import HistoryUnavailable, Ledger, Standing, WaitSums
 from bandmaster.cli.opening import warning_of_missing
+from bandmaster.cli.times import ms_of
 from bandmaster.scheduler.gate_loads import GateLoad
 from bandmaster.scheduler.judging import foremost_actions
 from bandmaster.scheduler.keys import DEFAULT_LANE

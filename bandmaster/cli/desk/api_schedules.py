@@ -9,8 +9,8 @@ from bandmaster.admin.answers.schedules import ScheduleAnswer
 from bandmaster.admin.api.cursors import cursor_of
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.errors import ApiProblem
-from bandmaster.cli.desk.answers import ms_of
 from bandmaster.cli.desk.told import NextTimes
+from bandmaster.cli.times import ms_of
 from bandmaster.scheduler.engine.grants import Parked
 from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.errors import ScheduleExists, UnknownSchedule
