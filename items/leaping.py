@@ -5,6 +5,8 @@ is moved only if nobody changed it meanwhile. Killed in between, the next look d
 is not fired again at its own time (`firing`).
 """
 
+from typing import Any
+
 from sqlalchemy import Connection, select, update
 
 from ..ledger.schema.tables import triggers
@@ -36,10 +38,17 @@ def too_late(connection: Connection, after_id: int, at_ms: int) -> tuple[list[Mo
     rows = connection.execute(of_time.order_by(of.trigger_id).limit(LOOKED_A_PAGE)).all()
     found = list[Moved]()
     for row in rows:
-        next_ms = next_of(row.cron, row.tz, at_ms)
+        next_ms = _next_of(row, at_ms)
         if next_ms is not None and (row.next_fire_ms is None or row.next_fire_ms > next_ms):
             found.append((row.trigger_id, row.revision, next_ms))
     return found, rows[-1].trigger_id if len(rows) == LOOKED_A_PAGE else 0
+
+
+def _next_of(row: Any, at_ms: int) -> int | None:
+    try:
+        return next_of(row.cron, row.tz, at_ms)
+    except Exception:  # noqa: BLE001  # one that is broken is told of when it is due, and holds up no other
+        return None
 
 
 def put_right(connection: Connection, found: list[Moved]) -> None:

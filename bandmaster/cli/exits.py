@@ -55,7 +55,7 @@ MEANINGS: Final = {
     Exit.USAGE: "wrong usage, input or settings, or a missing extra; nothing was done",
     Exit.NOT_FOUND: "no such execution, schedule, queue, item or trigger",
     Exit.UNAVAILABLE: "a server does not answer: Redis, the API, the cluster or the database",
-    Exit.REJECTED: "not accepted: queue full, too many of one user, a duplicate, a wrong state",
+    Exit.REJECTED: "not accepted: full, too many of one user, a duplicate, a wrong state",
     Exit.INTERRUPTED: "Ctrl-C",
     Exit.UNREAD: "whoever read its output has gone",
 }

@@ -70,9 +70,11 @@ def test_a_change_lets_what_was_put_off_be_sent_at_once(work: Work) -> None:
 def test_a_trigger_that_is_broken_backs_off_alone(work: Work) -> None:
     """Whatever its row has, which a later release of the time zones may not know any more."""
     work.trigger("a-broken", cron="*/5 * * * *")
+    work.trigger("b-broken", cron="*/5 * * * *")
     work.trigger()
     work.add()
     work.set_trigger("a-broken", tz="Europe/Nowhere", next_fire_ms=work.now_ms() - 1_000)
+    work.set_trigger("b-broken", tz="Europe/Nowhere")
     assert work.rounds.round() == 1
     broken = work.found("a-broken")
     assert (broken.failures, work.found().failures) == (1, 0)
