@@ -44,9 +44,9 @@ NEEDING: Final = {
     "cli": ("bandmaster.cli.", "bandmaster.demo."),
     "local": ("bandmaster.cli.processes",),
     "k8s": ("bandmaster.k8s.cluster.",),
-    "ledger": ("bandmaster.ledger.", "bandmaster.items.", "bandmaster.admin."),
+    "ledger": ("bandmaster.ledger.", "bandmaster.items.", "bandmaster.admin.", "bandmaster.cli.desk.ledger_"),
     "postgres": ("bandmaster.ledger.answering",),
-    "api": ("bandmaster.admin.", "bandmaster.items."),
+    "api": ("bandmaster.admin.", "bandmaster.items.", "bandmaster.cli.desk.ledger_"),
     "metrics": ("bandmaster.ledger.metrics.", "bandmaster.scheduler.metrics.", "bandmaster.admin.measuring"),
     "client": (
         "bandmaster.admin.client.",
