@@ -204,7 +204,8 @@ def test_a_file_goes_through_the_api_and_comes_back_whole(filled: Sides, tmp_pat
     for run, name in ((filled.beside, "beside"), (filled.through, "through")):
         assert run("item", "export", copied, "--output", str(tmp_path / name)).code == 0
     assert (tmp_path / "beside").read_bytes() == (tmp_path / "through").read_bytes()
-    assert {json.loads(line)["reference"] for line in (tmp_path / "through").open()} == {f"r{n}" for n in range(3000)}
+    exported = [json.loads(line) for line in (tmp_path / "through").read_text().splitlines()]
+    assert {each["reference"] for each in exported} == {f"r{number}" for number in range(3000)}
     assert len(filled.through("item", "--queue", copied, "-n", "450", "--json").json["items"]) == 450
     piped = driver.run(*filled.options, "item", "upload", copied, "-", stdin=b'{"payload": "from a pipe"}\n')
     assert (piped.code, piped.out) == (0, "1 items are added\n")
