@@ -6,7 +6,7 @@ import sys
 
 import redis
 from ledger_reading import catch_up
-from redis_work import restore_snapshot, send, snapshot
+from redis_work import Snapshot, restore_snapshot, send, snapshot
 from sqlalchemy import update
 
 from bandmaster.ledger.consumer import Consumer
@@ -35,6 +35,14 @@ def run(queue: ExecutionQueueService, *names: str) -> None:
         queue.transitions.release(name, grant.attempt, State.COMPLETED)
 
 
+def copied_with(queue: ExecutionQueueService, consumer: Consumer, redis_client: redis.Redis, names: str) -> Snapshot:
+    """Data of Redis in which these wait, as the ledger has read."""
+    for name in names:
+        send(queue, name)
+    catch_up(consumer)
+    return snapshot(redis_client)
+
+
 def settle(consumer: Consumer) -> None:
     """It finds another journal, reads it, and compares."""
     for _ in range(3):
@@ -44,10 +52,7 @@ def settle(consumer: Consumer) -> None:
 def test_what_had_ended_and_lives_in_older_data_is_told_until_a_rebuild_ends_it(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
 ) -> None:
-    for name in "abcd":
-        send(queue, name)
-    catch_up(consumer)
-    older = snapshot(redis_client)
+    older = copied_with(queue, consumer, redis_client, "abcd")
     run(queue, "a", "b")
     queue.cancel("c")
     catch_up(consumer)
@@ -67,10 +72,7 @@ def test_what_had_ended_and_lives_in_older_data_is_told_until_a_rebuild_ends_it(
 def test_what_runs_and_ends_again_before_the_ledger_looks_is_told(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
 ) -> None:
-    for name in "abc":
-        send(queue, name)
-    catch_up(consumer)
-    older = snapshot(redis_client)
+    older = copied_with(queue, consumer, redis_client, "abc")
     run(queue, "a", "b")
     catch_up(consumer)
     restore_snapshot(redis_client, older)

@@ -46,6 +46,13 @@ def set_some(queue: ExecutionQueueService) -> None:
     controls.set_limit("action:mail", Auto(2, 50, start=12), by="ada")
 
 
+def lose(consumer: Consumer, redis_client: redis.Redis) -> None:
+    """Redis loses everything that the ledger has read, and begins anew."""
+    catch_up(consumer)
+    redis_client.flushdb()
+    follow_another(consumer)
+
+
 def test_a_first_journal_lacks_nothing(queue: ExecutionQueueService, consumer: Consumer, database: Database) -> None:
     assert missing(database) is None, "nobody has read anything"
     send(queue, "a")
@@ -79,14 +86,10 @@ def test_a_second_loss_takes_nothing_away_from_the_first(
 ) -> None:
     send(queue, "a", "b")
     queue.controls.set_limit("action:resize", 3, by="ada")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     send(queue, "c")
     queue.controls.set_limit("action:mail", 3, by="ada")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     assert missing(database) == (3, 2)
     rebuild(queue, database)
     catch_up(consumer)
@@ -105,9 +108,7 @@ def test_schedules_of_operators_count_and_what_is_empty_again_does_not(
     queue.schedules.remove("gone", by="ada")
     for each in queue.ids.scheduled():
         queue.cancel(each)
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     assert missing(database) == (0, 1)
 
 
@@ -116,9 +117,7 @@ def test_what_nobody_set_and_nobody_waits_for_is_not_missed(
 ) -> None:
     send(queue, "a")
     queue.cancel("a")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     assert missing(database) is None
 
 
@@ -129,9 +128,7 @@ def test_rates_and_settings_count_and_limits_that_processes_declare_do_not(
     queue.controls.rates.set("action:mail", "5/s", by="ada")
     queue.controls.rates.set("action:mail", None, by="ada")
     queue.controls.change_setting("max_queue_size", 77, by="ada")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     assert missing(database) == (0, 2)
     with database.writing() as connection:
         of_rate = update(changes).where(changes.c.verb == "rate", changes.c.value_after.is_not(None))
@@ -144,18 +141,14 @@ def test_what_a_rebuild_could_not_restore_is_told_no_more_and_is_no_part_of_the_
 ) -> None:
     send(queue, "a")
     queue.controls.set_limit("action:resize", 3, by="ada")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     with database.writing() as connection:
         connection.execute(delete(payloads))
     assert list(rebuild(queue, database, merge=True).not_restored) == ["a"]
     catch_up(consumer)
     assert missing(database) is None
     send(queue, "b", "c")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     assert missing(database) == (2, 1)
     with database.writing() as connection:
         # Its end was dropped unread.
@@ -177,9 +170,7 @@ def test_a_loss_that_redis_dates_in_the_future_was_just_now(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
 ) -> None:
     send(queue, "a")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     with database.writing() as connection:
         later_ms = journals.c.begun_ms + 3_600_000
         connection.execute(update(journals).values(begun_ms=later_ms))
@@ -194,9 +185,7 @@ def test_a_rebuild_that_died_is_none(
 ) -> None:
     send(queue, "a", "b")
     queue.controls.pause("action:resize", by="ada")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
 
     def die(_: str) -> None:
         raise KeyboardInterrupt
@@ -241,9 +230,7 @@ def test_it_is_told_for_some_days(
     redis_client: redis.Redis,
 ) -> None:
     send(queue, "a")
-    catch_up(consumer)
-    redis_client.flushdb()
-    follow_another(consumer)
+    lose(consumer, redis_client)
     with database.writing() as connection:
         connection.execute(update(journals).values(begun_ms=journals.c.begun_ms - age_ms))
         found = unrestored(connection)
