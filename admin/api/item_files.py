@@ -39,6 +39,7 @@ from .submitting import Key
 _log = Logger(__name__)
 router: Final = APIRouter()
 WOKEN_AT_ONCE: Final = 16
+"""How many robots an upload wakes itself; each that gets an item wakes another."""
 _UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 _TEXT: Final[dict[str, Any]] = {kind.media_type: {"schema": {"type": "string"}} for kind in FileFormat}
 _BODY: Final[dict[str, Any]] = {

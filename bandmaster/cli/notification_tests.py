@@ -11,12 +11,12 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.desk.item_opening import at_items
-from bandmaster.cli.desk.item_port import Heard
 from bandmaster.cli.exits import CommandFailed
 from bandmaster.cli.queues import Named as QueueNamed
 from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.cli.trigger_listing import Named as TriggerNamed
 from bandmaster.items.names import check_queue_name, check_trigger_name
+from bandmaster.items.notifying.subject import Subject
 
 WAIT_SECONDS: Final = 30
 MOST_SECONDS: Final = 600
@@ -34,7 +34,7 @@ def send_queue_test(name: QueueNamed, wait: Wait = WAIT_SECONDS, as_json: Json =
     Example:
       bandmaster queue test-notify invoices
     """
-    _try_address(Heard.QUEUE, check_queue_name(name), wait, as_json)
+    _try_address(Subject.QUEUE, check_queue_name(name), wait, as_json)
 
 
 def send_trigger_test(name: TriggerNamed, wait: Wait = WAIT_SECONDS, as_json: Json = False) -> None:
@@ -44,10 +44,10 @@ def send_trigger_test(name: TriggerNamed, wait: Wait = WAIT_SECONDS, as_json: Js
     Example:
       bandmaster trigger test-notify book
     """
-    _try_address(Heard.TRIGGER, check_trigger_name(name), wait, as_json)
+    _try_address(Subject.TRIGGER, check_trigger_name(name), wait, as_json)
 
 
-def _try_address(subject: Heard, name: str, wait: int, as_json: bool) -> None:
+def _try_address(subject: Subject, name: str, wait: int, as_json: bool) -> None:
     """Send a test, wait for what comes of it, and tell that.
 
     Raises:

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from bandmaster.cli.desk.item_opening import at_items
-from bandmaster.cli.desk.item_port import Heard
 from bandmaster.cli.exits import WrongUsage
 from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.items.names import check_queue_name, check_trigger_name
+from bandmaster.items.notifying.subject import Subject
 
 
 def list_notifications(
@@ -33,7 +33,7 @@ def list_notifications(
         check_queue_name(queue)
     if trigger is not None:
         check_trigger_name(trigger)
-    subject = Heard.QUEUE if queue is not None else None if trigger is None else Heard.TRIGGER
+    subject = Subject.QUEUE if queue is not None else None if trigger is None else Subject.TRIGGER
     with at_items() as desk:
         found = desk.notifications.undelivered(subject, queue if queue is not None else trigger)
     if as_json:

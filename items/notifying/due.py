@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Table, case, delete, exists, or_, select, upd
 from ...ledger.schema.notification_tables import TEST, waits
 from ...ledger.schema.tables import item_queues, notifications, triggers
 from ...ledger.totals import Totals, write_totals
-from .outbox import Subject
+from .subject import Subject
 
 DUE_OF_ONE: Final = 4
 """Of a queue or trigger."""

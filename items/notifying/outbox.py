@@ -17,16 +17,10 @@ from ...ledger.schema.tables import item_queues, notifications, queue_items
 from ...scheduler.model.identifiers import new_execution_id
 from ...scheduler.model.times import iso_of
 from ..states import Status
+from .subject import Subject
 
 REASON_MAX_CHARS: Final = 500
 _TOLD: Final = (Status.FAILED.value, Status.ABANDONED.value)
-
-
-class Subject(StrEnum):
-    """Whose address is told."""
-
-    QUEUE = "queue"
-    TRIGGER = "trigger"
 
 
 class Event(StrEnum):

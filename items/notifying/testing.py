@@ -19,7 +19,8 @@ from ..store import Store, now_of
 from ..trigger import Trigger
 from .address import NOTIFY_URL, shown_address
 from .due import TEST_TRIED_WITHIN_MS
-from .outbox import Event, Subject, note_test
+from .outbox import Event, note_test
+from .subject import Subject
 
 _OPTION: Final = "--notify URL"
 

@@ -10,7 +10,7 @@ from bandmaster.admin.answers.notifications import NotificationList, Notificatio
 from bandmaster.admin.answers.triggers import TriggerAnswer, TriggerDeleted
 from bandmaster.admin.client import calls
 from bandmaster.admin.client.blocking import Client
-from bandmaster.cli.desk.item_port import Heard
+from bandmaster.items.notifying.subject import Subject
 
 
 class ApiTriggers:
@@ -46,13 +46,13 @@ class ApiNotifications:
     def __init__(self, client: Client) -> None:
         self._send = client.send
 
-    def undelivered(self, subject: Heard | None, name: str | None) -> NotificationList:
+    def undelivered(self, subject: Subject | None, name: str | None) -> NotificationList:
         """Those that were not taken, of all or of one queue or trigger."""
         return self._send(calls.notifications(None if subject is None else subject.value, name))
 
-    def send_test(self, subject: Heard, name: str) -> NotificationRow:
+    def send_test(self, subject: Subject, name: str) -> NotificationRow:
         """Try an address."""
-        call = calls.send_queue_test if subject is Heard.QUEUE else calls.send_trigger_test
+        call = calls.send_queue_test if subject is Subject.QUEUE else calls.send_trigger_test
         return self._send(call(name))
 
     def one(self, notification_id: str) -> NotificationRow:

@@ -6,9 +6,9 @@ through the API. Both answer with the API's documents.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from bandmaster.items.notifying.subject import Subject
 from bandmaster.items.states import Status
 
 if TYPE_CHECKING:
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     )
     from bandmaster.admin.answers.notifications import NotificationList, NotificationRow
     from bandmaster.admin.answers.triggers import TriggerAnswer, TriggerDeleted
-
-
-class Heard(StrEnum):
-    """What has an address that is told things."""
-
-    QUEUE = "queue"
-    TRIGGER = "trigger"
 
 
 class ItemQueues(Protocol):
@@ -142,11 +135,11 @@ class Triggers(Protocol):
 class Notifications(Protocol):
     """What is sent to the addresses of queues and triggers."""
 
-    def undelivered(self, subject: Heard | None, name: str | None) -> "NotificationList":
+    def undelivered(self, subject: Subject | None, name: str | None) -> "NotificationList":
         """Those that were not taken, of all or of one queue or trigger."""
         ...
 
-    def send_test(self, subject: Heard, name: str) -> "NotificationRow":
+    def send_test(self, subject: Subject, name: str) -> "NotificationRow":
         """Try an address."""
         ...
 

@@ -12,8 +12,8 @@ from bandmaster.admin.answers.triggers import TriggerAnswer, TriggerDeleted
 from bandmaster.admin.api.moments import shown_at
 from bandmaster.admin.api.notifications import notification_list, notification_row
 from bandmaster.admin.api.trigger_requests import trigger_answer
-from bandmaster.cli.desk.item_port import Heard
 from bandmaster.items.notifying.listing import Sought, find_notification, undelivered
+from bandmaster.items.notifying.subject import Subject
 from bandmaster.items.opened import Items as OpenItems
 from bandmaster.items.store import now_of
 from bandmaster.items.trigger import Trigger, TriggerType
@@ -55,16 +55,16 @@ class LedgerNotifications:
     def __init__(self, items: OpenItems) -> None:
         self._items = items
 
-    def undelivered(self, subject: Heard | None, name: str | None) -> NotificationList:
+    def undelivered(self, subject: Subject | None, name: str | None) -> NotificationList:
         """Those that were not taken, of all or of one queue or trigger."""
         store = self._items.store
         found = undelivered(store, Sought(None if subject is None else subject.value, name))
         return notification_list(found, shown_at(store.read(now_of)))
 
-    def send_test(self, subject: Heard, name: str) -> NotificationRow:
+    def send_test(self, subject: Subject, name: str) -> NotificationRow:
         """Try an address; raises InvalidRequest if there is none."""
         testing, by = self._items.testing, user_at_host()
-        if subject is Heard.QUEUE:
+        if subject is Subject.QUEUE:
             return self.one(testing.of_queue(self._items.queues.find(name), by=by))
         return self.one(testing.of_trigger(self._items.triggers.find(name), by=by))
 
