@@ -18,6 +18,7 @@ import typer
 from bandmaster.admin.api.idempotency import check_key
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import Exit, WrongUsage
+from bandmaster.cli.option_names import OF_UPLOAD, as_options
 from bandmaster.cli.queue_items import read_status
 from bandmaster.cli.screen import Json, note, say, say_json
 from bandmaster.cli.waiting import progress_bar
@@ -54,7 +55,8 @@ def upload_items(
     kind = _format(format_, file)
     check_queue_name(queue)
     if key is not None:
-        check_key(key)
+        with as_options(OF_UPLOAD):
+            check_key(key)
     with at_items() as desk, _opened(file) as opened:
         size = opened.seek(0, os.SEEK_END)
         opened.seek(0)

@@ -19,6 +19,7 @@ OF_QUEUE: Final[Mapping[str, str]] = {
     "notify_url": "--notify",
     "payload_schema": "--schema",
 }
+OF_UPLOAD: Final[Mapping[str, str]] = {"Idempotency-Key": "--key"}
 OF_TRIGGER: Final[Mapping[str, str]] = {
     "name": "TRIGGER",
     "queue_id": "--queue",

@@ -55,6 +55,7 @@ def test_all_or_none_and_once_under_a_key(beside: Driver) -> None:
 def test_wrong_usage_is_told_and_does_nothing(beside: Driver) -> None:
     before = count(beside)
     for words, said in (
+        (("upload", QUEUE, "two.csv", "--key", ""), "bandmaster: --key: '' is none"),
         (("upload", QUEUE, "nowhere.csv"), "nowhere.csv cannot be read"),
         (("upload", QUEUE, "-", "--format", "xml"), "'xml' is none; allowed: jsonl, csv"),
         (("export", QUEUE, "--status", "GONE"), "'GONE' is no status"),
