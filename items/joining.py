@@ -2,12 +2,14 @@
 
 In the flow: routes call it in the event loop, when they know who asks and that it may. A claim that waits keeps no
 thread: one thread runs the transaction of all that wait, and those that come meanwhile are the next. If the transaction
-fails, each of its claims does, and the next are tried. A caller that goes away before its transaction began claims
-nothing; of one that goes later the items are held until their lease ends, as if its answer were lost: with the same key
-it gets them again. If the process ends meanwhile, the transaction was committed or it was not.
+fails, each of its claims does, and the next are tried. A caller that goes away while its claim waits, or while the
+database holds it up, claims nothing; of one that goes later the items are held until their lease ends, as if its answer
+were lost: with the same key it gets them again. If the process ends meanwhile, the transaction was committed or it was
+not.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +27,8 @@ from .store import Store
 
 LONG_SECONDS: Final = 0.5
 """A claim that has waited so long may be of a caller that has hung up."""
+ASKED_SECONDS: Final = 5.0
+"""The event loop tells within that time who has gone, or nobody has."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +75,7 @@ class Claiming:
             Exception: As `join` says, but for TimeoutError.
         """
         _check(claim)
-        self._claim_all([claim])
+        self._store.write(lambda connection: claim_all(connection, [claim]))
         return _gotten(claim)
 
     async def join(
@@ -115,8 +119,11 @@ class Claiming:
             while together := await self._next():
                 error: Exception | None = None
                 try:
-                    claims = [each.claim for each in together]
-                    await loop.run_in_executor(self._thread, self._claim_all, claims)
+                    await loop.run_in_executor(self._thread, self._claim_all, together, loop)
+                except _SomeHaveGoneError:
+                    # The others are tried again, before those that came meanwhile.
+                    self._waiting.extendleft(each for each in reversed(together) if not each.done.done())
+                    continue
                 except Exception as raised:  # noqa: BLE001  # whatever it is, each of them gets it
                     error = raised
                 except BaseException:
@@ -146,11 +153,38 @@ class Claiming:
                 together.append(first)
         return together
 
-    def _claim_all(self, claims: Sequence[Claim]) -> None:
+    def _claim_all(self, together: Sequence[_Waiting], loop: asyncio.AbstractEventLoop) -> None:
+        begun = time.monotonic()
+
         def work(connection: Connection) -> None:
-            claim_all(connection, claims)
+            claim_all(connection, [each.claim for each in together])
+            # A database that hung, or was locked, may have outlasted their patience: then it is not committed.
+            if time.monotonic() - begun >= LONG_SECONDS and _have_gone(together, loop):
+                raise _SomeHaveGoneError
 
         self._store.write(work)
+
+
+class _SomeHaveGoneError(Exception):
+    """Of those whose claims are carried out, some want nothing any more."""
+
+
+def _have_gone(together: Sequence[_Waiting], loop: asyncio.AbstractEventLoop) -> bool:
+    """Ask in the event loop, from another thread, whether some have gone; a loop that ends is not waited for."""
+
+    async def ask() -> bool:
+        for each in together:
+            await each.give_up_if_gone()
+        return any(each.done.done() for each in together)
+
+    if loop.is_closed():
+        return False
+    asking = asyncio.run_coroutine_threadsafe(ask(), loop)
+    try:
+        return asking.result(ASKED_SECONDS)
+    except TimeoutError:
+        asking.cancel()
+        return False
 
 
 def _check(claim: Claim) -> None:

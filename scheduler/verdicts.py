@@ -231,7 +231,7 @@ def on_loss(
     if living_again:
         text += ", and ends those that had ended"
     if is_begun:
-        text += "; one has begun, and pauses everything, and has not ended"
+        text += "; one has begun, and has not ended"
     yield _verdict(VerdictCode.REDIS_NOT_RESTORED, "", text)
 
 

@@ -137,6 +137,7 @@ class AsyncClient:
                 if not answer.is_success:
                     await answer.aread()
                     raise refusal_of(answer)
+                export.check(answer.headers, self._url)
                 async for piece in answer.aiter_bytes():
                     yield piece
         except httpx.HTTPError as error:

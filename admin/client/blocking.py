@@ -161,6 +161,7 @@ class Client:
                 if not answer.is_success:
                     answer.read()
                     raise refusal_of(answer)
+                export.check(answer.headers, self._url)
                 yield from answer.iter_bytes()
         except httpx.HTTPError as error:
             raise ApiUnavailable(str(error) or type(error).__name__, url=self._url) from error

@@ -31,6 +31,21 @@ class Export:
 
     path: str
     query: Mapping[str, Any]
+    media_type: str
+
+    def check(self, headers: Mapping[str, str], url: str) -> None:
+        """Refuse what is no such file.
+
+        Args:
+            headers: Of the answer.
+            url: Where the API is, for the error.
+
+        Raises:
+            ApiUnavailable: If something else answered.
+        """
+        given = headers.get("Content-Type", "")
+        if given.partition(";")[0].strip() != self.media_type:
+            raise ApiUnavailable(f"its answer is not one of the API's: {given or 'nothing'}", url=url)
 
 
 def items_file(
@@ -45,7 +60,9 @@ def items_file(
 ) -> Export:
     """The items of a queue with payloads and results, the latest first."""
     filters = given(format=str(format), status=list(status) or None, reference=reference, robot_id=robot_id)
-    return Export(f"{named('queues', queue)}/items/export", filters | between(added_from, added_to))
+    # One that is none is refused by the API.
+    media_type = next((kind.media_type for kind in FileFormat if kind == format), "")
+    return Export(f"{named('queues', queue)}/items/export", filters | between(added_from, added_to), media_type)
 
 
 @contextmanager

@@ -57,7 +57,11 @@ def test_claims_that_hang_leave_threads_to_others_and_one_more_is_told(api: Api)
     assert sorted(set(statuses)) == [200, 503]
 
 
-def test_who_hangs_up_in_the_middle_of_a_claim_gets_it_again_by_its_key(every_api: Api) -> None:
+def test_who_hangs_up_in_the_middle_of_a_claim_gets_it_again_by_its_key(
+    every_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Its going is not noticed before its claim is carried out.
+    monkeypatch.setattr(joining, "LONG_SECONDS", 1000)
     api, token = every_api, every_api.token("desk-7", "robot")
     with api.client(api.token("root", "admin")) as root, api.client(token) as robot:
         assert root.post(f"{V1}/queues", json={"name": "invoices"}).status_code == 201
@@ -110,6 +114,29 @@ def test_who_hangs_up_while_others_claims_are_under_way_takes_nothing(
             assert len(answer_of(first)["items"]) == 1
             wait_until(lambda: claiming_of(api).is_idle, what="the end of both")
             assert held() == ["desk-7"]
+
+
+def test_who_hangs_up_while_its_own_claim_is_held_up_takes_nothing(
+    every_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "LONG_SECONDS", 0)
+    api, token = every_api, every_api.token("desk-7", "robot")
+    with api.client(api.token("root", "admin")) as root, ExitStack() as stays:
+        assert root.post(f"{V1}/queues", json={"name": "invoices"}).status_code == 201
+        for _ in range(3):
+            root.post(f"{V1}/queue-items", json={"queue_name": "invoices"})
+        with api.database.writing() as connection:
+            if not api.database.is_sqlite:
+                connection.exec_driver_sql("LOCK TABLE queue_items IN ACCESS EXCLUSIVE MODE")
+            with asked(api.url, f"Bearer {token}", {"queue_name": "invoices"}):
+                wait_until(lambda: not claiming_of(api).is_idle, what="a claim whose transaction has begun")
+            stays_on = stays.enter_context(asked(api.url, f"Bearer {token}", {"queue_name": "invoices"}))
+            wait_until(lambda: claiming_of(api).waiting == 1, what="another behind it")
+            assert httpx.get(f"{api.url}/healthz").status_code == 200, "the going of the first was noticed"
+        (taken,) = answer_of(stays_on)["items"]
+        wanted = {"queue": "invoices", "status": "IN_PROGRESS"}
+        held = root.get(f"{V1}/queue-items", params=wanted).json()["items"]
+        assert [(each["id"], each["fence"]) for each in held] == [(taken["id"], 1)]
 
 
 def claiming_of(api: Api) -> Claiming:

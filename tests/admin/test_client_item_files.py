@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,6 +108,23 @@ def test_an_export_that_is_broken_off_is_an_error(do: Do, monkeypatch: pytest.Mo
     monkeypatch.setattr(exporting.Listing, "page", only_the_first)
     with pytest.raises(ApiUnavailable):
         do("export_items", "invoices")
+
+
+@pytest.mark.parametrize("head", ["Content-Type: text/html\r\n", ""])
+def test_something_else_that_answers_is_not_taken_for_an_export(do: Do, head: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            caller, _ = listening.accept()
+            with caller:
+                caller.recv(65_536)
+                caller.sendall(f"HTTP/1.1 200 OK\r\n{head}Content-Length: 0\r\n\r\n".encode())
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        with pytest.raises(ApiUnavailable, match="not one of the API's"):
+            do("export_items", "invoices", url=f"http://127.0.0.1:{listening.getsockname()[1]}")
+        answering.join(60)
 
 
 def test_an_item_that_is_none_is_no_item() -> None:

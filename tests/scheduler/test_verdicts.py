@@ -210,7 +210,7 @@ def test_a_redis_that_began_anew_is_told_of_with_what_the_ledger_knows() -> None
     }
     some = "0 executions are missing, and maybe some of the 5 limits, pauses, schedules and settings of operators"
     assert said(on_loss(720_000, executions=0, changes=5)) == {"redis_not_restored": f"{begun}{some}{end}"}
-    goes_on = "; one has begun, and pauses everything, and has not ended"
+    goes_on = "; one has begun, and has not ended"
     assert said(on_loss(720_000, executions=0, changes=5, is_begun=True)) == {
         "redis_not_restored": f"{begun}{some}{end}{goes_on}"
     }
