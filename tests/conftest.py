@@ -20,7 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 # A busy machine is slow, and no test depends on how slow it is.
 hypothesis_settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,7 +59,7 @@ def redis_url() -> Iterator[str]:
             yield url
         finally:
             server.terminate()
-            server.wait(timeout=30)
+            server.wait(timeout=GENEROUS_SECONDS)
 
 
 @pytest.fixture

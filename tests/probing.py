@@ -14,7 +14,7 @@ from dramatiq import Message
 from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.model.errors import QueueRejected
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 MODULE: Final = "rendezvous"
 """Given to `dramatiq` behind the application's module."""
@@ -31,14 +31,16 @@ def probe_environment(url: str, lane: str) -> dict[str, str]:
     return {"RENDEZVOUS_REDIS_URL": url, "RENDEZVOUS_LANE": lane}
 
 
-def probe_threads(queue: ExecutionQueueService, lane: str, threads: int, *, timeout_seconds: float = 30.0) -> None:
+def probe_threads(
+    queue: ExecutionQueueService, lane: str, threads: int, *, timeout_seconds: float = GENEROUS_SECONDS
+) -> None:
     """Let so many threads meet; fails if they don't. What else still runs in them has to end in that time.
 
     Args:
         queue: Of the workers.
         lane: As in `probe_environment`.
         threads: Of all workers that consume it together; 0 if none lives.
-        timeout_seconds: For their meeting.
+        timeout_seconds: For each that comes, from the one before on.
     """
     assert threads > 0, "there is no worker whose threads could be probed"
     key, client = f"probe:{uuid4().hex}", queue.scripts.client
@@ -57,7 +59,8 @@ def probe_threads(queue: ExecutionQueueService, lane: str, threads: int, *, time
         return int(client.scard(key))  # type: ignore[arg-type]
 
     try:
-        wait_until(lambda: came() == threads, timeout_seconds=timeout_seconds, what="all threads at work")
+        for number in range(1, threads + 1):
+            wait_until(lambda number=number: came() >= number, timeout_seconds=timeout_seconds, what="a thread at work")
     except AssertionError:
         raise AssertionError(f"{came()} of {threads} threads take work") from None
     wait_until(lambda: not {*names} & queue.views.members(lane), what="the end of the probe")

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from bandmaster.configs.notify import NotifySettings
+from waiting import GENEROUS_SECONDS
 
 SECRET = f"whsec_{base64.b64encode(b'k' * 32).decode()}"
 NOTIFY = NotifySettings(secret=SecretStr(SECRET))
@@ -85,4 +86,4 @@ def receiving(*statuses: int, tls: ssl.SSLContext | None = None) -> Generator[Re
         receiver.ends.set()
         server.shutdown()
         server.server_close()
-        thread.join(30)
+        thread.join(GENEROUS_SECONDS)

@@ -8,6 +8,7 @@ import redis
 from dramatiq import Worker
 
 from bandmaster import BandedRedisBroker
+from waiting import GENEROUS_MS
 
 THREADS = 4
 
@@ -38,4 +39,4 @@ def start_worker(broker: BandedRedisBroker) -> Generator[StartWorker]:
 
     yield start
     for worker in started:
-        worker.stop(timeout=10_000)
+        worker.stop(timeout=GENEROUS_MS)

@@ -14,7 +14,7 @@ from dramatiq.results.backends import RedisBackend as ResultBackend
 
 from acceptance.conftest import THREADS, StartWorker
 from bandmaster import BandedRedisBroker, DuplicateExecution
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 
 def all_ended(broker: BandedRedisBroker, lane: str = "default") -> None:
@@ -46,11 +46,11 @@ def test_results_pipelines_groups_and_their_callbacks(
     start_worker()
     assert add.send(1, 2).get_result(block=True) == 3
     chain: Any = (add.message(1, 2) | add.message(3) | add.message(4)).run()  # type: ignore[call-arg]
-    assert chain.get_result(block=True, timeout=10_000) == 10
+    assert chain.get_result(block=True, timeout=GENEROUS_MS) == 10
     several: Any = group([add.message(i, i) for i in range(5)])
     several.add_completion_callback(finish.message())
     several.run()
-    assert sorted(several.get_results(block=True, timeout=10_000)) == [0, 2, 4, 6, 8]
+    assert sorted(several.get_results(block=True, timeout=GENEROUS_MS)) == [0, 2, 4, 6, 8]
     wait_until(lambda: finished, what="the group's callback")
     all_ended(broker)
 

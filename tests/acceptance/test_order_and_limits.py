@@ -12,7 +12,7 @@ from dramatiq.brokers.redis import RedisBroker
 from acceptance.conftest import StartWorker
 from acceptance.test_features import all_ended
 from bandmaster import BandedRedisBroker, InvalidRequest
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 
 def test_they_start_by_band_and_first_in_first_out_under_the_limit(
@@ -118,7 +118,7 @@ def test_gated_ungated_and_foreign_messages_share_a_queue(
         ungated.send(f"ungated-{place}")
     foreign.enqueue(gated.message("foreign-delayed"), delay=200)
     wait_until(lambda: len(ran) == 11, what="all messages")
-    broker.join("default", timeout=10_000)
+    broker.join("default", timeout=GENEROUS_MS)
     all_ended(broker)
     foreign.client.close()
 

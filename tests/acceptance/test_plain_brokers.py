@@ -12,7 +12,7 @@ from dramatiq.brokers.redis import RedisBroker
 from dramatiq.brokers.stub import StubBroker
 
 from bandmaster import ConcurrencyGate, ExecutionQueueService, PriorityBands
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 LIMIT = 2
 
@@ -57,7 +57,7 @@ def test_limit_order_retries_and_delays_hold(broker: Broker, redis_client: redis
     try:
         wait_until(lambda: queue.views.lane_size("default") == 0, what="the lane's end")
     finally:
-        worker.stop(timeout=10_000)
+        worker.stop(timeout=GENEROUS_MS)
     assert sorted(ran) == sorted([*range(30), 7, 100])
     assert most[0] <= LIMIT
     admitted = [entry.execution_id for entry in queue.journal.entries() if entry.verb == "admit"]

@@ -119,6 +119,7 @@ def test_the_probe_tells_how_many_threads_take_work(
     workers.start(threads=3)
     send(redis_url, 1, 60.0)
     wait_until(lambda: heard(redis_client, "began") == [1], what="a thread that takes no work")
+    probe_threads(queue, LANE, 2)  # these two take work, so what is missing afterwards is the third
     with pytest.raises(AssertionError, match="2 of 3 threads take work"):
         probe_threads(queue, LANE, 3, timeout_seconds=5)
 

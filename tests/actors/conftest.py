@@ -33,7 +33,7 @@ def pods(folder: Path) -> Iterator[LocalPods]:
     for status in pods.list():
         pods.delete(status.name)
     wait_until(lambda: not pods.list(), what="the deletion of all pods")
-    wait_until(lambda: not processes_under(folder), timeout_seconds=5, what="the end of all processes")
+    wait_until(lambda: not processes_under(folder), what="the end of all processes")
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from bandmaster.actors import (
 from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailedEvent, ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import DuplicateExecution, InvalidRequest, QueueFull, UserLimitExceeded
 from bandmaster.scheduler.model.states import State
+from waiting import GENEROUS_SECONDS
 
 DOORS: dict[str, Any] = {
     "requested": execution_requested,
@@ -160,7 +161,9 @@ def test_an_application_keeps_the_broker_it_has(lifecycle: Lifecycle) -> None:
 
 def python(code: str) -> str:
     """What a process of its own prints."""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=GENEROUS_SECONDS, check=True
+    )
     assert run.stderr == ""
     return run.stdout
 

@@ -10,7 +10,7 @@ from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from defects.contrast import contrast, event
 from defects.queue_manager import QueueManager
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 ACTION = "core.http.get"
 GATE = f"action:{ACTION}"
@@ -81,7 +81,7 @@ def test_d34_a_consumer_does_not_wait_with_what_waits(ours: ExecutionQueueServic
         wait_until(lambda: ACTION in queue.queues and queue.queues[ACTION].waiting, what="the one that waits")
         was_handled = "other" in handled
         queue.notify_completion(ACTION)
-        consumer.join(30)
+        consumer.join(GENEROUS_SECONDS)
         return was_handled
 
     contrast(holds, simple=QueueManager(), ours=ours)

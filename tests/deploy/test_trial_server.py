@@ -12,7 +12,7 @@ import redis
 import yaml
 
 from bandmaster.scheduler.server.valkey import server_binary
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 MANIFEST: Final = Path(__file__).parents[2] / "configs" / "deploy" / "kustomize" / "redis" / "redis.yaml"
 PASSWORDS: Final = ["0123456789abcdef", "two words", 'it\'s "quoted" \\ $HOME `id` $(id) # é']
@@ -60,4 +60,4 @@ def test_the_server_is_the_containers_first_process_and_ends_when_it_is_told_to(
     server: "subprocess.Popen[bytes]", password: str
 ) -> None:
     server.send_signal(signal.SIGTERM)
-    assert server.wait(timeout=30) == 0
+    assert server.wait(timeout=GENEROUS_SECONDS) == 0

@@ -17,7 +17,7 @@ from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.middleware.grants.permits import LANES
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 THREADS = 8
 JOBS = 2_000
@@ -66,7 +66,7 @@ def test_f10_each_tenth_reply_is_lost_under_load_and_each_runs_once(redis_client
         permits = broker.process.permits
         wait_until(lambda: permits.held(LANES) == 0 and permits.free == THREADS, what="the permits are back")
     finally:
-        worker.stop(timeout=20_000)
+        worker.stop(timeout=GENEROUS_MS)
         broker.close()
     assert proxy.lost > LOST_AT_LEAST
     assert ran == Counter(range(JOBS)), "each ran once"

@@ -29,7 +29,7 @@ def installed(client: redis.Redis, url: str, folder: Path) -> Generator[Installa
     left = [pod.name for pod in pods.list() if not pod.phase.ended]
     for pod in pods.list():
         pods.delete(pod.name)
-    wait_until(lambda: not processes_under(folder), timeout_seconds=10, what="the end of all pods' processes")
+    wait_until(lambda: not processes_under(folder), what="the end of all pods' processes")
     assert not left, "pods were left running"
 
 

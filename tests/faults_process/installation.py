@@ -112,8 +112,8 @@ class Installation:
             return all(meta["state"] in TERMINAL for meta in self.queue.views.metas(list(execution_ids)))
 
         wait_until(ended, timeout_seconds=timeout_seconds, what="the end of all executions")
-        wait_until(lambda: not self.alive(), timeout_seconds=10, what="the end of all pods")
-        wait_until(self._all_acknowledged, timeout_seconds=10, what="the acknowledgement of all pods")
+        wait_until(lambda: not self.alive(), what="the end of all pods")
+        wait_until(self._all_acknowledged, what="the acknowledgement of all pods")
         self._check(set(execution_ids))
         for execution_id in execution_ids if attempts_given_once else ():
             runs = self.runs(execution_id)
@@ -148,4 +148,4 @@ class Installation:
         assert history.executions.keys() == execution_ids
         assert not history.living()
         # A supervisor that has recorded the end takes a moment to leave.
-        wait_until(lambda: not processes_under(self.folder), timeout_seconds=10, what="the end of all processes")
+        wait_until(lambda: not processes_under(self.folder), what="the end of all processes")

@@ -17,7 +17,7 @@ import psutil
 from probing import FOLDER, MODULE, probe_environment
 
 from bandmaster.configs.children import Replaced, child_environment
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 LEASE_MS: Final = 1_500
 POD_LEASE_MS: Final = 6_000
@@ -66,7 +66,7 @@ class Member:
             assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.tail()}"
             return self.says(text)
 
-        wait_until(said, timeout_seconds=40, what=f"{self.name} saying {text!r}")
+        wait_until(said, what=f"{self.name} saying {text!r}")
 
     def signal(self, number: signal.Signals) -> None:
         """To the whole group."""
@@ -75,7 +75,7 @@ class Member:
     def kill(self) -> None:
         """As a lost node does: nothing of it gets to do anything more."""
         self.signal(signal.SIGKILL)
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=GENEROUS_SECONDS)
 
     def stop(self) -> None:
         """It sleeps until `go_on`."""
@@ -92,7 +92,7 @@ class Member:
     def terminate(self) -> int:
         """As a process manager does, to the main process only; returns the exit code."""
         self.process.terminate()
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=GENEROUS_SECONDS)
 
     def end(self) -> None:
         """Whatever state it is in."""

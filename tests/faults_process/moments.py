@@ -12,7 +12,7 @@ from proxy import Command, Loss, Proxy
 
 from bandmaster.scheduler.transport.library import assemble
 from faults_process.members import Member
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 Matches = Callable[[Command], bool]
 
@@ -57,14 +57,14 @@ class Moment:
         self._here.set()
         if self.after:
             return True
-        self._over.wait(20)
+        self._over.wait(GENEROUS_SECONDS)
         if self._aborted:
             raise ConnectionAbortedError
         return False
 
     def reached(self) -> None:
         """Wait until the worker is there."""
-        wait_until(self._here.is_set, timeout_seconds=15, what="the moment")
+        wait_until(self._here.is_set, what="the moment")
         if self.after:
             wait_until(lambda: self.proxy.lost > 0, what="the effect")
 

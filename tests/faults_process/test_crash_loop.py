@@ -49,7 +49,7 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
             ready=None,
             lane=LANE,
         )
-        wait_until(partial(is_over, installation, worker), timeout_seconds=20, what="a crash, or the end")
+        wait_until(partial(is_over, installation, worker), what="a crash, or the end")
         crashes += worker.process.poll() is not None
         assert crashes <= max_crashes + 1
     wait_until(lambda: installation.state("harmless") is State.COMPLETED, what="the end of the other")

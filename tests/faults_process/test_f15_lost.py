@@ -78,7 +78,7 @@ def test_a_lost_redis_is_rebuilt_while_pods_run(installation: Installation, redi
         return all(meta.get("state") in TERMINAL for meta in installation.queue.views.metas(ids))
 
     wait_until(all_ended, timeout_seconds=60, what="the end of all executions")
-    wait_until(lambda: not installation.alive(), timeout_seconds=10, what="the end of all pods")
+    wait_until(lambda: not installation.alive(), what="the end of all pods")
     assert {one: installation.state(one) for one in ids} == dict.fromkeys(ids, State.COMPLETED)
     for one in before:
         assert len(installation.runs(one)) == 1, f"{one} had ended, and ran again"

@@ -16,7 +16,7 @@ def test_f29_a_rolling_restart_under_load_loses_nothing(installation: Installati
 
     for number, worker in enumerate(workers):
         enough = number * EXECUTIONS // 3
-        wait_until(lambda enough=enough: ended() > enough, timeout_seconds=20, what="some progress")
+        wait_until(lambda enough=enough: ended() > enough, what="some progress")
         assert worker.terminate() == 0, worker.tail()
         installation.members.worker()
     installation.wait_until_settled(ids, timeout_seconds=30)

@@ -30,7 +30,7 @@ def test_each_occurrence_is_parked_once_whoever_is_stopped_or_killed(installatio
     wait_until(lambda: len(parked(installation)) >= MANY, timeout_seconds=60, what="all are planned")
     first.go_on()
     second.kill()
-    wait_until(lambda: installation.queue.views.leader() is not None, timeout_seconds=30, what="a leader again")
+    wait_until(lambda: installation.queue.views.leader() is not None, what="a leader again")
     put_all(installation, 2)  # what was parked is taken back
     wait_until(lambda: len(parked(installation)) >= 2 * MANY, timeout_seconds=60, what="the changed ones are planned")
     found = parked(installation)

@@ -74,7 +74,7 @@ def test_f2_a_pod_whose_creator_was_killed_is_found_and_runs_on(installation: In
 def test_f2_a_pod_whose_attempt_is_over_does_not_run_beside_the_next(installation: Installation, proxy: Proxy) -> None:
     killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), "sleep 60")
     # Nobody watches until its lease is over.
-    wait_until(installation.queue.maintenance.reap, timeout_seconds=10, what="the end of its lease")
+    wait_until(installation.queue.maintenance.reap, what="the end of its lease")
     assert installation.state(EXECUTION) is State.PENDING
     assert len(installation.alive()) == 1
     installation.members.worker()

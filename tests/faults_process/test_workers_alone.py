@@ -7,7 +7,7 @@ from pathlib import Path
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
 from faults_process.installation import LIFECYCLE, Installation
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def test_workers_without_a_scheduler_promote_sweep_and_revive_the_watch(installation: Installation) -> None:
@@ -70,7 +70,7 @@ def test_workers_and_schedulers_whose_server_does_not_come_end_with_an_error(
     wait = {("redis", "connect_wait_seconds"): "0.2"}
     worker = installation.members.worker(url=nowhere, settings=wait, ready=None)
     scheduler = installation.members.scheduler(url=nowhere, settings=wait, ready=None)
-    assert worker.process.wait(timeout=40) == 1
+    assert worker.process.wait(timeout=GENEROUS_SECONDS) == 1
     assert worker.says("worker_not_started")
-    assert scheduler.process.wait(timeout=40) == 1
+    assert scheduler.process.wait(timeout=GENEROUS_SECONDS) == 1
     assert scheduler.says("did not answer within 0.2 s")

@@ -12,7 +12,7 @@ from become_server import BECOME_SERVER
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 class OwnServer:
@@ -40,7 +40,7 @@ class OwnServer:
         """Nothing of it gets to do anything more."""
         self.signal(signal.SIGKILL)
         assert self._process is not None
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=GENEROUS_SECONDS)
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""

@@ -12,7 +12,7 @@ from become_server import BECOME_SERVER
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 SERVICE: Final = "queue"
 DOWN_AFTER_MS: Final = 1_000
@@ -51,7 +51,7 @@ class SentinelGroup:
         """Nothing of it gets to do anything more."""
         process = self._processes.pop(self.ports[0])
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait(timeout=GENEROUS_SECONDS)
 
     def fail_over(self) -> None:
         """Have the replica promoted; the old primary lives on, as a replica."""
@@ -82,7 +82,7 @@ class SentinelGroup:
         """Whatever state it is in."""
         for process in self._processes.values():
             process.kill()
-            process.wait(timeout=30)
+            process.wait(timeout=GENEROUS_SECONDS)
 
     def _server(self, port: int, *options: str) -> None:
         folder = self._folder / str(port)

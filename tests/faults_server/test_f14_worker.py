@@ -16,7 +16,7 @@ from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
 from faults_server.restoring import RestoringServer, restoring_server
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 THREADS = 4
 WAIT_SECONDS = 60.0
@@ -64,12 +64,12 @@ def test_grants_of_a_server_s_lost_past_are_refused_and_lose_no_thread(
         wait_until(lambda: broker.process.permits.free == THREADS // 2, what="the old ones' threads")
         assert {queue.views.meta(each.message_id)["state"] for each in sent} == {State.RUNNING}
         new_go_on.set()
-        broker.join("default", timeout=30_000)
+        broker.join("default", timeout=GENEROUS_MS)
         wait_until(lambda: broker.process.permits.free == THREADS, what="every permit is back")
         last = [at_once.send() for _ in range(THREADS)]
-        broker.join("default", timeout=30_000)
+        broker.join("default", timeout=GENEROUS_MS)
     finally:
-        worker.stop(timeout=20_000)
+        worker.stop(timeout=GENEROUS_MS)
         broker.close()
     ended = {queue.views.meta(each.message_id)["state"] for each in (*sent, *last)}
     assert ended == {State.COMPLETED}, "and all threads took work at once"

@@ -15,7 +15,7 @@ from bandmaster.scheduler.engine.grants import Grant
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.server.connection import client_of
 from faults_server.own_server import OwnServer
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 LEASE_MS = 60_000
 DEADLINE_SECONDS = 0.5
@@ -60,7 +60,7 @@ def test_the_next_step_that_redis_did_not_take_runs_once(
     worker = Worker(broker, worker_threads=1, worker_timeout=100)
     worker.start()
     try:
-        assert begun.wait(20)
+        assert begun.wait(GENEROUS_SECONDS)
         server.kill()
         go_on.set()
         wait_until(was_deferred, what="the step was not taken", timeout_seconds=60)
@@ -68,7 +68,7 @@ def test_the_next_step_that_redis_did_not_take_runs_once(
         wait_until(lambda: ran, what="the next step", timeout_seconds=60)
         broker.join("default", timeout=60_000)  # type: ignore[call-arg]
     finally:
-        worker.stop(timeout=20_000)
+        worker.stop(timeout=GENEROUS_MS)
     assert ran == [42]
 
 

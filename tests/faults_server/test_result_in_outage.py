@@ -15,7 +15,7 @@ from bandmaster.middleware.grants import results as results_module
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
 from faults_server.own_server import OwnServer
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 LEASE_MS = 60_000
 
@@ -34,7 +34,7 @@ def worker(broker: BandedRedisBroker) -> Any:
     """With one thread."""
     worker = Worker(broker, worker_threads=1, worker_timeout=100)
     yield worker
-    worker.stop(timeout=20_000)
+    worker.stop(timeout=GENEROUS_MS)
 
 
 def test_what_ended_during_an_outage_has_its_result(
@@ -50,7 +50,7 @@ def test_what_ended_during_an_outage_has_its_result(
 
     sent = work.send()
     worker.start()
-    assert begun.wait(20)
+    assert begun.wait(GENEROUS_SECONDS)
     server.kill()
     go_on.set()
     held = broker.gate.held

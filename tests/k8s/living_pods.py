@@ -36,7 +36,7 @@ def living_pods(root: Path) -> Generator[LocalPods]:
     for status in pods.list():
         pods.delete(status.name)
     wait_until(lambda: not pods.list(), what="the deletion of all pods")
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of all processes")
+    wait_until(lambda: not processes_under(root), what="the end of all processes")
 
 
 def spec(

@@ -17,7 +17,7 @@ from bandmaster.k8s.errors import PodNotFound
 from bandmaster.k8s.local.limits import LocalLimits
 from bandmaster.k8s.local.pods import LocalPods
 from bandmaster.k8s.output import Closing, Piece
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 RECORDED = Path(__file__).with_name("recorded")
 
@@ -69,7 +69,7 @@ def test_closing_ends_a_reading_that_waits_for_a_silent_program(pods: LocalPods)
     reading = Reading(pods.follow(created.name, closing))
     wait_until(lambda: reading.pieces, what="its words")
     closing.close()
-    reading.join(30)
+    reading.join(GENEROUS_SECONDS)
     assert not reading.is_alive()
     assert list(pods.follow(created.name, closing)) == [], "what is closed reads nothing"
 
@@ -128,7 +128,7 @@ def test_closing_ends_a_reading_that_waits_for_a_silent_cluster(silent: ClusterP
     assert reading.pieces == [Piece(b"gun\n", 2)]
     began = time.monotonic()
     closing.close()
-    reading.join(30)
+    reading.join(GENEROUS_SECONDS)
     assert not reading.is_alive()
     assert time.monotonic() - began < 20, "a program may be silent for a minute"
 
@@ -139,5 +139,5 @@ def test_a_follower_gets_the_last_words_of_a_pod_that_is_deleted(pods: LocalPods
     reading = Reading(pods.follow(created.name, Closing()))
     wait_until(lambda: reading.pieces, what="its words")
     pods.delete(created.name)
-    reading.join(30)
+    reading.join(GENEROUS_SECONDS)
     assert b"".join(each.data for each in reading.pieces) == b"up\nbye\n"

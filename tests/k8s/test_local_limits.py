@@ -28,7 +28,7 @@ def test_a_timeout_kills_a_program_and_grandchild_that_ignore_term(pods: LocalPo
     outcome = outcome_of(pods, spec(IGNORE_TERM, timeout_seconds=0.3))
     assert (outcome.signal, outcome.reason) == (9, Reason.DEADLINE_EXCEEDED)
     assert outcome.duration_seconds >= 0.5  # the grace period was granted
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of all")
+    wait_until(lambda: not processes_under(root), what="the end of all")
 
 
 def test_a_timeout_ends_a_storm_of_processes(pods: LocalPods, root: Path) -> None:
@@ -43,7 +43,7 @@ while True:
 """
     outcome = outcome_of(pods, spec(python=program, timeout_seconds=0.5, memory_limit="2Gi"))
     assert (outcome.signal, outcome.reason) == (9, Reason.DEADLINE_EXCEEDED)
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of all")
+    wait_until(lambda: not processes_under(root), what="the end of all")
 
 
 def test_a_timeout_leaves_a_program_its_grace_to_end_by_itself(pods: LocalPods) -> None:
@@ -61,7 +61,7 @@ def test_a_stopped_program_is_ended_too(pods: LocalPods) -> None:
 def test_what_a_program_leaves_behind_is_killed_even_in_a_session_of_its_own(pods: LocalPods, root: Path) -> None:
     outcome = outcome_of(pods, spec("sleep 60 & setsid sleep 61 & (setsid env -i sleep 62 &) ; sleep 0.1; echo done"))
     assert (outcome.reason, outcome.output_tail) == (Reason.COMPLETED, "done\n")
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of all")
+    wait_until(lambda: not processes_under(root), what="the end of all")
 
 
 def test_a_program_over_its_memory_limit_is_killed_at_once(pods: LocalPods) -> None:

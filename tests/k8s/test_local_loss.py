@@ -65,14 +65,14 @@ def test_a_pod_whose_supervisor_is_killed_is_lost_and_nothing_of_it_runs(pods: L
 def test_a_program_dies_with_its_supervisor_even_if_nobody_looks(pods: LocalPods, root: Path) -> None:
     created = pods.create(spec(command=("sleep", "60")))
     supervisor_of(root, running(pods, created.name)).kill()
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of the program")
+    wait_until(lambda: not processes_under(root), what="the end of the program")
 
 
 def test_a_reused_process_number_is_not_taken_for_the_lost_program(pods: LocalPods, root: Path) -> None:
     created = pods.create(spec(command=("sleep", "60")))
     supervisor = supervisor_of(root, running(pods, created.name))
     supervisor.kill()
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of the program")
+    wait_until(lambda: not processes_under(root), what="the end of the program")
     with Popen(["sleep", "60"], start_new_session=True) as bystander:
         folder = Folder(str(root / "pods" / created.name))
         progress = folder.read_progress()
@@ -100,7 +100,7 @@ def test_a_folder_that_somebody_removes_leaves_no_supervisor_behind(
     shutil.rmtree(root / "pods" / created.name)
     assert pods.get(created.name) is None
     (tmp_path / "go").touch()
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of the supervisor")
+    wait_until(lambda: not processes_under(root), what="the end of the supervisor")
 
 
 def test_a_lost_pod_can_be_deleted(pods: LocalPods, root: Path) -> None:

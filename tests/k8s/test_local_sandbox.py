@@ -91,7 +91,7 @@ def test_a_timeout_leaves_a_program_its_grace(pods: LocalPods, root: Path) -> No
         pods, spec("trap '' TERM; setsid sleep 60 & while :; do sleep 0.05; done", timeout_seconds=0.5)
     )
     assert _told(outcome) == (None, signal.SIGKILL, Reason.DEADLINE_EXCEEDED)
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of all")
+    wait_until(lambda: not processes_under(root), what="the end of all")
 
 
 def test_bounds_hold_in_a_sandbox(pods: LocalPods) -> None:
@@ -110,7 +110,7 @@ def test_what_cleared_its_environment_and_left_its_session_ends_with_a_killed_su
     status = running(pods, created.name, printed=b"up")
     wait_until(lambda: _sleeping(seconds), what="the daemon")
     supervisor_of(root, status).kill()
-    wait_until(lambda: not _sleeping(seconds), timeout_seconds=5, what="the end of the daemon")
+    wait_until(lambda: not _sleeping(seconds), what="the end of the daemon")
     assert ended(pods, created.name).reason is Reason.NODE_LOST
 
 

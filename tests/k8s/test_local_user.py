@@ -97,7 +97,7 @@ def test_a_program_dies_with_its_supervisor(pods: LocalPods, root: Path) -> None
     status = running(pods, created.name)
     wait_until(lambda: {process.username() for process in processes_under(root)} == {"root", "nobody"}, what="both")
     supervisor_of(root, status).kill()
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of the program")
+    wait_until(lambda: not processes_under(root), what="the end of the program")
     assert ended(pods, created.name).reason is Reason.NODE_LOST
 
 
@@ -131,4 +131,4 @@ def test_a_timeout_ends_all_that_a_program_started(pods: LocalPods, root: Path) 
     line = "trap '' TERM; setsid sleep 60 & while :; do sleep 0.05; done"
     outcome = outcome_of(pods, spec(line, timeout_seconds=0.3))
     assert (outcome.signal, outcome.reason) == (signal.SIGKILL, Reason.DEADLINE_EXCEEDED)
-    wait_until(lambda: not processes_under(root), timeout_seconds=5, what="the end of all")
+    wait_until(lambda: not processes_under(root), what="the end of all")

@@ -29,6 +29,7 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.transport.scripts import DEADLINE_SECONDS, Scripts
+from waiting import GENEROUS_SECONDS
 
 LEASE_MS = 60_000
 ASK_SECONDS = 0.02
@@ -119,7 +120,7 @@ class Exchanged:
         finally:
             self.stopped.set()
             for thread in threads:
-                thread.join(30)
+                thread.join(GENEROUS_SECONDS)
         assert not any(thread.is_alive() for thread in threads), "a thread does not come to its end"
         assert self.failures == []
 

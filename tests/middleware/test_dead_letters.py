@@ -8,7 +8,7 @@ from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.cli.failures import read_failure
 from bandmaster.scheduler.engine.record import read_result
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 
 def test_the_last_try_is_told_not_the_one_before(broker: BandedRedisBroker, queue: ExecutionQueueService) -> None:
@@ -21,7 +21,7 @@ def test_the_last_try_is_told_not_the_one_before(broker: BandedRedisBroker, queu
 
     sent = work.send("2026-11")
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     failure = read_failure(queue, sent.message_id)
     assert failure is not None
     assert (failure.actor, failure.arguments) == ("work", "'2026-11'")
@@ -39,7 +39,7 @@ def test_what_is_never_tried_again_is_told_too(broker: BandedRedisBroker, queue:
 
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     failure = read_failure(queue, sent.message_id)
     assert failure is not None
     assert failure.exception is not None
@@ -58,7 +58,7 @@ def test_it_is_kept_as_long_as_the_letter(
 
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert queue.views.dead() == [sent.message_id]
     ttls = {int(redis_client.ttl(f"exec_queue:{kind}:{sent.message_id}")) for kind in ("result", "message", "meta")}  # type: ignore[arg-type]
     assert all(abs(ttl - 7 * 86_400) < 60 for ttl in ttls)

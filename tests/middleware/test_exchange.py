@@ -20,7 +20,7 @@ from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.engine.settlements import MOST_SETTLEMENTS, Release
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.states import State
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 GATE = "disk"
 THREADS = 8
@@ -66,7 +66,7 @@ class Together(threading.Thread):
             except QueueUnavailable:
                 self.refused += 1
                 if self.refused > 1:
-                    self.mended.wait(30)
+                    self.mended.wait(GENEROUS_SECONDS)
 
 
 def test_a_damaged_one_is_asked_for_alone_and_its_neighbours_go_on(
@@ -97,7 +97,7 @@ def test_a_damaged_one_is_asked_for_alone_and_its_neighbours_go_on(
         good = [thread for thread in threads if thread.message is not bad]
         (its,) = [thread for thread in threads if thread.message is bad]
         for thread in good:
-            thread.join(30)
+            thread.join(GENEROUS_SECONDS)
             assert not thread.is_alive(), "a neighbour is held up"
         wait_until(lambda: its.refused > 1, what="it is refused again, alone")
         assert asked[-1] == 1
@@ -110,7 +110,7 @@ def test_a_damaged_one_is_asked_for_alone_and_its_neighbours_go_on(
         assert work.permits.held(LANES) == 2
         redis_client.restore(held_key, 0, kept, replace=True)  # type: ignore[arg-type]
         its.mended.set()
-        its.join(30)
+        its.join(GENEROUS_SECONDS)
         assert states(queue, sent[:1]) == [State.COMPLETED]
         assert not work.held.has(bad.entry)
         assert not redis_client.exists(held_key)

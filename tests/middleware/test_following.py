@@ -15,7 +15,7 @@ from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.model.states import State
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 
 def test_results_are_stored_before_the_slot_is_given_back(
@@ -31,10 +31,10 @@ def test_results_are_stored_before_the_slot_is_given_back(
 
     good, bad = work.send(21), fails.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         assert good.get_result() == 42
         with pytest.raises(ResultFailure, match="ValueError: no"):
-            bad.get_result(block=True, timeout=10_000)
+            bad.get_result(block=True, timeout=GENEROUS_MS)
 
 
 def test_pipelines_go_through_gated_and_ungated_actors(broker: BandedRedisBroker, results: RedisBackend) -> None:
@@ -55,7 +55,7 @@ def test_pipelines_go_through_gated_and_ungated_actors(broker: BandedRedisBroker
                 gated.message_with_options(args=(3,), delay=30),
             ]
         ).run()
-        assert pipe.get_result(block=True, timeout=20_000) == 15
+        assert pipe.get_result(block=True, timeout=GENEROUS_MS) == 15
 
 
 def test_a_groups_callback_runs_once_all_of_it_has(broker: BandedRedisBroker, redis_client: redis.Redis) -> None:
@@ -76,7 +76,7 @@ def test_a_groups_callback_runs_once_all_of_it_has(broker: BandedRedisBroker, re
         together = group([work.message(n) for n in range(5)])
         together.add_completion_callback(finish.message())
         together.run()
-        assert ended.wait(20)
+        assert ended.wait(GENEROUS_SECONDS)
     assert (sorted(ran[:-1]), ran[-1]) == ([0, 1, 2, 3, 4], -1)
 
 
@@ -102,7 +102,7 @@ def test_callbacks_run_after_success_and_failure(broker: BandedRedisBroker) -> N
     good.send()
     bad.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert sorted(called) == [("bad", "ValueError"), ("good", 7)]
 
 
@@ -117,7 +117,7 @@ def test_a_next_step_that_is_refused_is_a_dead_letter(broker: BandedRedisBroker,
     step: Message[Any] = second.message_with_options()
     with running(broker):
         (first.message() | step).run()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     (dead,) = queue.views.dead()
     assert dead.startswith(f"{step.message_id}.")
     meta = queue.views.meta(dead)
@@ -142,7 +142,7 @@ def test_a_callback_for_which_there_is_no_room_is_a_dead_letter(
 
     first.send()
     with running(broker, queues={"default"}):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     (dead,) = queue.views.dead()
     assert (queue.views.meta(dead)["action"], queue.views.meta(dead)["reason"]) == ("then", "queue_full")
 
@@ -172,7 +172,7 @@ def test_an_attempt_whose_grant_was_lost_publishes_nothing(
     first = work.message()
     with running(broker):
         (first | step.message_with_options()).run()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         wait_until(lambda: broker.process.permits.free == 4, what="every permit is back")
     assert runs == [0, 1], "nothing was settled, so it ran again"
     assert sorted(followed) == [1, 2]

@@ -8,7 +8,7 @@ from bandmaster.middleware.grants.cancellation import ExecutionCancelled, interr
 from bandmaster.middleware.grants.context import current_grant, enter, leave
 from bandmaster.middleware.grants.table import Entry, GrantTable
 from bandmaster.scheduler.engine.grants import Grant
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def added(
@@ -98,7 +98,7 @@ def test_a_cancelled_body_is_interrupted_while_it_runs() -> None:
         held.begin(entry)
         try:
             running.set()
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + GENEROUS_SECONDS
             while time.monotonic() < deadline:
                 pass
         except ExecutionCancelled as interrupt:
@@ -106,9 +106,9 @@ def test_a_cancelled_body_is_interrupted_while_it_runs() -> None:
 
     thread = threading.Thread(target=body)
     thread.start()
-    running.wait(10)
+    running.wait(GENEROUS_SECONDS)
     held.cancel(entry)
-    thread.join(10)
+    thread.join(GENEROUS_SECONDS)
     assert seen == [ExecutionCancelled]
 
 
@@ -129,7 +129,7 @@ def test_an_interrupt_that_comes_with_the_end_reaches_no_hook() -> None:
 
     def body() -> None:
         held.begin(entry)
-        ready.wait(10)
+        ready.wait(GENEROUS_SECONDS)
         try:
             held.end(entry)
             for _ in range(1000):
@@ -148,7 +148,7 @@ def test_an_interrupt_that_comes_with_the_end_reaches_no_hook() -> None:
         wait_until(lambda: frames()[entry.thread_id].f_code.co_name == "end", what="the body ends")
         entry.cancelled = True
         interrupt(entry.thread_id, None, lambda: False)
-    thread.join(10)
+    thread.join(GENEROUS_SECONDS)
     assert outcome == ["undisturbed"]
 
 

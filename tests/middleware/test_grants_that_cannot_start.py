@@ -10,7 +10,7 @@ from proxy import Loss, calls, proxy_before
 from working import WORKER_TIMEOUT_MS, running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 
 def test_a_grant_whose_retries_cannot_be_read_is_a_dead_letter_and_takes_no_thread(
@@ -25,7 +25,7 @@ def test_a_grant_whose_retries_cannot_be_read_is_a_dead_letter_and_takes_no_thre
     bad = work.send_with_options(args=(1,), retries="many")
     with running(broker, threads=1):
         work.send(2)
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         wait_until(lambda: broker.process.permits.free == 1, what="every permit is back")
     assert ran == [2]
     assert queue.views.dead() == [bad.message_id]
@@ -44,7 +44,7 @@ def test_one_grant_that_cannot_be_read_takes_none_of_the_others_with_it(
         work.send(number)
     bad = work.send_with_options(args=(9,), retries=float("inf"))  # too large for any whole number
     with running(broker, threads=4):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         wait_until(lambda: broker.process.permits.free == 4, what="every permit is back")
     assert sorted(ran) == [0, 1, 2]
     assert queue.views.dead() == [bad.message_id]
@@ -71,7 +71,7 @@ def test_an_admission_that_came_with_a_lost_answer_is_started_when_the_answer_is
             # The first has ended for Redis, and the heartbeat is told that its grant is stale.
             broker.process._heartbeat.beat()  # pyright: ignore[reportPrivateUsage]  # its interval is 10 s
             proxy.lose_reply(lambda _: False)
-            broker.join("default", timeout=25_000)
+            broker.join("default", timeout=GENEROUS_MS)
         broker.close()
     assert ran == ["first", "second"]
     assert [entry.verb for entry in queue.journal.entries() if entry.verb in ("admit", "reap")] == ["admit", "admit"]
@@ -87,13 +87,13 @@ def test_what_an_earlier_worker_still_runs_takes_no_thread_of_the_next(
     def work(name: str) -> None:
         if name == "long":
             begun.set()
-            may_end.wait(30)
+            may_end.wait(GENEROUS_SECONDS)
         ran.append(name)
 
     earlier = Worker(broker, worker_timeout=WORKER_TIMEOUT_MS, worker_threads=1)
     earlier.start()
     work.send("long")
-    assert begun.wait(20)
+    assert begun.wait(GENEROUS_SECONDS)
     earlier.stop(timeout=100)
     with running(broker, threads=1):
         work.send("next")

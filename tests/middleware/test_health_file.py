@@ -19,7 +19,7 @@ from bandmaster.middleware.worker.repairs import Repairs
 from bandmaster.middleware.worker.thread_supervision import Progress
 from bandmaster.scheduler.process.health_file import READY, WAITS
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 STUCK_SECONDS: Final = 2.0
 SILENCE_SECONDS: Final = 3.0
@@ -41,7 +41,7 @@ class Hang:
 
     def begin(self) -> None:
         self.on = True
-        assert self.entered.wait(20)
+        assert self.entered.wait(GENEROUS_SECONDS)
 
     def end(self) -> None:
         self.on = False
@@ -175,7 +175,7 @@ def test_a_body_that_takes_long_stops_no_pulse(broker: BandedRedisBroker, redis_
 
     with running(broker, threads=1):
         slow.send()
-        assert begun.wait(20)
+        assert begun.wait(GENEROUS_SECONDS)
         beats_on(tmp_path)
         go_on.set()
 

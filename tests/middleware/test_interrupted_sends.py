@@ -14,6 +14,7 @@ from dramatiq.middleware import Interrupt
 from bandmaster import ExecutionQueueService
 from bandmaster.middleware.grants.cancellation import forget_interrupt
 from bandmaster.scheduler.engine.parking import Candidate
+from waiting import GENEROUS_SECONDS
 
 # A connection that a thread had in its hand when the exception struck is closed with it.
 pytestmark = [
@@ -95,7 +96,7 @@ def test_a_thousand_exceptions_in_leaders_and_followers_of_sends(redis_client: r
         time.sleep(draw.random() * 0.001)
     stopped.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(GENEROUS_SECONDS)
     assert not any(thread.is_alive() for thread in threads), "a thread waits for ever"
     assert sum(thread.strikes for thread in threads) >= STRIKES
     # One that was interrupted may have been sent or not; what is said to be sent is, and nothing else.

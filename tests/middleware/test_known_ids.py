@@ -16,7 +16,7 @@ from bandmaster.middleware.grants.context import current_grant
 from bandmaster.scheduler.model.errors import DuplicateExecution
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 MINUTES = range(1, 601)
 A_DAY = range(86_000, 86_401)
@@ -48,7 +48,7 @@ def test_what_is_sent_directly_under_a_made_up_id_is_known_for_minutes(
 ) -> None:
     sent = work.send_with_options(**options)
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ttl(redis_client, sent.options["execution_id"]) in seconds
 
 
@@ -65,7 +65,7 @@ def test_a_message_whose_id_somebody_chose_is_known_for_a_day(
         broker.enqueue(under(message_id, work))
     results = broker.send_many([work.message(), under("of-many", work)])
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert all(ttl(redis_client, message_id) in A_DAY for message_id in (*chosen, "of-many"))
     assert isinstance(results[0], Message)
     assert ttl(redis_client, results[0].message_id) in MINUTES
@@ -76,7 +76,7 @@ def test_what_was_sent_again_within_minutes_is_a_duplicate(
 ) -> None:
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     with pytest.raises(DuplicateExecution) as refused:
         broker.enqueue(sent)
     assert refused.value.state is State.COMPLETED
@@ -146,7 +146,7 @@ def test_a_step_does_not_run_twice_while_its_parent_lives_however_late_the_paren
     parent = first.message()
     with running(broker):
         (parent | step.message_with_options()).run()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert sorted(ran) == ["first", "first", "step"]
     assert queue.views.meta(parent.message_id) == {"state": "COMPLETED", "attempt": "2"}
 

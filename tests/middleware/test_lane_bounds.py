@@ -13,7 +13,7 @@ from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.model.errors import InvalidRequest, QueueFull, UserLimitExceeded
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 
 def made(redis_url: str, **options: Any) -> BandedRedisBroker:
@@ -151,7 +151,7 @@ def test_the_sender_of_a_message_that_is_too_old_is_told_so_as_by_dramatiq(
 
     message = work.send_with_options(delay=20)
     with running(broker, threads=1), pytest.raises(ResultFailure, match="SkipMessage: Message age limit exceeded"):
-        backend.get_result(message, block=True, timeout=20_000)
+        backend.get_result(message, block=True, timeout=GENEROUS_MS)
 
 
 def test_a_message_that_waited_longer_than_its_max_age_expires(
@@ -170,7 +170,7 @@ def test_a_message_that_waited_longer_than_its_max_age_expires(
         wait_until(lambda: queue.views.meta(old.message_id)["state"] == State.EXPIRED, what="its expiry")
         assert queue.journal.of(old.message_id)[-1].fields["reason"] == "max_age"
         queue.controls.resume("lane:default")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran == ["young"]
     assert queue.views.meta(young.message_id)["state"] == State.COMPLETED
 

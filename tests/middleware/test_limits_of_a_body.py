@@ -29,7 +29,7 @@ from working import running
 from bandmaster import BandedRedisBroker, ExecutionCancelled, ExecutionQueueService
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 SHORT_LEASE_MS = 600
 
@@ -76,18 +76,18 @@ def test_a_body_whose_execution_is_cancelled_is_interrupted_and_not_tried_again(
             spin()
         except BaseException as interrupt:
             seen.append(type(interrupt))
-            assert looked.wait(20)
+            assert looked.wait(GENEROUS_SECONDS)
             raise
 
     sent = work.send()
     with running(short):
-        assert begun.wait(20)
+        assert begun.wait(GENEROUS_SECONDS)
         queue.cancel(sent.message_id)
         assert queue.views.meta(sent.message_id)["state"] == State.RUNNING, "its slot is held until it has ended"
         looked.set()
-        short.join("default", timeout=20_000)
+        short.join("default", timeout=GENEROUS_MS)
         with pytest.raises(ResultFailure, match="ExecutionCancelled"):
-            sent.get_result(block=True, timeout=10_000)
+            sent.get_result(block=True, timeout=GENEROUS_MS)
     assert seen == [ExecutionCancelled]
     assert queue.views.meta(sent.message_id)["state"] == State.CANCELLED
     assert queue.views.meta(sent.message_id)["attempt"] == "1"
@@ -106,9 +106,9 @@ def test_an_async_body_is_interrupted_too_and_leaves_no_traceback(
 
     sent = work.send()
     with running(short):
-        assert begun.wait(20)
+        assert begun.wait(GENEROUS_SECONDS)
         queue.cancel(sent.message_id)
-        short.join("default", timeout=10_000)
+        short.join("default", timeout=GENEROUS_MS)
     assert queue.views.meta(sent.message_id)["state"] == State.CANCELLED
     assert [record.getMessage() for record in caplog.records if record.exc_info or record.levelname == "ERROR"] == []
 
@@ -126,9 +126,9 @@ def test_a_body_that_completes_all_the_same_has_completed(
 
     sent = work.send()
     with running(short):
-        assert begun.wait(20)
+        assert begun.wait(GENEROUS_SECONDS)
         queue.cancel(sent.message_id)
-        short.join("default", timeout=20_000)
+        short.join("default", timeout=GENEROUS_MS)
     assert queue.views.meta(sent.message_id)["state"] == State.COMPLETED
 
 
@@ -142,7 +142,7 @@ def test_a_time_limit_ends_the_attempt(short: BandedRedisBroker, queue: Executio
 
     sent = work.send()
     with running(short):
-        short.join("default", timeout=20_000)
+        short.join("default", timeout=GENEROUS_MS)
     assert len(runs) == 2
     meta = queue.views.meta(sent.message_id)
     assert (meta["state"], meta["reason"]) == (State.FAILED, "TimeLimitExceeded")
@@ -157,7 +157,7 @@ def test_a_message_that_is_too_old_does_not_run(short: BandedRedisBroker, queue:
 
     sent = work.send_with_options(delay=20)
     with running(short):
-        short.join("default", timeout=20_000)
+        short.join("default", timeout=GENEROUS_MS)
         wait_until(lambda: short.process.permits.free == 4, what="every permit is back")
     assert runs == []
     end = queue.journal.of(sent.message_id)[-1]
@@ -186,13 +186,13 @@ def test_a_message_whose_age_runs_out_between_its_grant_and_its_body_expires(
     )
     sent = short.enqueue(old)
     with running(short):
-        short.join("default", timeout=20_000)
+        short.join("default", timeout=GENEROUS_MS)
     assert runs == []
     end = queue.journal.of(sent.message_id)[-1]
     assert (end.verb, end.fields["state"], end.fields["reason"]) == ("release", State.EXPIRED, "max_age")
     assert queue.views.dead() == ([sent.message_id] if keep_unrun else [])
     with pytest.raises(ResultFailure, match="SkipMessage: Message age limit exceeded"):
-        sent.get_result(block=True, timeout=5_000)
+        sent.get_result(block=True, timeout=GENEROUS_MS)
 
 
 def test_a_body_that_is_notified_of_the_shutdown_is_tried_again_elsewhere(
@@ -207,7 +207,7 @@ def test_a_body_that_is_notified_of_the_shutdown_is_tried_again_elsewhere(
 
     sent = work.send()
     with running(short):
-        assert begun.wait(20)
+        assert begun.wait(GENEROUS_SECONDS)
     assert queue.views.meta(sent.message_id)["state"] == State.SCHEDULED
 
 
@@ -221,7 +221,7 @@ def test_a_long_body_keeps_its_grant(short: BandedRedisBroker, queue: ExecutionQ
 
     sent = work.send()
     with running(short):
-        short.join("default", timeout=20_000)
+        short.join("default", timeout=GENEROUS_MS)
     assert len(runs) == 1
     assert queue.views.meta(sent.message_id)["attempt"] == "1"
 
@@ -254,11 +254,11 @@ def test_a_grant_that_redis_calls_stale_is_lost_at_the_next_renewal(
     @dramatiq.actor(band="HIGH")
     def work() -> None:
         begun.set()
-        go_on.wait(20)
+        go_on.wait(GENEROUS_SECONDS)
 
     sent = work.send()
     with running(short):
-        assert begun.wait(20)
+        assert begun.wait(GENEROUS_SECONDS)
         (entry,) = short.gate.held.all()
         queue.remove(sent.message_id)
         wait_until(lambda: entry.lost, what="the heartbeat is told")

@@ -10,7 +10,7 @@ from working import running
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 TENANTS = ("Acme Corp", "Acme", "Corp", "a\tb", "a%09b", "50% off", "{x}", "*", "Müller & Söhne", "a\u2028b")
 
@@ -38,7 +38,7 @@ def test_any_text_may_be_a_gates_value_and_each_is_a_gate_of_its_own(
     assert set(ran) == set(TENANTS) - {"Acme Corp"}
     queue.controls.set_limit("tenant:Acme Corp", 1)
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert set(ran) == set(TENANTS)
 
 
@@ -53,7 +53,7 @@ def test_an_actor_of_any_name_can_be_gated(name: str, broker: BandedRedisBroker,
     message = work.send()
     action = queue.views.meta(message.message_id)["action"]
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran == [name]
     queue.controls.set_limit(f"action:{action}", 1)
     assert action == "shop:send" or name != "shop:send"
@@ -74,7 +74,7 @@ def test_a_message_of_any_id_runs_and_keeps_it(
 
     sent = broker.enqueue(Message("default", "work", (), {}, {}, message_id=message_id))
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert seen == [message_id]
     assert queue.views.meta(sent.options["execution_id"])["state"] == State.COMPLETED
 
@@ -89,7 +89,7 @@ def test_an_execution_may_be_named_with_a_colon_and_a_user_by_a_number(
     assert queue.views.meta("shop:order:7")["user"] == "42"
     queue.controls.set_limit("user:42", 1)
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert queue.views.meta("shop:order:7")["state"] == State.COMPLETED
 
 

@@ -11,7 +11,7 @@ from working import running
 
 from bandmaster import BandedRedisBroker, ConcurrencyGate, PriorityBands
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 MakeBroker = Callable[[str], Broker]
 
@@ -54,7 +54,7 @@ def test_a_gated_message_runs_where_it_was_sent(make_broker: MakeBroker) -> None
     with running(prod):
         in_staging.send()
         in_prod.send()
-        prod.join("default", timeout=20_000)
+        prod.join("default", timeout=GENEROUS_MS)
         wait_until(lambda: ran == ["prod"], what="only its own ran")
         with running(staging):
             wait_until(lambda: len(ran) == 2, what="the other's ran, in its own worker")

@@ -14,7 +14,7 @@ from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService, Priority, current_grant
 from bandmaster.scheduler.events import ExecutionRequestedEvent
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 BANDS = list(Priority)
 
@@ -49,7 +49,7 @@ def test_the_highest_band_starts_first_and_within_it_who_came_first(broker: Band
         band = BANDS[number * 3 % 5]
         work.send_with_options(args=(int(band), number), band=band.name.lower())
     with running(broker, threads=1):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert started == sorted(started)
 
 
@@ -68,7 +68,7 @@ def test_the_bands_of_all_actors_of_a_lane_are_one_order(broker: BandedRedisBrok
         low.send()
         high.send()
     with running(broker, threads=1):
-        broker.join("lane", timeout=20_000)
+        broker.join("lane", timeout=GENEROUS_MS)
     assert started == ["high"] * 5 + ["low"] * 5
 
 
@@ -81,15 +81,15 @@ def test_what_a_release_admits_is_the_best_of_what_waits_then(broker: BandedRedi
         started.append(name)
         if name == "first":
             first_runs.set()
-            go_on.wait(20)
+            go_on.wait(GENEROUS_SECONDS)
 
     with running(broker, threads=1):
         work.send("first")
-        assert first_runs.wait(20)
+        assert first_runs.wait(GENEROUS_SECONDS)
         work.send("late and normal")
         work.send_with_options(args=("latest but critical",), band="critical")
         go_on.set()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert started == ["first", "latest but critical", "late and normal"]
 
 
@@ -109,7 +109,7 @@ def test_no_more_run_at_once_than_the_limit_over_everything(
     for _ in range(40):
         work.send()
     with running(broker, threads=8):
-        broker.join("default", timeout=30_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert crowd.most["all"] == limit
 
 
@@ -133,7 +133,7 @@ def test_gates_named_by_arguments_limit_each_on_its_own(
         work.send(tenant="b")
         work.send("c", host=2)
     with running(broker, threads=8):
-        broker.join("default", timeout=30_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert crowd.most["tenant:a"] == 1
     assert crowd.most["tenant:b"] <= 2
     assert crowd.most["host:1"] == 2
@@ -175,7 +175,7 @@ def test_a_paused_action_waits_and_the_others_pass(broker: BandedRedisBroker, qu
     with running(broker):
         wait_until(lambda: started, what="the other starts")
         queue.controls.resume("action:held")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert started == ["other", "held"]
 
 
@@ -208,9 +208,9 @@ def test_saturated_lanes_and_saturated_lists_share_the_threads(broker: BandedRed
     with running(broker, threads=4):
         wait_until(lambda: len(done) >= 240, what="most has run")
         shares = Counter(done[40:240])
-        broker.join("first", timeout=30_000)
-        broker.join("second", timeout=30_000)
-        broker.join("plain", timeout=30_000)
+        broker.join("first", timeout=GENEROUS_MS)
+        broker.join("second", timeout=GENEROUS_MS)
+        broker.join("plain", timeout=GENEROUS_MS)
         wait_until(lambda: broker.process.permits.free == 4, what="every permit is back")
     assert len(done) == 400
     assert len(shares) == 3
@@ -235,7 +235,7 @@ def test_what_starts_next_is_the_best_of_all_lanes(broker: BandedRedisBroker, qu
         wait_until(lambda: all(each.consumer for each in worker.consumers.values()), what="all lanes are consumed")
         queue.controls.resume("*")
         for lane in lanes:
-            broker.join(lane, timeout=20_000)
+            broker.join(lane, timeout=GENEROUS_MS)
     assert started == sorted(started)
     assert len(started) == 60
 
@@ -257,9 +257,9 @@ def test_a_body_sees_its_grant_and_its_message(broker: BandedRedisBroker) -> Non
 
     sent = work.send()
     with running(broker, threads=1):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         ungated.send()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert seen == [(sent.message_id, 1, sent.message_id), (None,)]
 
 
@@ -278,6 +278,6 @@ def test_an_event_enqueued_by_the_service_runs_in_the_actor_that_runs_events(
     stored = broker.plain_client.get(queue.scripts.keys.message("by-message"))
     assert b"command" not in stored, "the event is kept once, under its own key"
     with running(broker, threads=1):
-        broker.join("executions", timeout=20_000)
+        broker.join("executions", timeout=GENEROUS_MS)
     assert [each["execution_id"] for each in ran] == ["by-message", "by-service"]
     assert ran[1]["command"] == ["true"]

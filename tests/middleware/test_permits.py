@@ -7,7 +7,7 @@ import pytest
 from dramatiq.threading import raise_thread_exception  # pyright: ignore[reportUnknownVariableType]
 
 from bandmaster.middleware.grants.permits import Permits
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def waiting(
@@ -48,7 +48,7 @@ def test_a_permit_that_comes_free_goes_to_who_waits(permits: Permits) -> None:
     permits.take("a", 4, 0.0)
     thread, got = waiting(permits, "b")
     permits.give("a")
-    thread.join(10)
+    thread.join(GENEROUS_SECONDS)
     assert got == [1]
     assert (permits.held("a"), permits.held("b"), permits.free) == (3, 1, 0)
 
@@ -57,7 +57,7 @@ def test_who_waited_takes_the_rest_too(permits: Permits) -> None:
     permits.take("a", 4, 0.0)
     thread, got = waiting(permits, "b", most=4)
     permits.give("a", 3)
-    thread.join(10)
+    thread.join(GENEROUS_SECONDS)
     wait_until(lambda: got, what="it was given permits")
     # It is woken by the first; how many more are free by then is its luck.
     assert got[0] >= 1
@@ -70,10 +70,10 @@ def test_the_party_that_holds_the_fewest_comes_first(permits: Permits) -> None:
     first, got_by_b = waiting(permits, "b")
     second, got_by_c = waiting(permits, "c")
     permits.give("a")
-    second.join(10)
+    second.join(GENEROUS_SECONDS)
     assert (got_by_b, got_by_c) == ([], [1])
     permits.give("a")
-    first.join(10)
+    first.join(GENEROUS_SECONDS)
     assert got_by_b == [1]
 
 
@@ -84,7 +84,7 @@ def test_a_saturated_party_passes_its_permit_on_until_the_shares_are_even(permit
         thread, _ = waiting(permits, "b")
         assert permits.passed_on("a", 1) == 1
         permits.give("a")
-        thread.join(10)
+        thread.join(GENEROUS_SECONDS)
         shares.append((permits.held("a"), permits.held("b")))
     waiting(permits, "b")
     assert shares == [(3, 1), (2, 2)]
@@ -107,7 +107,7 @@ def test_who_dies_while_it_waits_takes_no_permit_along(permits: Permits, given_f
     raise_thread_exception(thread.ident, SystemExit)  # it comes when the wait is over
     if given_first:
         permits.give("a")
-    thread.join(10)
+    thread.join(GENEROUS_SECONDS)
     if not given_first:
         permits.give("a")
     assert got == []
@@ -121,10 +121,10 @@ def test_who_waits_until_a_permit_is_free_is_told_of_those_that_no_party_waits_f
     looking.start()
     thread, got = waiting(permits, "b")
     permits.give("a")
-    thread.join(10)
+    thread.join(GENEROUS_SECONDS)
     assert (got, told) == ([1], [])
     permits.give("a")
-    looking.join(10)
+    looking.join(GENEROUS_SECONDS)
     assert told == [True]
     assert permits.free == 1, "it was not taken"
     assert not Permits().wait_until_free(0.0)

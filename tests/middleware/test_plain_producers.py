@@ -12,7 +12,7 @@ from working import running
 
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 MANY = 200
 THREADS = 4
@@ -49,7 +49,7 @@ class Holding:
 
     def wait_until_all_are_held(self) -> None:
         for _ in range(THREADS):
-            assert self.held.acquire(timeout=20)
+            assert self.held.acquire(timeout=GENEROUS_SECONDS)
 
     def let_go(self) -> None:
         self._go_on.set()
@@ -84,7 +84,7 @@ def test_a_list_is_parked_at_once_while_all_threads_are_busy(
         wait_until(lambda: queue.get_queue_status()["queue_depth"] == MANY, what="all are parked")
         seconds = time.monotonic() - began
         holding.let_go()
-        broker.join("default", timeout=30_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert sorted(ran) == list(range(MANY))
     assert MANY / seconds > 40, f"{MANY / seconds:.0f} a second"
 

@@ -8,7 +8,7 @@ import pytest
 from working import running
 
 from bandmaster import BandedRedisBroker
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 SENT_BEFORE = 12
 
@@ -39,7 +39,7 @@ def test_the_urgent_one_of_those_that_were_fetched_runs_first(
     @dramatiq.actor(priority=-1)
     def hold() -> None:
         holds.set()
-        go_on.wait(20)
+        go_on.wait(GENEROUS_SECONDS)
 
     @dramatiq.actor(priority=10)
     def normal() -> None:
@@ -56,14 +56,14 @@ def test_the_urgent_one_of_those_that_were_fetched_runs_first(
         for consumer in worker.consumers.values():
             consumer.consumer.prefetch = 2 * SENT_BEFORE  # type: ignore[union-attr]
         hold.send()
-        assert holds.wait(20)
+        assert holds.wait(GENEROUS_SECONDS)
         for _ in range(SENT_BEFORE):
             normal.send()
         urgent.send()
         wait_until(lambda: list_is_empty(broker, "default", urgent_queue), what="all are fetched")
         go_on.set()
-        broker.join("default", timeout=20_000)
-        broker.join(urgent_queue, timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
+        broker.join(urgent_queue, timeout=GENEROUS_MS)
     assert started.index("urgent") == 0
     assert len(started) == SENT_BEFORE + 1
 
@@ -83,5 +83,5 @@ def test_those_of_one_priority_run_in_the_order_in_which_they_came(broker: Bande
     for number in range(50):
         work.send(number)
     with running(broker, threads=1):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran == list(range(50))

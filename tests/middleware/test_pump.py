@@ -16,7 +16,7 @@ from bandmaster.middleware.grants.table import GrantedMessage
 from bandmaster.middleware.worker.pump import Pump
 from bandmaster.middleware.worker.wake_lists import LIST_TOKEN
 from bandmaster.scheduler.model.states import State
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 TOKEN = b"1"
 OTHER = "other/list"
@@ -273,9 +273,9 @@ def test_a_queue_that_is_paused_is_not_admitted_while_the_others_go_on(
         sent = held.send()
         for _ in range(50):
             goes_on.send()
-        broker.join("goes-on", timeout=20_000)
+        broker.join("goes-on", timeout=GENEROUS_MS)
         assert queue.views.meta(sent.message_id)["state"] == State.PENDING
         assert ran == ["goes-on"] * 50
         worker.consumers["stands-still"].resume()
-        broker.join("stands-still", timeout=20_000)
+        broker.join("stands-still", timeout=GENEROUS_MS)
     assert ran[-1] == "held"

@@ -20,7 +20,7 @@ from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.cli.failures import read_failure
 from bandmaster.middleware.intake.message_options import MAX_MESSAGE_BYTES
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 TOO_LONG = "x" * (MAX_MESSAGE_BYTES + 1)
 REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
@@ -63,7 +63,7 @@ def test_what_is_refused_in_a_list_is_a_dead_letter_and_its_sender_is_told(
     with running(broker):
         assert raised(sent)[0] == "ExecutionFailed"
         wait_until(lambda: called, what="the callback")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     (letter,) = queue.views.dead()
     failure = read_failure(queue, letter)
     assert failure is not None
@@ -103,7 +103,7 @@ def test_on_a_plain_broker_it_is_a_dead_letter_too(
     send_plainly(redis_url)
     with running(broker):
         wait_until(queue.views.dead, what="the dead letter")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert redis_client.keys("dramatiq:*.XQ*") == []
     broker.close()
 

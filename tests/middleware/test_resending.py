@@ -11,6 +11,7 @@ from working import running
 from bandmaster import BandedRedisBroker, DuplicateExecution, ExecutionQueueService
 from bandmaster.scheduler.engine.settlements import Retry
 from bandmaster.scheduler.model.states import State
+from waiting import GENEROUS_MS
 
 EXECUTION = "order-7"
 
@@ -40,7 +41,7 @@ def test_another_actor_under_the_same_id_is_a_duplicate_and_passes_no_gate(
 
     import_order.send_with_options(args=(7,), execution_id=EXECUTION)
     with running(broker):
-        broker.join("orders", timeout=20_000)
+        broker.join("orders", timeout=GENEROUS_MS)
     assert len(refused) == 1
     assert notified == []
     assert queue.views.meta(EXECUTION)["state"] == State.COMPLETED
@@ -71,7 +72,7 @@ def test_the_same_actor_with_other_gates_band_user_or_time_is_a_duplicate(
 
     work.send_with_options(args=("a",), execution_id=EXECUTION)
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert len(refused) == 1
     assert queue.views.meta(EXECUTION)["state"] == State.COMPLETED
 
@@ -89,7 +90,7 @@ def test_the_same_actor_with_other_arguments_and_the_same_gates_is_its_retry(
 
     work.send_with_options(args=("a", 1), execution_id=EXECUTION)
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert steps == [1, 2, 3]
     assert queue.views.meta(EXECUTION)["attempt"] == "3"
 
@@ -131,7 +132,7 @@ def test_what_asks_for_itself_again_comes_after_what_waits(
     # No bound refuses what was accepted already.
     queue.controls.change_setting("max_queue_size", 1)
     with running(broker, threads=1):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran == [0, 1, 2, 0, 0, -1]
     meta = queue.views.meta(first.options["execution_id"])
     assert (meta["state"], meta["attempt"]) == (State.COMPLETED, "3")

@@ -13,7 +13,7 @@ from working import running
 from bandmaster import BandedRedisBroker, ExecutionQueueService, current_grant
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.states import State
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 
 def state_of(queue: ExecutionQueueService, message: "dramatiq.Message[Any]") -> str:
@@ -36,7 +36,7 @@ def test_a_body_that_raises_is_tried_again_with_the_next_attempt(
 
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert attempts == [(1, 0), (2, 1), (3, 2)]
     assert state_of(queue, sent) == State.COMPLETED
     assert [entry.verb for entry in queue.journal.of(sent.message_id)].count("retry") == 2
@@ -53,7 +53,7 @@ def test_a_retry_after_less_than_a_second_starts_promptly(broker: BandedRedisBro
 
     work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     pauses = [later - earlier for earlier, later in itertools.pairwise(started)]
     assert all(pause >= 0.05 for pause in pauses)
     assert sorted(pauses)[1] < 0.7, "an idle consumer is told, it does not find out at its next look"
@@ -83,7 +83,7 @@ def test_what_has_used_up_its_retries_is_a_dead_letter(broker: BandedRedisBroker
 
     sent = [work.send(), gives_up.send()]
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert [state_of(queue, each) for each in sent] == [State.FAILED, State.FAILED]
     assert queue.views.meta(sent[0].message_id)["reason"] == "ValueError"
     assert set(queue.views.dead()) == {each.message_id for each in sent}
@@ -104,7 +104,7 @@ def test_a_body_may_send_its_current_message_again(broker: BandedRedisBroker, qu
 
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert attempts == [1, 2, 3]
     assert state_of(queue, sent) == State.COMPLETED
     assert queue.action_statistics("work").total_enqueued == 1, "it is the same execution"
@@ -126,7 +126,7 @@ def test_an_async_body_may_send_its_current_message_again(broker: BandedRedisBro
 
     work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert attempts == [1, 2]
 
 
@@ -139,7 +139,7 @@ def test_without_retries_a_body_that_raises_has_failed(broker: BandedRedisBroker
 
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert state_of(queue, sent) == State.FAILED
     assert queue.views.dead() == []
 
@@ -170,7 +170,7 @@ def test_a_retry_that_dramatiq_swallowed_is_made_up_for(
 
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert len(runs) == 4
     assert state_of(queue, sent) == State.COMPLETED
 
@@ -187,7 +187,7 @@ def test_retries_that_dramatiq_swallows_each_time_come_to_an_end(
 
     sent = work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert len(runs) == 4
     assert state_of(queue, sent) == State.FAILED
     assert queue.views.dead() == [sent.message_id]
@@ -216,7 +216,7 @@ def test_a_hook_that_raises_before_the_body_is_a_failed_attempt(broker: BandedRe
 
     work.send()
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert (forbids.calls, len(runs)) == (2, 1)
 
 
@@ -235,7 +235,7 @@ def test_a_body_whose_retry_cannot_be_worked_out_has_failed_and_gives_its_slot_b
 
     sent = [work.send(number) for number in range(3)]
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran == [0, 1, 2]
     assert [state_of(queue, message) for message in sent] == [State.FAILED, State.COMPLETED, State.COMPLETED]
     assert queue.views.meta(sent[0].message_id)["reason"] == "ValueError"

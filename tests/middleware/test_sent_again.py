@@ -19,7 +19,7 @@ from bandmaster.scheduler.engine.settlements import Retry
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def ran_all(broker: BandedRedisBroker, ran: list[Any], count: int, *queues: str)
     with running(broker):
         wait_until(lambda: len(ran) >= count, what="all have run")
         for queue in queues or ("default",):
-            broker.join(queue, timeout=20_000)
+            broker.join(queue, timeout=GENEROUS_MS)
 
 
 def test_a_pipeline_that_runs_again_runs_all_of_its_steps(
@@ -67,8 +67,8 @@ def test_a_pipeline_that_runs_again_runs_all_of_its_steps(
             for turn in (1, 2):
                 pipe.run()
                 wait_until(lambda turn=turn: len(ran) == 3 * turn, what="the whole pipeline has run")  # type: ignore[misc]
-                assert pipe.get_result(block=True, timeout=20_000) == 4
-            broker.join("default", timeout=20_000)
+                assert pipe.get_result(block=True, timeout=GENEROUS_MS) == 4
+            broker.join("default", timeout=GENEROUS_MS)
         assert ran == [1, 2, 3, 1, 2, 3]
 
 
@@ -246,7 +246,7 @@ def test_a_hook_that_runs_again_after_a_crash_sends_the_next_step_once(
         entry = next(each for each in queue.journal.entries() if each.verb == "admit")
         queue.transitions.settle(Retry(entry.execution_id, 1, "infrastructure", reason="lease_lost"))
         wait_until(lambda: ran.count("first") == 2, what="it runs again")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran.count("second") == 1
     assert queue.views.dead() == []
 
@@ -265,4 +265,4 @@ def test_results_are_found_by_the_messages_own_id(
     sent: Message[Any] = Message("default", "work", (), {}, {})
     plain_producer.enqueue(sent)
     with running(broker):
-        assert sent.get_result(backend=backend, block=True, timeout=20_000) == 7
+        assert sent.get_result(backend=backend, block=True, timeout=GENEROUS_MS) == 7

@@ -9,7 +9,7 @@ from working import running
 from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.workers import Workers
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_worker_says_what_its_threads_do(broker: BandedRedisBroker, workers: W
         assert (idle.threads, idle.busy, idle.running, idle.stopping) == (3, 0, (), False)
         assert idle.lanes == ("emails",)
         work.send()
-        assert began.wait(30)
+        assert began.wait(GENEROUS_SECONDS)
         (busy,) = wait_until(lambda: [each for each in workers.alive() if each.busy], what="a busy thread")
         (one,) = busy.running
         assert (one.lane, one.attempt, busy.busy, busy.worker_id) == ("emails", 1, 1, idle.worker_id)

@@ -16,7 +16,7 @@ from working import plain_redis_broker, running
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.engine.outbox import UntoldEnd
 from bandmaster.scheduler.model.errors import QueueUnavailable
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 Note = tuple[str, str, bool]
 SKIPPED: list[tuple[str, bool]] = [("after_skip_message", True), ("after_nack", True)]
@@ -107,7 +107,7 @@ def test_a_gated_message_that_never_ran_is_skipped_as_an_ungated_one_is(
     end(queue, sent)
     with running(broker):
         wait_until(lambda: is_told(queue, sent), what="its end is told")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert rows.of(sent) == SKIPPED
     assert rows.of(aged) == SKIPPED
 

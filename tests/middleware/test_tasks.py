@@ -17,7 +17,7 @@ from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
 from bandmaster.testing import in_memory, working
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 
 def waiting(queue: ExecutionQueueService) -> list[str]:
@@ -35,7 +35,7 @@ def test_the_handler_of_the_queue_gets_the_payload(broker: BandedRedisBroker) ->
 
     assert push_task("default", {"task_id": 8}, "high")
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert got == [{"task_id": 8}, payload], "what was pushed as high went first"
 
 
@@ -50,7 +50,7 @@ def test_a_coroutine_handles_tasks_too(redis_url: str, redis_client: redis.Redis
 
     assert broker.push_task("default", {"task_id": 1})
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     broker.close()
     assert got == [1]
 
@@ -144,7 +144,7 @@ def test_a_handler_that_raises_is_tried_again_three_times_and_is_a_dead_letter_t
 
     assert push_task("default", {"task_id": 7}, execution_id="fails")
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert tries == [7] * 4
     assert queue.views.dead() == ["fails"]
     assert queue.views.meta("fails")["state"] == State.FAILED
@@ -160,7 +160,7 @@ def test_the_number_of_retries_is_the_handlers(broker: BandedRedisBroker, queue:
 
     push_task("default", {})
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert len(tries) == 2
 
 
@@ -185,8 +185,8 @@ def test_a_worker_that_only_pushes_takes_no_task_and_one_whose_queue_has_no_hand
 
     pushes.send()
     with running(broker):
-        assert pushed.wait(20)
-        broker.join("pushers", timeout=20_000)
+        assert pushed.wait(GENEROUS_SECONDS)
+        broker.join("pushers", timeout=GENEROUS_MS)
     assert queue.views.meta("kept")["state"] == State.PENDING
     assert queue.views.dead() == ["unhandled"]
     assert queue.views.meta("unhandled")["reason"] == "actor_unknown"

@@ -20,7 +20,7 @@ from working import plain_redis_broker, running
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.engine.outbox import UntoldEnd
 from bandmaster.scheduler.model.errors import InvalidRequest
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 
 def expire(queue: ExecutionQueueService, _sent: "dramatiq.Message[Any]") -> None:
@@ -111,7 +111,7 @@ def test_on_failure_is_called_once_with_the_message_and_the_error(
     with running(broker):
         wait_until(lambda: called, what="the callback")
         wait_until(lambda: not queue.outbox.collect("default", 1, taken_ms=0), what="its end is told")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert called == [(sent.message_id, "ExecutionCancelled")]
 
 

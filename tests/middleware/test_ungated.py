@@ -16,7 +16,7 @@ from working import plain_redis_broker, running, stub_broker
 
 from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 OPTIONS: dict[str, Any] = {
     "band": "not one of ours",
@@ -71,7 +71,7 @@ def test_an_ungated_message_is_sent_and_run_with_whatever_options_it_has(
     any_broker.actors["ungated"].send_with_options(delay=delay, **OPTIONS)
     with running(any_broker):
         wait_until(lambda: seen, what="it runs")
-        any_broker.join("default", timeout=20_000)
+        any_broker.join("default", timeout=GENEROUS_MS)
     assert seen == [OPTIONS]
     assert [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"] == []
 
@@ -82,7 +82,7 @@ def test_they_are_sent_together_with_gated_ones(broker: BandedRedisBroker) -> No
     sent = broker.send_many([actors["gated"].message(), actors["ungated"].message_with_options(**OPTIONS)])
     with running(broker):
         wait_until(lambda: seen, what="it runs")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert seen == [OPTIONS]
     assert not [each for each in sent if isinstance(each, Exception)]
 
@@ -101,7 +101,7 @@ def test_a_delayed_one_of_a_plain_producer_neither_stops_its_consumer_nor_is_los
     with running(broker) as worker:
         consumer = worker.consumers["default.DQ"]
         wait_until(lambda: len(seen) == 2, what="both run")
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         assert worker.consumers["default.DQ"] is consumer
     assert seen == [OPTIONS, OPTIONS]
     assert [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"] == []

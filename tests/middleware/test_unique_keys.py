@@ -21,7 +21,7 @@ from bandmaster import (
     actor,
 )
 from bandmaster.testing import BandedStubBroker
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 
 class Reports:
@@ -33,7 +33,7 @@ class Reports:
 
     def body(self, tenant: str, month: str = "") -> None:
         self.ran.append((tenant, month))
-        self.may_end.wait(10)
+        self.may_end.wait(GENEROUS_SECONDS)
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def test_the_newest_of_many_delayed_ones_runs_and_the_senders_of_the_others_are_
         wait_until(lambda: reports.ran)
         for replaced in sent[:2]:
             with pytest.raises(Exception, match=ExecutionCancelled.__name__):
-                replaced.get_result(block=True, timeout=10_000)
-        assert sent[2].get_result(block=True, timeout=10_000) is None
+                replaced.get_result(block=True, timeout=GENEROUS_MS)
+        assert sent[2].get_result(block=True, timeout=GENEROUS_MS) is None
     assert reports.ran == [("acme", "2026-11")]
 
 

@@ -17,7 +17,7 @@ from working import running
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.engine.outbox import UntoldEnd
 from bandmaster.scheduler.engine.parking import Candidate
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 MANY = 300
 
@@ -35,7 +35,7 @@ def test_a_lane_without_a_worker_keeps_its_ends_until_one_comes(
     queue.cancel(sent.message_id)
     with running(broker, queues={"default"}):
         other.send()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert len(queue.outbox.collect("mail", 1, taken_ms=0)) == 1
     with running(broker, queues={"mail"}):
         assert raised(sent)[0] == "ExecutionCancelled"

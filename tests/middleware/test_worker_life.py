@@ -15,7 +15,7 @@ from working import running
 from bandmaster import BandedRedisBroker, ExecutionQueueService
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 # Python drops an exception that comes while a destructor or a callback runs; `kill` raises it again.
 pytestmark = pytest.mark.filterwarnings("ignore:(?s).*SystemExit:pytest.PytestUnraisableExceptionWarning")
@@ -34,7 +34,7 @@ def pause_threads(worker: Worker) -> None:
     for thread in worker.workers:
         thread.pause()
     for thread in worker.workers:
-        assert thread.paused_event.wait(20)
+        assert thread.paused_event.wait(GENEROUS_SECONDS)
 
 
 def is_granted(queue: ExecutionQueueService, message: "Message[Any]") -> bool:
@@ -57,14 +57,14 @@ def test_a_paused_worker_admits_nothing_and_another_does(
 
     with running(broker) as worker:
         work.send()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         worker.pause()
         work.send()
         with running(other):
-            other.join("default", timeout=20_000)
+            other.join("default", timeout=GENEROUS_MS)
         worker.resume()
         work.send()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran_on == ["first", "second", "first"]
 
 
@@ -87,7 +87,7 @@ def test_what_has_not_begun_is_handed_back_by_a_pause(
         assert queue.views.meta(sent.message_id)["state"] == State.PENDING
         wait_until(lambda: broker.process.permits.free == 1, what="its permit is back")
         worker.resume()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert ran == [1]
 
 
@@ -100,16 +100,16 @@ def test_a_worker_that_stops_hands_back_what_has_not_begun_and_settles_what_has(
     @dramatiq.actor(band="HIGH")
     def work(number: int) -> None:
         begun.set()
-        go_on.wait(20)
+        go_on.wait(GENEROUS_SECONDS)
         ran.append(number)
 
     worker = Worker(broker, worker_timeout=100, worker_threads=2)
     worker.start()
     first = work.send(1)
-    assert begun.wait(20)
+    assert begun.wait(GENEROUS_SECONDS)
     idle = [thread for thread in worker.workers if thread.ident != broker.gate.held.all()[0].thread_id]
     idle[0].pause()
-    assert idle[0].paused_event.wait(20)
+    assert idle[0].paused_event.wait(GENEROUS_SECONDS)
     second = work.send(2)
     wait_until(lambda: is_granted(queue, second), what="it is granted")
     stopping = threading.Thread(target=worker.stop)
@@ -118,7 +118,7 @@ def test_a_worker_that_stops_hands_back_what_has_not_begun_and_settles_what_has(
     third = work.send(3)
     assert is_granted(queue, first)
     go_on.set()
-    stopping.join(20)
+    stopping.join(GENEROUS_SECONDS)
     assert ran == [1]
     states = [queue.views.meta(each.message_id)["state"] for each in (first, second, third)]
     assert states == [State.COMPLETED, State.PENDING, State.PENDING]
@@ -136,7 +136,7 @@ def test_a_second_worker_of_the_same_broker_starts_afresh(broker: BandedRedisBro
     for number in range(3):
         work.send(number)
         with running(broker, threads=number + 1):
-            broker.join("default", timeout=20_000)
+            broker.join("default", timeout=GENEROUS_MS)
             wait_until(lambda n=number: broker.process.permits.free == n + 1, what="every permit is back")
     assert ran == [0, 1, 2]
 
@@ -166,13 +166,13 @@ def test_threads_that_die_are_replaced(broker: BandedRedisBroker) -> None:
         # A thread that dies while it connects leaves its socket to the collector: let all have connected.
         work.send(0)
         work.send_with_options(args=(0,), delay=50)
-        broker.join("default", timeout=30_000)
+        broker.join("default", timeout=GENEROUS_MS)
         kill([heartbeat.thread, pump.thread])
         wait_until(lambda: heartbeat.is_running and pump.is_running, what="a consumer starts both anew")
         kill([worker.workers[0], worker.consumers["default"], worker.consumers["default.DQ"]])
         work.send(1)
         work.send_with_options(args=(2,), delay=50)
-        broker.join("default", timeout=30_000)
+        broker.join("default", timeout=GENEROUS_MS)
         # The pump has it in hand while it asks for more.
         wait_until(lambda: broker.process.permits.free == 1, what="the permit is back")
         wait_until(
@@ -205,8 +205,8 @@ def test_consumers_take_up_again_after_their_connections_were_cut(
                     redis_client.client_kill_filter(_id=each["id"])
             work.send(number)
             plain.send(number)
-            broker.join("default", timeout=20_000)
-            broker.join("plain", timeout=20_000)
+            broker.join("default", timeout=GENEROUS_MS)
+            broker.join("plain", timeout=GENEROUS_MS)
         assert list(worker.consumers.values()) == threads
     assert sorted(ran) == [0, 0, 1, 1, 2, 2]
 
@@ -224,7 +224,7 @@ def test_an_ungated_actor_runs_as_on_any_broker_where_nothing_is_gated(
     plain.send(1)
     plain.send_with_options(args=(2,), delay=20)
     with running(broker):
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         assert broker.process.permits.free == 4, "no permit is taken where there is no lane"
     assert sorted(ran) == [1, 2]
     assert set(redis_client.keys("exec_queue:*")) == before  # type: ignore[call-overload]
@@ -239,7 +239,7 @@ def test_an_actor_may_become_gated_while_the_worker_runs(broker: BandedRedisBrok
 
     with running(broker):
         plain.send()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
 
         @dramatiq.actor(band="HIGH")
         def gated() -> None:
@@ -247,7 +247,7 @@ def test_an_actor_may_become_gated_while_the_worker_runs(broker: BandedRedisBrok
 
         gated.send()
         plain.send()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert sorted(ran) == ["gated", "plain", "plain"]
 
 
@@ -260,12 +260,12 @@ def test_what_ended_leaves_nothing_to_the_garbage_collector(broker: BandedRedisB
 
     with running(broker, threads=2):
         work.send(0)
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         gc.collect()
         gc.disable()
         try:
             broker.send_many([work.message(number) for number in range(200)])
-            broker.join("default", timeout=20_000)
+            broker.join("default", timeout=GENEROUS_MS)
             # A cycle a job would make the collector run, over all objects of the application, every hundred jobs.
             assert gc.collect() < len(ran)
         finally:

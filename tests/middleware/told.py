@@ -7,12 +7,13 @@ from dramatiq import Message
 from dramatiq.results import ResultFailure
 
 from bandmaster import ExecutionQueueService
+from waiting import GENEROUS_MS
 
 
 def raised(message: Any) -> tuple[str, str]:
     """What `get_result` tells: type and message."""
     with pytest.raises(ResultFailure) as caught:
-        message.get_result(block=True, timeout=20_000)
+        message.get_result(block=True, timeout=GENEROUS_MS)
     return caught.value.orig_exc_type, caught.value.orig_exc_msg
 
 

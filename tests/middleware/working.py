@@ -11,6 +11,7 @@ from dramatiq.middleware import Middleware
 
 from bandmaster import ConcurrencyGate, PriorityBands
 from bandmaster.scheduler.server.connection import client_of
+from waiting import GENEROUS_MS
 
 WORKER_TIMEOUT_MS = 100
 """How long the threads of a test's worker sit idle, and so how long it takes to stop."""
@@ -26,7 +27,7 @@ def running(
     try:
         yield worker
     finally:
-        worker.stop(timeout=20_000)
+        worker.stop(timeout=GENEROUS_MS)
 
 
 def plain_redis_broker(redis_url: str) -> RedisBroker:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 from receiver import SECRET
 
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 V1 = "/api/v1"
 NOTIFYING = {"BANDMASTER_NOTIFY__SECRET": SECRET, "BANDMASTER_NOTIFY__PRIVATE_NETWORKS": "127.0.0.0/8"}
@@ -142,7 +142,7 @@ def installed(folder: Path) -> Generator[Installation]:
     finally:
         up.send_signal(signal.SIGINT)
         try:
-            up.wait(30)
+            up.wait(GENEROUS_SECONDS)
         finally:
             if up.poll() is None:
                 os.killpg(up.pid, signal.SIGKILL)

@@ -71,6 +71,4 @@ def test_what_an_ended_execution_waited_for_is_not_asked_again(look: Look, insta
         after = asked[len(asked) - asked[::-1].index("waits") :] if "waits" in asked else []
         return after.count("timeline") >= 4
 
-    wait_until(
-        is_asked_no_more, timeout_seconds=20, what="the timeline is asked for again and again, the waits are not"
-    )
+    wait_until(is_asked_no_more, what="the timeline is asked for again and again, the waits are not")

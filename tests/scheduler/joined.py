@@ -13,7 +13,7 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 MOST = 5
 """In one call."""
@@ -92,7 +92,7 @@ class Asker(threading.Thread):
 def behind(ends: Ends, gate: "Gate", asks: list[End]) -> list[Asker]:
     """A thread each, the first of which makes a call and is held there, and the others wait."""
     first = Asker(ends, asks[0])
-    assert gate.here.wait(30)
+    assert gate.here.wait(GENEROUS_SECONDS)
     others = [Asker(ends, ask) for ask in asks[1:]]
     wait_until(lambda: all(ask.is_queued for ask in asks), what="all have asked")
     return [first, *others]
@@ -101,7 +101,7 @@ def behind(ends: Ends, gate: "Gate", asks: list[End]) -> list[Asker]:
 def ended(askers: list[Asker]) -> list[BaseException | None]:
     """What the threads were told; each has come to its end."""
     for asker in askers:
-        asker.join(30)
+        asker.join(GENEROUS_SECONDS)
     assert not any(asker.is_alive() for asker in askers), "a thread waits for ever"
     return [asker.error for asker in askers]
 
@@ -115,4 +115,4 @@ class Gate:
     def __call__(self) -> None:
         if not self.here.is_set():
             self.here.set()
-            assert self.go_on.wait(30)
+            assert self.go_on.wait(GENEROUS_SECONDS)

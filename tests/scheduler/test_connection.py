@@ -20,6 +20,7 @@ from bandmaster.configs.areas import PathSettings, RedisSettings
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.server.connection import client_of, connect, redis_url
+from waiting import GENEROUS_SECONDS
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_it_waits_for_a_server_that_starts_late(folder: Path) -> None:
         done.set()
         thread.join()
         server[0].terminate()
-        server[0].wait(timeout=30)
+        server[0].wait(timeout=GENEROUS_SECONDS)
 
 
 def test_it_says_once_what_it_waits_for_and_gives_up_in_time(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

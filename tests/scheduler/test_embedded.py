@@ -21,7 +21,7 @@ from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.server.connection import SOCKET_PATH_MAX_BYTES, connect, embedded_socket, redis_url
 from bandmaster.scheduler.server.embedded import EXIT_ALREADY_RUNNING, EXIT_FAILED
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 COMMAND = [sys.executable, "-m", "bandmaster.scheduler.server.embedded"]
 
@@ -59,7 +59,7 @@ def start(folder: Path) -> Iterator[Start]:
     for process in started:
         if process.poll() is None:
             process.kill()
-            process.wait(timeout=30)
+            process.wait(timeout=GENEROUS_SECONDS)
 
 
 def output_of(folder: Path) -> str:
@@ -86,7 +86,7 @@ def test_it_ends_cleanly_and_keeps_its_data(start: Start, settings: Settings, ho
     with connect(settings) as client:
         client.set("kept", "1")
     process.send_signal(how)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=GENEROUS_SECONDS) == 0
     assert not embedded_socket(settings).exists()
     start()
     with connect(settings) as client:
@@ -98,7 +98,7 @@ def test_killed_it_leaves_a_stale_socket_that_the_next_one_replaces(start: Start
     with connect(settings) as client:
         client.set("kept", "1")
     process.kill()
-    process.wait(timeout=30)
+    process.wait(timeout=GENEROUS_SECONDS)
     assert embedded_socket(settings).is_socket()
     start()
     with connect(settings) as client:
@@ -109,7 +109,7 @@ def test_a_second_one_is_refused_and_the_first_goes_on(start: Start, settings: S
     first = start()
     with connect(settings) as client:
         second = start()
-        assert second.wait(timeout=30) == EXIT_ALREADY_RUNNING
+        assert second.wait(timeout=GENEROUS_SECONDS) == EXIT_ALREADY_RUNNING
         assert f"already running as process {first.pid} on {folder}/var/redis; use it, or end it first" in output_of(
             folder
         )
@@ -127,7 +127,7 @@ def test_it_is_not_left_behind_when_the_process_that_started_it_is_killed(settin
             server = psutil.Process(client.info("server")["process_id"])
     finally:
         parent.kill()
-        parent.wait(timeout=30)
+        parent.wait(timeout=GENEROUS_SECONDS)
     wait_until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE, what="the server's end")
     assert not embedded_socket(settings).exists()  # it ended by itself, cleanly
 
@@ -179,13 +179,13 @@ def test_where_a_server_is_named_it_serves_nothing_and_waits_to_be_ended(start: 
     assert "hunter2" not in output_of(folder)
     assert not (folder / "var").exists()
     process.terminate()
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=GENEROUS_SECONDS) == 0
 
 
 def test_wrong_settings_and_a_folder_it_cannot_write_are_said_in_one_line(start: Start, folder: Path) -> None:
-    assert start(BANDMASTER_REDIS__URLL="x").wait(timeout=30) == EXIT_FAILED
+    assert start(BANDMASTER_REDIS__URLL="x").wait(timeout=GENEROUS_SECONDS) == EXIT_FAILED
     (folder / "file").write_text("")
-    assert start(BANDMASTER_PATHS__VAR_DIR=str(folder / "file")).wait(timeout=30) == EXIT_FAILED
+    assert start(BANDMASTER_PATHS__VAR_DIR=str(folder / "file")).wait(timeout=GENEROUS_SECONDS) == EXIT_FAILED
     lines = output_of(folder).splitlines()
     assert len(lines) == 2
     assert lines[0].startswith(

@@ -18,6 +18,7 @@ from bandmaster.scheduler.engine import joining
 from bandmaster.scheduler.engine.grants import Code
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.states import State
+from waiting import GENEROUS_SECONDS
 
 DEADLINE_SECONDS = 0.5
 LONG_SECONDS = 120.0
@@ -114,14 +115,14 @@ def test_a_lead_that_a_thread_did_not_give_back_is_its_own_still(
             with pytest.raises(Struck):
                 ends.joining.do(asks[0])
             struck.set()
-            go_on.wait(30)
+            go_on.wait(GENEROUS_SECONDS)
             ends.joining.do(asks[1])
 
         thread = threading.Thread(target=ask_twice, daemon=True)
         thread.start()
-        assert struck.wait(30)
+        assert struck.wait(GENEROUS_SECONDS)
     go_on.set()
-    thread.join(30)
+    thread.join(GENEROUS_SECONDS)
     assert not thread.is_alive(), "it waits for itself"
     assert ends.joining.is_idle
     assert completed(ends, 2)
@@ -135,7 +136,7 @@ def test_a_leader_that_stops_for_long_is_replaced_and_its_answer_changes_nothing
     ends.after = gate = Gate()
     ends.joining.post(asks[1])
     slept = Asker(ends, asks[0])
-    assert gate.here.wait(30)
+    assert gate.here.wait(GENEROUS_SECONDS)
     ends.joining.do(asks[1])
     assert ends.sent == [["e1", "e0"]] * 2
     # As what failed by itself: it is asked for once more, with the same object.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from bandmaster import BandmasterError, ExecutionQueueService, Slots
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 NAME = "core.http.get"
 
@@ -64,7 +64,7 @@ class Crowd:
         """All leave."""
         self.leave(*self._leave)
         for thread in self._threads:
-            thread.join(30)
+            thread.join(GENEROUS_SECONDS)
             assert not thread.is_alive()
 
     def _take(self, who: str, leave: threading.Event) -> None:

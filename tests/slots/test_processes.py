@@ -133,7 +133,7 @@ def test_killed_waiters_at_the_front_hold_nobody_back_longer_than_a_lease_in_all
         ids = queue.on(f"slot:{NAME}").views.pending()
         killed.kill()
         waiting.leave("holds")
-        wait_until(lambda: waiting.has_got("holds", "waits"), timeout_seconds=15, what="who waits behind the dead")
+        wait_until(lambda: waiting.has_got("holds", "waits"), what="who waits behind the dead")
         ends = [_ends(queue, each) for each in ids[:30]]
         assert [len(end) for end in ends] == [1] * 30
         assert {end[0] for end in ends} <= {(State.EXPIRED, "waiter_lost"), (State.FAILED, "lease_lost")}

@@ -19,7 +19,7 @@ from bandmaster import (
     get_queue_stats,
     slot,
 )
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def test_the_worked_example_a_to_e_with_two_slots(slots: Slots, queue: ExecutionQueueService) -> None:
@@ -158,7 +158,7 @@ def test_one_slot_object_may_be_shared_by_threads_of_which_some_still_wait(
         for thread in threads:
             wait_for_one_more(queue, thread.start)
     for thread in threads:
-        thread.join(30)
+        thread.join(GENEROUS_SECONDS)
     assert took == [0, 1, 2, 3, 4]
     assert is_free(queue)
 

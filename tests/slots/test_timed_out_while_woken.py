@@ -6,6 +6,7 @@ import threading
 from crowding import NAME, is_free
 
 from bandmaster import ExecutionQueueService, Slots, SlotTimeout
+from waiting import GENEROUS_SECONDS
 
 ROUNDS = 200
 
@@ -19,7 +20,7 @@ def test_a_timeout_while_being_woken_leaks_nothing(slots: Slots, queue: Executio
             waiting = threading.Thread(target=_take, args=(slots, chance.uniform(0, 0.003), outcomes))
             waiting.start()
             threading.Event().wait(chance.uniform(0, 0.006))
-        waiting.join(30)
+        waiting.join(GENEROUS_SECONDS)
         assert not waiting.is_alive()
         assert is_free(queue), "who timed out, or got the slot, left nothing when it went"
     assert len(outcomes) == ROUNDS

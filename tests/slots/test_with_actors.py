@@ -16,7 +16,7 @@ from bandmaster.scheduler.engine.transitions import Candidate, Next
 from bandmaster.scheduler.model.identifiers import slot_execution_id, slot_lane
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.server.connection import client_of
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 LANE = slot_lane(NAME)
 EACH = 12
@@ -49,7 +49,7 @@ def taking(broker: BandedRedisBroker, slots: Slots, queue: ExecutionQueueService
             yield made
         finally:
             made.end()
-            worker.stop(timeout=20_000)
+            worker.stop(timeout=GENEROUS_MS)
     assert is_free(queue)
 
 

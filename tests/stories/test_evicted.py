@@ -18,7 +18,7 @@ def test_the_next_of_a_gate_starts_although_the_record_of_its_holder_is_gone(wor
     wait_until(lambda: work.began_after("forgotten"), what="one that runs")
     work.send("next", gates=[TENANT])
     work.queue.scripts.client.delete(work.queue.scripts.keys.meta("forgotten"))
-    wait_until(lambda: "next" in work.ended(), timeout_seconds=20, what="the end of the next")
+    wait_until(lambda: "next" in work.ended(), what="the end of the next")
     wait_until(lambda: work.left() == 0, what="the end of all")
     assert work.queue.views.active() == []
     assert work.queue.views.held([TENANT, "action:job"]) == [0, 0]

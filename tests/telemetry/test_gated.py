@@ -12,6 +12,7 @@ from tracing import is_child, of_kind
 
 from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.server.connection import client_of
+from waiting import GENEROUS_MS
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def _run(broker: BandedRedisBroker) -> None:
     worker = dramatiq.Worker(broker, worker_timeout=50, worker_threads=2)
     worker.start()
     try:
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
     finally:
         worker.stop()
 

@@ -18,6 +18,7 @@ from tracing import is_child, of_kind, trace_id
 
 from bandmaster.telemetry import DramatiqInstrumentor
 from bandmaster.telemetry.carrier import OPTION
+from waiting import GENEROUS_MS
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_an_attempt_is_a_child_of_its_send(stub: StubBroker, spans: InMemorySpan
         return None
 
     message = work.send_with_options(args=("secret-payload",), own={"kept": 1})
-    stub.join("default", timeout=20_000)
+    stub.join("default", timeout=GENEROUS_MS)
     (send,), (process,) = of_kind(spans, SpanKind.PRODUCER), of_kind(spans, SpanKind.CONSUMER)
     assert (send.name, process.name) == ("send default", "process default")
     assert is_child(process, send)
@@ -61,7 +62,7 @@ def test_retries_and_delays_are_attempts_of_the_same_send(stub: StubBroker, span
         raise ValueError("no")
 
     fails.send_with_options(delay=1)
-    stub.join("default", fail_fast=False, timeout=20_000)
+    stub.join("default", fail_fast=False, timeout=GENEROUS_MS)
     (send,), attempts = of_kind(spans, SpanKind.PRODUCER), of_kind(spans, SpanKind.CONSUMER)
     assert [is_child(each, send) for each in attempts] == [True, True]
     assert [(each.attributes or {})["dramatiq.retries"] for each in attempts] == [0, 1]
@@ -83,7 +84,7 @@ def test_pipelines_groups_and_callbacks_are_one_trace(
     with provider.get_tracer("test").start_as_current_span("request") as request:
         pipeline([add.message(1), add.message(2)]).run()
         group([add.message_with_options(args=(3,), on_success=end), add.message(4)]).run()
-    stub.join("default", timeout=20_000)
+    stub.join("default", timeout=GENEROUS_MS)
     traced = of_kind(spans, SpanKind.PRODUCER) + of_kind(spans, SpanKind.CONSUMER)
     assert len(traced) == 2 * 5
     assert {trace_id(each) for each in traced} == {request.get_span_context().trace_id}
@@ -96,7 +97,7 @@ def test_a_context_that_cannot_be_read_fails_no_message(stub: StubBroker, spans:
 
     for damaged in ("text", {"traceparent": 5, "tracestate": None}, {"traceparent": "00-x"}):
         work.send_with_options(trace_context=damaged)
-    stub.join("default", timeout=20_000)
+    stub.join("default", timeout=GENEROUS_MS)
     assert [each.status.status_code for each in of_kind(spans, SpanKind.CONSUMER)] == [StatusCode.UNSET] * 3
 
 
@@ -129,7 +130,7 @@ def test_what_is_not_sampled_is_not_sampled_in_the_worker(
         DramatiqInstrumentor().instrument(tracer_provider=provider)
         worker = Worker(broker, worker_timeout=50, worker_threads=1)
         worker.start()
-        broker.join("default", timeout=20_000)
+        broker.join("default", timeout=GENEROUS_MS)
         worker.stop()
     finally:
         DramatiqInstrumentor().uninstrument()

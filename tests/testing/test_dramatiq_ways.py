@@ -14,6 +14,7 @@ from dramatiq.results.backends import StubBackend
 
 from bandmaster import ConcurrencyGate, DuplicateExecution, InvalidRequest, PriorityBands
 from bandmaster.testing import BandedStubBroker, working
+from waiting import GENEROUS_MS
 
 
 def test_join_raises_what_a_body_raised_unless_told_not_to(broker: BandedStubBroker) -> None:
@@ -58,7 +59,7 @@ def test_flush_all_drops_what_waits_and_frees_ids_but_keeps_limits(broker: Bande
     work.send_with_options(execution_id="waits")
     work.send_with_options(execution_id="later", delay=3_600_000)
     broker.flush_all()
-    broker.join("default", timeout=10_000)
+    broker.join("default", timeout=GENEROUS_MS)
     for name in ("ended", "waits", "later"):
         work.send_with_options(execution_id=name)
     assert len(broker.waiting("default")) == 3

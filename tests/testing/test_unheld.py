@@ -15,6 +15,7 @@ from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.server.connection import client_of
 from bandmaster.testing import BandedStubBroker, working
 from bandmaster.testing.unheld import MemoryRates, MemoryShares
+from waiting import GENEROUS_MS
 
 SLOW = Rate.read("1/h")
 
@@ -30,7 +31,7 @@ def test_nothing_waits_for_a_rate_that_is_set_or_declared() -> None:
     for number in range(5):
         work.send(number, "a")
     with working(broker, threads=1):
-        broker.join("default", timeout=10_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert done == list(range(5))
     declared = broker.queue.controls.rates.of("tenant:a")
     assert declared is not None
@@ -49,7 +50,7 @@ def test_a_fair_lane_is_first_in_first_out() -> None:
     for user in ("ann", "ann", "ann", "bob"):
         work.send_with_options(args=(user,), user_id=user)
     with working(broker, threads=1):
-        broker.join("default", timeout=10_000)
+        broker.join("default", timeout=GENEROUS_MS)
     assert done == ["ann", "ann", "ann", "bob"]
 
 
