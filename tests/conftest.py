@@ -15,16 +15,26 @@ from pathlib import Path
 import pytest
 import redis
 from become_server import BECOME_SERVER
+from costs import Costs
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from tiers import LeftOut
 
 from waiting import GENEROUS_SECONDS, wait_until
 
 # A busy machine is slow, and no test depends on how slow it is.
 hypothesis_settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("any-machine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what was left out, and note what each file costs where somebody wants to know."""
+    config.pluginmanager.register(LeftOut())
+    folder = os.environ.get("BANDMASTER_COSTS")
+    if folder and not config.pluginmanager.has_plugin("dsession"):
+        config.pluginmanager.register(Costs(Path(folder)))
 
 
 @pytest.fixture(scope="session")
