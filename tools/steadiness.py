@@ -1,8 +1,8 @@
 """``python -m tools.steadiness``: runs what depends on time again and again, and keeps a table of how it ended.
 
 A test fails for nothing where its outcome depends on time, on processes or on threads. The program finds the files of
-which that may be so (by their imports and calls), runs each of them so many times beside a load, and appends each run to
-a table at once. It may be stopped and started again: it counts the runs of a file as the file stands now.
+which that may be so (by their imports and calls), runs each of them many times beside a load, and appends each run to a
+table at once. It may be stopped and started again: it counts the runs of a file as the file stands now.
 ``--make TARGET`` runs a target of the Makefile instead.
 """
 
