@@ -1,8 +1,10 @@
-# `make help` lists the commands. `make demo` shows the main job, `make check` is what CI runs, and the tests of a cluster then.
+# `make help` lists the commands. `make demo` shows the main job, `make test` runs before each commit, `make check` is what CI runs.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Notes what a command costs; `make costs` prints all of it.
+PHASE = $(BIN)/python -m tools.costs run
 # Half of the time a test waits for a process, so three at once for two cores.
 PYTEST_ARGS ?= -n $(shell $(PYTHON) -c 'import os; print(max(2, (os.cpu_count() or 2) * 3 // 2))') --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
@@ -16,13 +18,17 @@ EXAMPLES ?= 200
 # The program of another server, on which the engine is tested too: if it is given, and by `make test-redis` anyway.
 REDIS_SERVER ?=
 OTHER_SERVER = $(or $(REDIS_SERVER),redis-server)
+REDIS_TESTS ?= tests/scheduler tests/model tests/acceptance
+REDIS_MARKERS ?= not nightly and not cluster
+# Of `make nightly`: the chances of its chaos.
+NIGHTLY_SEEDS ?= 1 2 3
 
 # pyright is run at its pinned version, offline: without a look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-redis cluster cluster-down test-cluster chaos chaos-cluster fuzz screenshots check lint types layers docs dist format bench bench-quick lock clean
+.PHONY: help install demo test check nightly costs test-all test-redis cluster cluster-down test-cluster chaos chaos-cluster fuzz screenshots lint types layers docs dist format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -44,19 +50,47 @@ $(VENV)/installed: requirements.lock pyproject.toml
 demo: install ## Run the main job on real programs: needs no Redis, no cluster, no root
 	$(BIN)/bandmaster demo
 
-test: install ## Run the tests, test-redis too if REDIS_SERVER is given, test-cluster too if KUBECONFIG (PYTEST_ARGS="-k ...")
+test: install ## Before each commit: the model, the defects, one acceptance a feature; says what it left out (PYTEST_ARGS="-k ...")
+	@rm -rf build/costs
+	@$(PHASE) test -- $(BIN)/pytest -m "not slow and not nightly and not cluster" $(PYTEST_ARGS)
+
+# Each phase runs whatever became of those before it; the last one that failed gives the exit code.
+check: install ## Everything but what is nightly, and what CI runs; with REDIS_SERVER and KUBECONFIG on those, too
+	@[ -n "$(KEEP_COSTS)" ] || rm -rf build/costs
 	@status=0; \
-	$(BIN)/pytest -m "not cluster" $(PYTEST_ARGS) || status=$$?; \
-	if [ -n "$(REDIS_SERVER)" ]; then $(MAKE) --no-print-directory test-redis || status=$$?; fi; \
-	if [ -n "$$KUBECONFIG" ] || [ "$$BANDMASTER_REQUIRE_CLUSTER" = 1 ]; then \
-		$(MAKE) --no-print-directory test-cluster || status=$$?; \
-	fi; \
+	phases="lint types layers docs test-all"; \
+	if [ -n "$(REDIS_SERVER)" ]; then phases="$$phases test-redis"; fi; \
+	if [ -n "$$KUBECONFIG" ] || [ "$$BANDMASTER_REQUIRE_CLUSTER" = 1 ]; then phases="$$phases test-cluster"; fi; \
+	for phase in $$phases; do $(PHASE) $$phase -- $(MAKE) --no-print-directory $$phase || status=$$?; done; \
+	$(BIN)/python -m tools.costs; \
 	exit $$status
 
-test-redis: install ## Run the tests of engine and broker on redis-server, or on the program that REDIS_SERVER names
+nightly: install ## All there is: every database and server, longer games, chaos, fuzzing, fresh environments; up to two hours
+	@rm -rf build/costs
+	@status=0; \
+	$(PHASE) tests -- $(BIN)/pytest -m "not cluster" $(PYTEST_ARGS) || status=$$?; \
+	if command -v $(OTHER_SERVER) >/dev/null; then \
+		$(PHASE) redis -- $(MAKE) --no-print-directory test-redis REDIS_TESTS="tests/scheduler tests/model tests/middleware tests/acceptance" REDIS_MARKERS="not cluster" || status=$$?; \
+	fi; \
+	$(PHASE) fuzz -- $(MAKE) --no-print-directory fuzz || status=$$?; \
+	for seed in $(NIGHTLY_SEEDS); do $(PHASE) chaos-$$seed -- $(MAKE) --no-print-directory chaos SEED=$$seed || status=$$?; done; \
+	if [ -n "$$KUBECONFIG" ]; then \
+		$(PHASE) cluster -- $(BIN)/pytest -m cluster $(CLUSTER_ARGS) || status=$$?; \
+		$(PHASE) chaos-cluster -- $(MAKE) --no-print-directory chaos-cluster || status=$$?; \
+	fi; \
+	$(BIN)/python -m tools.costs; \
+	exit $$status
+
+costs: ## What the last run cost, by phase, by folder and by file
+	@$(PYTHON) -m tools.costs
+
+test-all: install ## The tests of `make check` that need no cluster
+	$(BIN)/pytest -m "not nightly and not cluster" $(PYTEST_ARGS)
+
+test-redis: install ## Run scripts, model and acceptance on redis-server, or on the program that REDIS_SERVER names
 	@$(OTHER_SERVER) --version || { \
 		echo "$(OTHER_SERVER) does not run: install it first (Debian, Ubuntu: apt-get install redis-server)" >&2; exit 1; }
-	BANDMASTER_TEST_SERVER=$(OTHER_SERVER) $(BIN)/pytest $(PYTEST_ARGS) tests/scheduler tests/model tests/middleware
+	BANDMASTER_TEST_SERVER=$(OTHER_SERVER) $(BIN)/pytest -m "$(REDIS_MARKERS)" $(PYTEST_ARGS) $(REDIS_TESTS)
 
 cluster: ## A cluster for the tests, of kind, k3d, minikube or Debian's packages (as root); prints its kubeconfig's path
 	@$(PYTHON) -m tools.cluster up
@@ -66,7 +100,7 @@ cluster-down: ## End that cluster
 
 # Apart from the others, which fill the machine. A test that disturbs the whole cluster waits until it has it for itself.
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
-	$(BIN)/pytest -m cluster $(CLUSTER_ARGS)
+	$(BIN)/pytest -m "cluster and not nightly" $(CLUSTER_ARGS)
 
 chaos: install ## Ten minutes of rough weather for processes, server and network here, then everything that must hold (SECONDS=600 SEED=1)
 	PYTHONPATH=tests $(BIN)/python -m chaos --seconds $(SECONDS) --seed $(SEED) $(CHAOS_ARGS)
@@ -79,8 +113,6 @@ fuzz: install ## Call the API with many more random requests, others each time (
 
 screenshots: install ## Renew the images of the page in docs/images (needs Chromium)
 	BANDMASTER_REQUIRE_BROWSER=1 BANDMASTER_SCREENSHOTS=docs/images $(BIN)/pytest tests/page/test_page_screenshots.py
-
-check: lint types layers docs test ## Everything CI runs: lint, types, layers, docs, tests
 
 lint: install ## Check style, formatting and workflows
 	$(BIN)/ruff check .
