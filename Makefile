@@ -33,24 +33,37 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
+# A stamp in .venv for each step: the demo needs a tenth of everything, `make test` a quarter. Python compiles what it comes to need.
+INSTALL = PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --constraint requirements.lock --no-build-isolation --no-compile
+
 install: $(VENV)/installed ## Create .venv and install everything at its locked version
 
-$(VENV)/installed: requirements.lock pyproject.toml
+$(VENV)/installed: $(VENV)/installed-test
+	$(INSTALL) --group dev --group docs --editable '.[all]'
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/installed-demo
+	$(INSTALL) --group test --editable '.[all]'
+	@touch $@
+
+$(VENV)/installed-demo: $(VENV)/created
+	$(INSTALL) --editable '.[local]'
+	@touch $@
+
+# With what builds the editable install, so that this needs no network of its own.
+$(VENV)/created: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Python 3.11 or newer is needed; '$(PYTHON)' is older or missing: make install PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "$(PYTHON) has no venv: install it first (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
-	@# Without the remark that an editable install is one.
-	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable '.[all]'
+	$(BIN)/python -m pip install --quiet --upgrade --constraint requirements.lock pip setuptools
 	@touch $@
 
-demo: install ## Run the main job on real programs: needs no Redis, no cluster, no root
+demo: $(VENV)/installed-demo ## Run the main job on real programs: needs no Redis, no cluster, no root
 	$(BIN)/bandmaster demo
 
-test: install ## Before each commit: the model, the defects, one acceptance a feature; says what it left out (PYTEST_ARGS="-k ...")
+test: $(VENV)/installed-test ## Before each commit: the model, the defects, one acceptance a feature; says what it left out (PYTEST_ARGS="-k ...")
 	@rm -rf build/costs
 	@$(PHASE) test -- $(BIN)/pytest -m "not slow and not nightly and not cluster" $(PYTEST_ARGS)
 

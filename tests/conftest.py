@@ -21,6 +21,7 @@ from hypothesis import settings as hypothesis_settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from tiers import LeftOut
+from unread import Unread
 
 from waiting import GENEROUS_SECONDS, wait_until
 
@@ -30,7 +31,9 @@ hypothesis_settings.load_profile("any-machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what was left out, and note what each file costs where somebody wants to know."""
+    """Leave files unread, say what was left out, and note what each file costs where somebody wants to know."""
+    named = frozenset((config.invocation_params.dir / each.partition("::")[0]).resolve() for each in config.args)
+    config.pluginmanager.register(Unread(config.option.markexpr, config.rootpath / "tests", named))
     config.pluginmanager.register(LeftOut())
     folder = os.environ.get("BANDMASTER_COSTS")
     if folder and not config.pluginmanager.has_plugin("dsession"):

@@ -11,6 +11,10 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 600.0  # bounds a hang; a quiet machine takes half a minute
 

@@ -9,6 +9,8 @@ from deploy_chart import KUSTOMIZE, kustomized, overlaid, pods_of, rendered
 from deploy_kubectl import Manifest
 from kubernetes_rules import RELEASES, restricted_faults, schema_fault
 
+pytestmark = pytest.mark.slow
+
 EVERYTHING: dict[str, Any] = {
     "worker": {"autoscaling": {"enabled": True}},
     "executions": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]},

@@ -16,6 +16,8 @@ from bandmaster.demo.plan import plan
 from bandmaster.scheduler.views import QueueStatus
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_demo_runs_the_main_job_and_all_its_claims_hold() -> None:
     # Not pytest's folder: its path may be longer than a socket's may be.

@@ -6,7 +6,11 @@ import sys
 from pathlib import Path
 from zipfile import ZipFile
 
+import pytest
+
 from bandmaster.demo.plan import PROGRAMS
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"

@@ -16,6 +16,8 @@ import pytest
 from dramatiq_suite.left_out import FILES, LEFT_OUT, LEFT_OUT_BESIDE, LEFT_OUT_OF_LANES, WITHOUT_BROKER
 from dramatiq_suite.sdist import unpack
 
+pytestmark = pytest.mark.slow
+
 PASSED_AT_LEAST: Final = {"ungated": 120, "gated": 90, "mixed": 90}
 """Fewer would mean that tests were not collected."""
 LEFT_OUT_OF: Final = {"ungated": LEFT_OUT, "gated": LEFT_OUT_OF_LANES, "mixed": LEFT_OUT_BESIDE}

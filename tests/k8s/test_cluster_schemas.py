@@ -12,6 +12,8 @@ from bandmaster.k8s.cluster.manifest import pod_manifest, script_manifest
 from bandmaster.k8s.cluster.objects import Pod
 from bandmaster.k8s.pods import PodScript, PodSpec
 
+pytestmark = pytest.mark.slow
+
 #: Every setting that a pod shows, at something else than its default.
 FULL = KubernetesSettings.model_validate(
     {

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from postgres import installations
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

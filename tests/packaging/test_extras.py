@@ -15,6 +15,8 @@ from packaging.utils import canonicalize_name
 
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 Installed = Callable[[str], Environment]
 
 BROUGHT_BY: Final = {

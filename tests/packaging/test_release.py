@@ -9,10 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from zipfile import ZipFile
 
+import pytest
 from fresh_environment import PROJECT, metadata_of
 from packaging.utils import canonicalize_name
 from released import PARTS, ROOT, Release
 from trove_classifiers import classifiers
+
+pytestmark = pytest.mark.slow
 
 NOT_INSTALLED: Final = tuple(PurePosixPath("bandmaster/configs") / each for each in ("deploy", "grafana", "prometheus"))
 PYTHON: Final = "Programming Language :: Python :: "

@@ -3,9 +3,13 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import bandmaster
 from bandmaster.scheduler.events.schedule_fields import SCHEDULE_NAME
 from bandmaster.scheduler.model.cron import LINE_MAX_CHARS
+
+pytestmark = pytest.mark.slow
 
 VIEWS = Path(bandmaster.__file__).parent / "admin" / "page" / "files" / "app" / "views"
 

@@ -3,6 +3,7 @@
 from itertools import count, pairwise
 from typing import Final
 
+import pytest
 from accessible import wrong_for_some
 from letters import make_dead
 from looking import Look
@@ -12,6 +13,8 @@ from served_page import Installation
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 HOSTILE: Final = "<img src=x onerror=document.title='stolen'>"
 VIEWS: Final = (

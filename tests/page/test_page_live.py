@@ -3,11 +3,14 @@
 import json
 from itertools import chain, repeat
 
+import pytest
 from looking import Look
 from playwright.sync_api import expect
 from served_page import V1, Installation
 
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 ANEW = """async () => {
   const address = document.querySelector('link[href$="/live/feed.js"]').href.replace("feed.js", "worker.js");

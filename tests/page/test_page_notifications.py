@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from looking import Look
 from playwright.sync_api import Locator, Page, expect
 from receiver import SECRET, receiving
@@ -9,6 +10,8 @@ from served_page import Installation
 
 from bandmaster.client import verify_notification
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def card(page: Page) -> Locator:

@@ -1,6 +1,7 @@
 """The way through the page that everybody takes: sign in, see what runs, open one, read its output, cancel it."""
 
 import httpx
+import pytest
 import redis
 from looking import Look
 from playwright.sync_api import expect
@@ -14,6 +15,8 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 TALKS = r"printf '\033[32mhello\033[0m <b>bold</b>\n'; until [ -e go ]; do sleep 0.05; done"
 

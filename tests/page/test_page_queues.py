@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
 from looking import Look
 from playwright.sync_api import FilePayload, Page, expect
 from served_page import Installation
+
+pytestmark = pytest.mark.slow
 
 
 def button(page: Page, name: str) -> None:

@@ -1,8 +1,11 @@
 """The page's view of schedules: added, run, paused, resumed and removed."""
 
+import pytest
 from looking import Look
 from playwright.sync_api import expect
 from served_page import Installation
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_schedule_is_added_run_paused_and_removed(look: Look, installation: Installation) -> None:

@@ -9,6 +9,8 @@ from looking import Look
 from playwright.sync_api import Page, expect
 from served_page import Installation
 
+pytestmark = pytest.mark.slow
+
 WORK = r"""printf '\033[1mtrain\033[0m  model \033[36mresnet-lite\033[0m\n'
 for epoch in 1 2 3 4 5 6; do
   printf '\033[2mepoch\033[0m %s  loss \033[33m0.%s\033[0m  \033[32mok\033[0m\n' $epoch $((97 - 9 * epoch))

@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from faults_server.own_server import OwnServer
 from looking import Look
 from playwright.sync_api import expect
@@ -10,6 +11,8 @@ from served_page import Installation
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.connection import client_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_now_shows_each_server_and_says_which_one_is_away(look: Look, installation: Installation) -> None:

@@ -3,7 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from bandmaster.admin.page.assets import FOLDER
+
+pytestmark = pytest.mark.slow
 
 DEFAULTS = Path(__file__).parents[2] / "scheduler" / "lua" / "include" / "setting_defaults.lua"
 

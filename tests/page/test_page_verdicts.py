@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import redis
 from looking import Look
 from playwright.sync_api import expect
@@ -9,6 +10,8 @@ from served_page import Installation
 
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
+
+pytestmark = pytest.mark.slow
 
 
 def test_now_tells_of_a_full_queue_and_of_an_action_that_its_limit_holds_back(

@@ -3,12 +3,15 @@
 import re
 from typing import Final
 
+import pytest
 from letters import LANE, make_dead
 from looking import Look
 from playwright.sync_api import Page, expect
 from served_page import Installation
 
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 HOSTILE: Final = "<img src=x onerror=document.title='stolen'>"
 VIEWS: Final = (

@@ -13,6 +13,8 @@ import pytest
 from prometheus.dashboards import ROOT, VARIABLE, Asked, all_asked, dashboards, panels_of
 from prometheus.rules import promtool
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT: Final = ROOT / "docs" / "metrics.md"
 BY_GRAFANA: Final = {"__rate_interval": "5m", "__range": "1h"}
 """Variables that Grafana itself fills."""

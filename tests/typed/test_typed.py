@@ -20,6 +20,8 @@ from bandmaster.middleware.intake.actor_options import ACTOR_OPTIONS
 from bandmaster.middleware.intake.misspelt_options import MESSAGE_OPTIONS
 from bandmaster.middleware.options import ActorOptions, MessageOptions
 
+pytestmark = pytest.mark.slow
+
 HERE: Final = Path(__file__).parent
 REPOSITORY: Final = HERE.parent.parent
 RIGHT: Final = HERE / "application.py"

