@@ -43,7 +43,6 @@ from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -211,10 +210,9 @@ def api_with(api: Api, **settings: Any) -> Generator[Api]:
         yield replace(api, url=url, services=services)
 
 
-def served(client: redis.Redis, url: str, folder: Path) -> Generator[Api]:
-    """Serve an API on an empty queue and an empty ledger."""
-    database = Database(url)
-    upgrade(database)
+def served(client: redis.Redis, ledger_url: str, folder: Path) -> Generator[Api]:
+    """Serve an API on an empty queue and an empty ledger, whose tables are there."""
+    database = Database(ledger_url)
     services = services_on(client, database, folder)
     queue = ExecutionQueueService(client)
     consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test", settle=settle))

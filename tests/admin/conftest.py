@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 import redis
 from calling import Api, Clock, served
-from databases import database_url, servers
+from databases import MadeFor, database_kind, ledger_url, made_ledger, servers
 
-__all__ = ["database_url", "servers"]
+__all__ = ["database_kind", "ledger_url", "made_ledger", "servers"]
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
+def sqlite_url(tmp_path: Path, made_ledger: MadeFor) -> str:
+    """The URL of a ledger whose tables are there."""
+    return made_ledger("sqlite", tmp_path)
 
 
 @pytest.fixture
@@ -28,9 +29,9 @@ def api(redis_client: redis.Redis, sqlite_url: str, tmp_path: Path) -> Iterator[
 
 
 @pytest.fixture
-def every_api(redis_client: redis.Redis, database_url: str, tmp_path: Path) -> Iterator[Api]:
+def every_api(redis_client: redis.Redis, ledger_url: str, tmp_path: Path) -> Iterator[Api]:
     """The same, once on each kind of database."""
-    yield from served(redis_client, database_url, tmp_path)
+    yield from served(redis_client, ledger_url, tmp_path)
 
 
 @pytest.fixture

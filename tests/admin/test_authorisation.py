@@ -10,6 +10,7 @@ import httpx
 import pytest
 import redis
 from calling import V1, Api, served, signed_in
+from databases import MadeFor
 from needed_scopes import NEEDED
 from sqlalchemy import update
 
@@ -119,11 +120,11 @@ def asked(client: httpx.Client, method: str, url: str, **given: Any) -> httpx.Re
 
 
 @pytest.fixture(scope="module")
-def one_api(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+def one_api(redis_url: str, tmp_path_factory: pytest.TempPathFactory, made_ledger: MadeFor) -> Iterator[Api]:
     folder = tmp_path_factory.mktemp("api")
     with redis.Redis.from_url(redis_url) as client:
         client.flushdb()
-        yield from served(client, f"sqlite:///{folder / 'ledger.sqlite3'}", folder)
+        yield from served(client, made_ledger("sqlite", folder), folder)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,12 @@ def test_tokens_are_made_and_revoked_over_the_api(api: Api) -> None:
         for wrong in (*refused, {"gates": [""]}):
             assert client.post(f"{V1}/tokens", json=asked | wrong).status_code == 422, wrong
         assert client.get(f"{V1}/tokens").status_code == 200
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """Of a ledger that is not there: the command makes it."""
+    return f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from bandmaster.admin.auth.token_table import TokenTable
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import LedgerUnavailable
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.model.priority import Priority
 from waiting import wait_until
 
@@ -27,7 +26,6 @@ DIGEST = hashlib.sha256(SECRET.encode()).hexdigest()
 @pytest.fixture
 def table(sqlite_url: str) -> Iterator[TokenTable]:
     database = Database(sqlite_url)
-    upgrade(database)
     yield TokenTable(Asking(database, queue="exec_queue"))
     database.close()
 

@@ -4,22 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 import redis
-from databases import database_url, servers
+from databases import database_kind, ledger_url, made_ledger, servers
 from trigger_work import Work
 
 from bandmaster.items.opened import Items, open_items
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-__all__ = ["database_url", "servers"]
+__all__ = ["database_kind", "ledger_url", "made_ledger", "servers"]
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    database = Database(database_url)
-    upgrade(database)
+def database(ledger_url: str) -> Iterator[Database]:
+    database = Database(ledger_url)
     yield database
     database.close()
 

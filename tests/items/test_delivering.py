@@ -98,14 +98,14 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
 
 @pytest.mark.parametrize("step", ["before it is sent", "before it is noted"])
 def test_killed_at_any_step_it_is_delivered_under_its_id(
-    notifying: Items, database: Database, database_url: str, step: str
+    notifying: Items, database: Database, ledger_url: str, step: str
 ) -> None:
     with receiving() as receiver:
         fail(notifying, receiver.url)
         program = Path(__file__).with_name("delivering_process.py")
         path = os.pathsep.join((str(program.parent), str(program.parent.parent)))
         killed = subprocess.run(
-            [sys.executable, program, database_url, step],
+            [sys.executable, program, ledger_url, step],
             check=False,
             timeout=60,
             env=os.environ | {"PYTHONPATH": path},
@@ -242,12 +242,12 @@ def test_each_pause_is_longer_up_to_an_hour() -> None:
 
 
 def test_the_ledgers_process_delivers(
-    notifying: Items, database: Database, database_url: str, redis_url: str, tmp_path: Path
+    notifying: Items, database: Database, ledger_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "secret").write_text(SECRET)
     environment = os.environ | {
         "BANDMASTER_REDIS__URL": redis_url,
-        "BANDMASTER_LEDGER__URL": database_url,
+        "BANDMASTER_LEDGER__URL": ledger_url,
         "BANDMASTER_NOTIFY__SECRET_FILE": str(tmp_path / "secret"),
         "BANDMASTER_NOTIFY__PRIVATE_NETWORKS": "127.0.0.0/8",
         "BANDMASTER_LOGGING__LEVEL": "DEBUG",

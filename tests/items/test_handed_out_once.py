@@ -20,14 +20,14 @@ PROCESSES: Final = 4
 ROBOTS: Final = 16
 
 
-def test_each_item_is_handed_out_once(items: Items, database: Database, database_url: str) -> None:
+def test_each_item_is_handed_out_once(items: Items, database: Database, ledger_url: str) -> None:
     queue = make(items)
     for number in range(ITEMS):
         add(items, queue, payload=number)
     each = ROBOTS // PROCESSES
     processes = [
         subprocess.Popen(
-            [sys.executable, str(PROGRAM), database_url, str(number * each), str(each)],
+            [sys.executable, str(PROGRAM), ledger_url, str(number * each), str(each)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -177,11 +177,11 @@ STEPS = ("before the claim is kept", "before it is sent", "before Redis is asked
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_at_any_step_a_firing_is_one_execution(work: Work, database_url: str, redis_url: str, step: str) -> None:
+def test_killed_at_any_step_a_firing_is_one_execution(work: Work, ledger_url: str, redis_url: str, step: str) -> None:
     work.trigger()
     work.add(1)
     program = Path(__file__).with_name("firing_process.py")
-    killed = subprocess.run([sys.executable, program, database_url, redis_url, step], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, program, ledger_url, redis_url, step], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     work.rounds.round()
     work.rounds.round()

@@ -1,23 +1,34 @@
-"""A queue with its ledger: an empty Redis database, and an empty SQL database of each kind that is there."""
+"""A queue with its ledger: an empty Redis database, and an SQL database of each kind that is there."""
 
 import threading
 from collections.abc import Iterator
 
 import pytest
 import redis
-from databases import database_url, servers
-from ledger_process import attempt, command, environment, start
+from databases import database_kind, database_url, ledger_url, made_ledger, servers
+from ledger_process import attempt, command, empty_ledger_url, environment, start
 from ledger_reading import Reading
 from metrics_process import start_serving
 
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
-from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.ledger.waits.summing import Summing
 from bandmaster.scheduler.queue import ExecutionQueueService
 
-__all__ = ["attempt", "command", "database_url", "environment", "servers", "start", "start_serving"]
+__all__ = [
+    "attempt",
+    "command",
+    "database_kind",
+    "database_url",
+    "empty_ledger_url",
+    "environment",
+    "ledger_url",
+    "made_ledger",
+    "servers",
+    "start",
+    "start_serving",
+]
 
 
 @pytest.fixture
@@ -26,9 +37,8 @@ def queue(redis_client: redis.Redis) -> ExecutionQueueService:
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    database = Database(database_url)
-    upgrade(database)
+def database(ledger_url: str) -> Iterator[Database]:
+    database = Database(ledger_url)
     yield database
     database.close()
 

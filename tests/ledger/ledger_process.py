@@ -21,13 +21,20 @@ Attempt = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def environment(redis_url: str, database_url: str) -> dict[str, str]:
+def environment(redis_url: str, ledger_url: str) -> dict[str, str]:
     return os.environ | {
         "BANDMASTER_REDIS__URL": redis_url,
-        "BANDMASTER_LEDGER__URL": database_url,
+        "BANDMASTER_LEDGER__URL": ledger_url,
         "BANDMASTER_LEDGER__LEASE_MS": "1000",
         "BANDMASTER_LOGGING__FORMAT": "json",
     }
+
+
+@pytest.fixture
+def empty_ledger_url(environment: dict[str, str], database_url: str) -> str:
+    """The URL of a database without tables, which is the ledger of the processes and commands of this test."""
+    environment["BANDMASTER_LEDGER__URL"] = database_url
+    return database_url
 
 
 @pytest.fixture

@@ -57,21 +57,11 @@ def of_postgresql(server: PostgresServer, programs: Path, folder: Path) -> Copy:
     return copy
 
 
-@pytest.fixture(params=["sqlite", *installations()])
-def kind(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
 @pytest.fixture
-def copy(kind: str, servers: Callable[[str], PostgresServer], tmp_path: Path) -> Copy:
-    if kind == "sqlite":
+def copy(database_kind: str, servers: Callable[[str], PostgresServer], tmp_path: Path) -> Copy:
+    if database_kind == "sqlite":
         return of_sqlite(tmp_path)
-    return of_postgresql(servers(kind), installations()[kind], tmp_path)
-
-
-@pytest.fixture
-def database_url(kind: str, servers: Callable[[str], PostgresServer], tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'ledger.sqlite3'}" if kind == "sqlite" else servers(kind).create_database()
+    return of_postgresql(servers(database_kind), installations()[database_kind], tmp_path)
 
 
 @pytest.fixture
@@ -88,11 +78,10 @@ def opened() -> Iterator[Callable[[str], Database]]:
 
 
 def test_a_restored_copy_goes_on_where_it_was_made(
-    queue: ExecutionQueueService, database_url: str, copy: Copy, opened: Callable[[str], Database]
+    queue: ExecutionQueueService, ledger_url: str, copy: Copy, opened: Callable[[str], Database]
 ) -> None:
     operators = Operators(queue, 11)
-    first = opened(database_url)
-    upgrade(first)
+    first = opened(ledger_url)
     consumer = Consumer(queue, Book(first, queue="exec_queue", holder="first"))
     assert consumer.begin()
     acted, is_copied = threading.Event(), threading.Event()
@@ -108,7 +97,7 @@ def test_a_restored_copy_goes_on_where_it_was_made(
     worker.start()
     try:
         assert acted.wait(60)
-        restore = copy(database_url)
+        restore = copy(ledger_url)
     finally:
         is_copied.set()
         worker.join()

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 import redis
+from databases import POSTGRESQLS
 from ledger_reading import Reading, catch_up
-from postgres import installations
 
 from bandmaster.ledger import book as book_module
 from bandmaster.ledger.book import Book
@@ -60,7 +60,7 @@ def test_a_lease_from_the_future_is_over(database: Database, reading: Reading) -
     assert standing(database, "exec_queue").is_written
 
 
-@pytest.mark.parametrize("database_url", installations(), indirect=True)
+@pytest.mark.parametrize("database_kind", POSTGRESQLS, indirect=True)
 def test_a_process_that_freezes_in_a_transaction_holds_up_its_successor_no_longer_than_its_lease(
     database: Database,
 ) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import inspect
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema import upgrading
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 FIRST = "0009"
 """The first step whose release asks."""
 

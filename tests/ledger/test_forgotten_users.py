@@ -272,7 +272,7 @@ def test_a_stranger_is_forgotten_too(queue: ExecutionQueueService, database: Dat
     assert (done.executions, done.erased, done.struck, done.tokens) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("consuming")
 def test_sqlite_keeps_no_deleted_bytes(queue: ExecutionQueueService, database: Database) -> None:
     """PostgreSQL's are removed by its vacuum."""

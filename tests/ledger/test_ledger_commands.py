@@ -18,10 +18,10 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
 
-def why_unread(database_url: str) -> str:
+def why_unread(empty_ledger_url: str) -> str:
     """What is said of a ledger that nobody has made."""
-    if database_url.startswith("sqlite"):
-        return f"there is no ledger '{database_url.removeprefix('sqlite:///')}': set ledger.url if it is elsewhere"
+    if empty_ledger_url.startswith("sqlite"):
+        return f"there is no ledger '{empty_ledger_url.removeprefix('sqlite:///')}': set ledger.url if it is elsewhere"
     return "has no tables yet, and this release needs revision"
 
 
@@ -38,15 +38,15 @@ def test_a_folder_that_is_not_there_is_named_and_not_made(
 
 
 def test_the_tables_are_made_by_hand_as_well(
-    queue: ExecutionQueueService, database_url: str, attempt: Attempt, command: Callable[..., Any]
+    queue: ExecutionQueueService, empty_ledger_url: str, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
     refused = attempt()
     assert refused.returncode == 2
-    assert why_unread(database_url) in refused.stderr
-    file = Path(database_url.removeprefix("sqlite:///"))
+    assert why_unread(empty_ledger_url) in refused.stderr
+    file = Path(empty_ledger_url.removeprefix("sqlite:///"))
     assert not file.exists(), "a look at it makes no file"
     made = command("upgrade")
-    if database_url.startswith("sqlite"):
+    if empty_ledger_url.startswith("sqlite"):
         assert file.stat().st_mode & 0o777 == 0o600, "payloads may be secret"
     told = command()
     assert told["revision"] == made["revision"]
@@ -54,16 +54,16 @@ def test_the_tables_are_made_by_hand_as_well(
 
 
 def test_a_lost_redis_is_rebuilt_by_a_command(
-    queue: ExecutionQueueService, database_url: str, start: Start, attempt: Attempt, command: Callable[..., Any]
+    queue: ExecutionQueueService, empty_ledger_url: str, start: Start, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
-    assert why_unread(database_url) in attempt("rebuild").stderr
+    assert why_unread(empty_ledger_url) in attempt("rebuild").stderr
     command("upgrade")
     refused = attempt("rebuild")
     assert (refused.returncode, "the ledger is empty: is this the right one?" in refused.stderr) == (2, True)
     send(queue, 0, 3)
     queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
     process = start()
-    with closing(Database(database_url)) as database:
+    with closing(Database(empty_ledger_url)) as database:
         wait_until(lambda: caught_up(queue, database), what="the entries")
     process.kill()
     order = queue.views.pending()

@@ -75,8 +75,8 @@ def test_active_queues(reading: Reading) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_stuck_queues_and_throughput_on_postgresql(reading: Reading, database_url: str) -> None:
-    if database_url.startswith("sqlite"):
+def test_stuck_queues_and_throughput_on_postgresql(reading: Reading, ledger_url: str) -> None:
+    if ledger_url.startswith("sqlite"):
         # It has no INTERVAL and no ::float; its own words for the same.
         assert reading.rows(THROUGHPUT.replace("::float", " * 1.0"))[0]["completion_rate"] == pytest.approx(100 / 3)
         return

@@ -42,7 +42,7 @@ def test_tables_that_only_grew_are_written_and_read_on(
     queue: ExecutionQueueService,
     consumer: Consumer,
     database: Database,
-    database_url: str,
+    ledger_url: str,
     reading: Reading,
 ) -> None:
     """By what runs, and by what starts, as when a pod of the older release comes again during a rolling upgrade."""
@@ -51,7 +51,7 @@ def test_tables_that_only_grew_are_written_and_read_on(
     upgraded_later(database, compatible_from=newest())
     send(queue, 2, 2)
     assert catch_up(consumer)
-    with closing(open_ledger(settings_for(database_url))) as opened:
+    with closing(open_ledger(settings_for(ledger_url))) as opened:
         next_one = Consumer(queue, Book(opened, queue="exec_queue", holder="this test"))
         assert next_one.begin()
         while granted := queue.try_schedule():
@@ -65,11 +65,11 @@ def test_tables_that_only_grew_are_written_and_read_on(
 
 
 def test_tables_that_lack_what_this_release_needs_are_refused(
-    database: Database, database_url: str, reading: Reading
+    database: Database, ledger_url: str, reading: Reading
 ) -> None:
     upgraded_later(database, compatible_from="9998")
     with pytest.raises(SchemaMismatch, match="is at revision 9999, and this release needs revision"):
-        open_ledger(settings_for(database_url))
+        open_ledger(settings_for(ledger_url))
     for refused in (
         lambda: upgrade(database),
         lambda: stands(database),
@@ -80,7 +80,7 @@ def test_tables_that_lack_what_this_release_needs_are_refused(
     assert reading.one("SELECT version_num FROM alembic_version") == LATER
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 def test_the_commands_look_for_it_as_well(
     consumer: Consumer, database: Database, reading: Reading, attempt: Attempt, command: Callable[..., Any]
 ) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from databases import POSTGRESQLS
 from ledger_process import Attempt, Start, caught_up, send, stands
-from postgres import installations
 
 from bandmaster.ledger.database import Database
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -67,17 +67,17 @@ def test_stopped_for_a_while_it_goes_on(queue: ExecutionQueueService, database: 
     assert process.wait(timeout=30) == 0
 
 
-@pytest.mark.parametrize("database_url", installations(), indirect=True)
+@pytest.mark.parametrize("database_kind", POSTGRESQLS, indirect=True)
 def test_it_waits_for_a_database_that_is_slower_to_start(
     queue: ExecutionQueueService,
     environment: dict[str, str],
     start: Start,
     database: Database,
-    database_url: str,
+    ledger_url: str,
     tmp_path: Path,
 ) -> None:
     """After a reboot, say; a short wait ends with what is wrong."""
-    before, folder = database_url.split("host=")
+    before, folder = ledger_url.split("host=")
     link = tmp_path / "server"
     environment["BANDMASTER_LEDGER__URL"] = f"{before}host={link}"
     environment["BANDMASTER_REDIS__CONNECT_WAIT_SECONDS"] = "0"
@@ -112,10 +112,10 @@ def test_told_to_end_while_it_waits_for_redis_it_ends(
 
 
 def test_only_sqlites_tables_are_made_by_the_process_itself(
-    start: Start, database_url: str, attempt: Attempt, command: Callable[..., Any]
+    start: Start, empty_ledger_url: str, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
     process = start()
-    if database_url.startswith("sqlite"):
+    if empty_ledger_url.startswith("sqlite"):
         wait_until(lambda: attempt().returncode == 0 and command()["consumer"], what="its tables")
         process.terminate()
         assert process.wait(timeout=60) == 0

@@ -6,6 +6,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from databases import ALL_IN_CHECK
 from ledger_reading import Reading, catch_up
 from sqlalchemy import text
 
@@ -19,7 +20,10 @@ from bandmaster.ledger.schema.upgrading import downgrade, upgrade
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 
+EVERY_KIND = pytest.mark.parametrize("database_kind", ALL_IN_CHECK, indirect=True)
 
+
+@EVERY_KIND
 def test_the_steps_make_the_tables_that_the_code_knows(database: Database) -> None:
     with database.reading() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
@@ -32,6 +36,7 @@ def test_the_revisions_are_those_that_alembic_would_go_through() -> None:
     assert tuple(step.revision for step in steps) == known()[::-1]
 
 
+@EVERY_KIND
 @pytest.mark.parametrize(
     "joined",
     [
@@ -56,6 +61,7 @@ def test_rows_of_two_tables_are_joined_by_an_index(database: Database, joined: s
     assert by_index, plan
 
 
+@EVERY_KIND
 def test_a_filled_ledger_goes_back_and_forth(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading
 ) -> None:
@@ -71,6 +77,7 @@ def test_a_filled_ledger_goes_back_and_forth(
     assert reading.one("SELECT count(*) FROM executions") == 0
 
 
+@EVERY_KIND
 def test_each_step_keeps_what_a_ledger_has(
     queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading
 ) -> None:

@@ -9,9 +9,9 @@ from contextlib import closing
 import psycopg
 import pytest
 import redis
+from databases import POSTGRESQLS
 from ledger_process import Attempt, Start, caught_up, send
 from ledger_reading import catch_up
-from postgres import installations
 from psycopg import sql
 from scraped import scrape, value
 from sqlalchemy import Insert, insert
@@ -29,9 +29,9 @@ KEY = "exec_queue:ledger"
 MINUTES_MS = 5 * 60_000
 
 
-def set_read_only(database_url: str, *, is_on: bool) -> None:
+def set_read_only(ledger_url: str, *, is_on: bool) -> None:
     """Have PostgreSQL refuse all writes into a database, also those of whoever is connected."""
-    url = database_url.replace("postgresql+psycopg:", "postgresql:")
+    url = ledger_url.replace("postgresql+psycopg:", "postgresql:")
     with psycopg.connect(url, autocommit=True, options="-c default_transaction_read_only=off") as connection:
         name = sql.Identifier(connection.info.dbname)
         changed = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
@@ -42,10 +42,10 @@ def set_read_only(database_url: str, *, is_on: bool) -> None:
         )
 
 
-def refuse_writes(process: "subprocess.Popen[str]", database_url: str) -> str:
+def refuse_writes(process: "subprocess.Popen[str]", ledger_url: str) -> str:
     """Have the database refuse all that this process writes from now on; return a part of the reason."""
-    if not database_url.startswith("sqlite"):
-        set_read_only(database_url, is_on=True)
+    if not ledger_url.startswith("sqlite"):
+        set_read_only(ledger_url, is_on=True)
         return "read-only transaction"
     # As on a full disk: not a byte is added to any file.
     _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
@@ -53,9 +53,9 @@ def refuse_writes(process: "subprocess.Popen[str]", database_url: str) -> str:
     return "disk"
 
 
-def allow_writes(process: "subprocess.Popen[str]", database_url: str) -> None:
-    if not database_url.startswith("sqlite"):
-        set_read_only(database_url, is_on=False)
+def allow_writes(process: "subprocess.Popen[str]", ledger_url: str) -> None:
+    if not ledger_url.startswith("sqlite"):
+        set_read_only(ledger_url, is_on=False)
         return
     _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))
@@ -65,7 +65,7 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     queue: ExecutionQueueService,
     redis_client: redis.Redis,
     database: Database,
-    database_url: str,
+    ledger_url: str,
     environment: dict[str, str],
     start: Start,
     attempt: Attempt,
@@ -75,7 +75,7 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     wait_until(lambda: caught_up(queue, database), what="the first entry")
     assert signs.unwritten() is None
     assert value(scrape(collector), "bandmaster_ledger_unwritten_seconds") == 0
-    why = refuse_writes(process, database_url)
+    why = refuse_writes(process, ledger_url)
     send(queue, 1, 1)
     wait_until(lambda: (found := signs.unwritten()) and why in found.reason, what="the process to say why")
     # It says from when on, also at its next tries.
@@ -95,7 +95,7 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     told = json.loads(attempt().stdout)["ledger"]["unwritten"]
     assert why in told["reason"]
     assert told["seconds"] >= MINUTES_MS / 1000
-    allow_writes(process, database_url)
+    allow_writes(process, ledger_url)
     wait_until(lambda: caught_up(queue, database), what="the second entry")
     wait_until(lambda: signs.unwritten() is None, what="the process to say that it can write")
     assert value(scrape(collector), "bandmaster_ledger_unwritten_seconds") == 0
@@ -121,7 +121,7 @@ def test_a_process_that_cannot_write_says_nothing_while_another_one_writes(
     assert redis_client.pttl(KEY) > 0, "what a process said that died is gone by itself"
 
 
-@pytest.mark.parametrize("database_url", installations(), indirect=True)
+@pytest.mark.parametrize("database_kind", POSTGRESQLS, indirect=True)
 def test_what_a_trigger_says_of_a_row_is_not_told(
     queue: ExecutionQueueService, consumer: Consumer, database: Database
 ) -> None:

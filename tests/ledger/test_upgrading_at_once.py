@@ -12,8 +12,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from databases import POSTGRESQLS
 from ledger_reading import Reading
-from postgres import installations
 from sqlalchemy import Engine, event
 
 from bandmaster.ledger.database import Database
@@ -29,7 +29,7 @@ print(upgrade(Database(sys.argv[1])))
 """
 
 
-@pytest.mark.parametrize("database_url", list(installations()), indirect=True)
+@pytest.mark.parametrize("database_kind", POSTGRESQLS, indirect=True)
 def test_on_postgresql_one_waits_for_the_other(database_url: str) -> None:
     """One is held up in the midst of its first step, by a table of the same name that is not committed."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -49,7 +49,7 @@ def test_on_postgresql_one_waits_for_the_other(database_url: str) -> None:
         assert_upgraded_once(reading)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 def test_on_sqlite_the_second_waits_for_the_first(database_url: str) -> None:
     """The first is held up when it has read which tables there are; nobody else may write from then on."""
     has_begun, goes_on, second_begins = Event(), Event(), Event()

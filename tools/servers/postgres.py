@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import psutil
 import psycopg
@@ -139,11 +140,20 @@ class PostgresServer:
         os.waitpid(server.pid, os.WUNTRACED)
         return [server, *server.children(recursive=True)]
 
-    def create_database(self) -> str:
-        """Make an empty database; its URL for SQLAlchemy."""
+    def create_database(self, *, like: str | None = None) -> str:
+        """Make an empty database, or a copy of one that this made and to which nobody is connected.
+
+        Args:
+            like: The URL of the one that is copied.
+
+        Returns:
+            Its URL for SQLAlchemy.
+        """
         name = f"test_{next(self._numbers)}"
+        template = "template1" if like is None else urlsplit(like).path.removeprefix("/")
         with self._connected() as connection:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+            # Files that are copied take a fifth of the time of pages that are written to the log.
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY'.encode())
         return f"postgresql://{_USER}@/{name}?host={self._folder}"
 
     def create_remote_database(self) -> str:
