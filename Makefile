@@ -28,7 +28,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check nightly costs test-all test-redis cluster cluster-down test-cluster chaos chaos-cluster fuzz screenshots lint types layers docs dist format bench bench-quick lock clean
+.PHONY: help install demo test check nightly costs test-all test-redis cluster cluster-down test-cluster chaos chaos-cluster fuzz mutants screenshots lint types layers docs dist format bench bench-quick lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -123,6 +123,12 @@ chaos-cluster: install ## Ten minutes of rough weather on a cluster, then everyt
 
 fuzz: install ## Call the API with many more random requests, others each time (EXAMPLES=200 BANDMASTER_FUZZ_SEED=7)
 	BANDMASTER_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest tests/admin/test_fuzzing.py
+
+mutants: install ## Plant each fault that a test has found before, and list those that none finds now: most of an hour
+	rm -rf build/mutants
+	$(BIN)/python -m tools.mutants cover
+	$(BIN)/python -m tools.mutants run --killed-in tools/mutants/baseline.jsonl
+	$(BIN)/python -m tools.mutants compare tools/mutants/baseline.jsonl build/mutants/results.jsonl
 
 screenshots: install ## Renew the images of the page in docs/images (needs Chromium)
 	BANDMASTER_REQUIRE_BROWSER=1 BANDMASTER_SCREENSHOTS=docs/images $(BIN)/pytest tests/page/test_page_screenshots.py
