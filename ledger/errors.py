@@ -17,6 +17,7 @@
         ├── UserHasSchedules    likewise, and schedules run as that user
         ├── JournalUnread       no process reads the journal
         ├── SchemaMismatch      its tables are of another release
+        │   └── SchemaOfBefore  likewise, of before the first one
         └── NotConsumer         another process consumes the journal
 """
 
@@ -158,10 +159,24 @@ class SchemaMismatch(LedgerError):
     def __init__(self, found: str | None, wanted: str) -> None:
         """Args: `found`, the revision in the database, None for none; `wanted`, the one of this release."""
         self.found, self.wanted = found, wanted
-        has = "has no tables yet" if found is None else f"is at revision {found}"
-        super().__init__(
-            f"the ledger's database {has}, and this release needs revision {wanted}: run `bandmaster ledger upgrade`, "
-            "or use the release that wrote it if that is newer"
+        super().__init__(self._said())
+
+    def _said(self) -> str:
+        has = "has no tables yet" if self.found is None else f"is at revision {self.found}"
+        return (
+            f"the ledger's database {has}, and this release needs revision {self.wanted}: run `bandmaster ledger "
+            "upgrade`, or use the release that wrote it if that is newer"
+        )
+
+
+class SchemaOfBefore(SchemaMismatch):
+    """The database's tables were made before the first release, and no upgrade leads from there to any."""
+
+    def _said(self) -> str:
+        return (
+            f"the ledger's database is at revision {self.found}, of before the first release, and no upgrade leads "
+            "from there: move SQLite's file away, or name an empty database in ledger.url; then run `bandmaster "
+            "ledger upgrade`"
         )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlalchemy import Column, Connection, MetaData, Table, Text, inspect, select
 
-from ..errors import SchemaMismatch
+from ..errors import SchemaMismatch, SchemaOfBefore
 from .tables import compatibility
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
@@ -50,9 +50,11 @@ def check(connection: Connection, *, older_is_right: bool = False) -> None:
 
     Raises:
         SchemaMismatch: If they are of a newer release, and not for this one, or, unless `older_is_right`, of an
-            earlier one.
+            earlier one; SchemaOfBefore, if of none.
     """
     found = revision_of(connection)
+    if found is not None and found < known()[0]:
+        raise SchemaOfBefore(found, newest())
     if is_newer(found):
         may_use = connection.execute(select(compatibility.c.compatible_from)).scalar_one_or_none() in known()
     else:

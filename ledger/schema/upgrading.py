@@ -28,7 +28,8 @@ def upgrade(database: Database, to: str = "head") -> str:
         The revision that they have now.
 
     Raises:
-        SchemaMismatch: If they are of a newer release, and not for this one. Nothing was changed.
+        SchemaMismatch: If they are of a newer release, and not for this one, or of before the first. Nothing was
+            changed.
         LedgerUnavailable: If the database does not answer.
     """
     with database.writing() as connection:

@@ -1,20 +1,17 @@
 """A step that shuts older releases out has to say so in `compatibility`; one that only adds lets them in."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from alembic.script import ScriptDirectory
 from ledger_reading import Reading
 from sqlalchemy import inspect
+from steps import Step, later_release
 
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema import upgrading
+from bandmaster.ledger.schema.revisions import known
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-FIRST = "0009"
-"""The first step whose release asks."""
-
 Shape = dict[tuple[str, str], bool]
 """Table and column → whether a row needs a value for it."""
 
@@ -36,16 +33,34 @@ def shuts_out(before: Shape, after: Shape) -> bool:
     return bool(before.keys() - after.keys() or is_needed)
 
 
-def test_each_step_that_shuts_out_older_releases_says_so(database: Database, reading: Reading) -> None:
-    steps = ScriptDirectory(str(Path(upgrading.__file__).parent / "migrations")).walk_revisions()
-    later = [revision for step in steps if (revision := step.revision) >= FIRST][::-1]
-    assert later[0] == FIRST
-    upgrading.downgrade(database, FIRST)
-    for _, revision in pairwise(later):
+def silent(database: Database, reading: Reading) -> list[str]:
+    """The steps after the first that shut out older releases and do not say so."""
+    upgrading.downgrade(database, known()[0])
+    found: list[str] = []
+    for revision in known()[1:]:
         shape, said = shape_of(database), reading.one("SELECT compatible_from FROM compatibility")
         upgrading.upgrade(database, revision)
-        if shuts_out(shape, shape_of(database)):
-            assert reading.one("SELECT compatible_from FROM compatibility") > said, revision
+        says_so = reading.one("SELECT compatible_from FROM compatibility") > said
+        if shuts_out(shape, shape_of(database)) and not says_so:
+            found.append(revision)
+    return found
+
+
+def test_each_step_that_shuts_out_older_releases_says_so(database: Database, reading: Reading) -> None:
+    assert silent(database, reading) == []
+
+
+def test_a_step_that_shuts_them_out_and_does_not_say_so_is_found(
+    database: Database, reading: Reading, tmp_path: Path
+) -> None:
+    says_so = "UPDATE compatibility SET compatible_from = '9998'"
+    steps = (
+        Step("9997", 'op.add_column("executions", sa.Column("later", sa.Text))'),
+        Step("9998", f'op.drop_column("executions", "score"); op.execute("{says_so}")'),
+        Step("9999", 'op.drop_column("executions", "later")'),
+    )
+    with later_release(tmp_path, *steps):
+        assert silent(database, reading) == ["9999"]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ledger_process import Attempt, send, stands
 from ledger_reading import Reading, catch_up
 from sqlalchemy import text
+from steps import Step, later_release
 
 from bandmaster.configs.settings import Settings
 from bandmaster.ledger.book import Book
@@ -16,9 +18,9 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import SchemaMismatch
 from bandmaster.ledger.queries.asking import Asking
 from bandmaster.ledger.readying import open_ledger
-from bandmaster.ledger.schema.revisions import newest
+from bandmaster.ledger.schema.revisions import known, newest
 from bandmaster.ledger.schema.tables import metadata
-from bandmaster.ledger.schema.upgrading import downgrade, upgrade
+from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 LATER = "9999"
@@ -102,11 +104,12 @@ def test_who_reads_finds_out_once_something_fails(database: Database, consumer: 
         pass
 
 
-def test_a_step_that_only_adds_leaves_older_releases_in(database: Database, reading: Reading) -> None:
-    """Older than the first release that asks none can be; the row goes with its table, and comes again."""
-    assert reading.rows("SELECT * FROM compatibility") == [{"compatibility_id": 1, "compatible_from": "0009"}]
-    downgrade(database, "0008")
-    with pytest.raises(SchemaMismatch, match="is at revision 0008"):
-        stands(database)
-    assert upgrade(database) == newest()
-    assert reading.one("SELECT compatible_from FROM compatibility") == "0009"
+def test_a_step_that_only_adds_leaves_older_releases_in(database: Database, reading: Reading, tmp_path: Path) -> None:
+    older = newest()
+    adds = Step(LATER, 'op.create_table("later", sa.Column("later", sa.Text))', 'op.drop_table("later")')
+    with later_release(tmp_path, adds):
+        with pytest.raises(SchemaMismatch, match=f"is at revision {older}, and this release needs revision {LATER}"):
+            stands(database)
+        assert upgrade(database) == newest() == LATER
+    assert reading.rows("SELECT * FROM compatibility") == [{"compatibility_id": 1, "compatible_from": known()[0]}]
+    assert (upgrade(database), stands(database).revision, newest()) == (LATER, LATER, older)

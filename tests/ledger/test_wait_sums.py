@@ -15,7 +15,6 @@ from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import NotConsumer
 from bandmaster.ledger.retention import Kept
-from bandmaster.ledger.schema.upgrading import downgrade, upgrade
 from bandmaster.ledger.waits import summing as module
 from bandmaster.ledger.waits.attributing import Cause, Part
 from bandmaster.ledger.waits.ended import Owner
@@ -223,17 +222,6 @@ def test_a_user_who_is_forgotten_before_the_round_is_written_is_summed_by_the_ot
         ("user:forgotten-1", "gate", ""),
     ]
     assert [key[2] for key in sums.counts] == ["pod", "forgotten-1"]
-
-
-def test_a_ledger_of_an_earlier_release_is_summed_from_its_upgrade_on(stage: Stage) -> None:
-    stage.wait_and_run("before")
-    catch_up(stage.consumer)
-    downgrade(stage.database, "0010")
-    upgrade(stage.database)
-    stage.wait_and_run("after")
-    catch_up(stage.consumer)
-    assert Rounds(stage.queue, stage.book).all() == 1
-    assert counts_of(stage.reading) == (1, 1, 0, 0)
 
 
 def test_old_hours_are_deleted_and_the_others_stay(stage: Stage) -> None:
