@@ -5,9 +5,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from databases import MadeFor
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from work_items import add, end_lease, end_postponing, make, rows, take
 
 from bandmaster.items.errors import LeaseLost, WrongStatus
@@ -16,7 +17,6 @@ from bandmaster.items.outcome import Said
 from bandmaster.items.states import CHANGES, By, Failure, Status
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
-from bandmaster.ledger.schema.upgrading import upgrade
 
 RETRIES = 2
 LATER_MS = 4_000_000_000_000
@@ -39,11 +39,10 @@ class Kept:
 class ItemRules(RuleBasedStateMachine):
     """One queue of items, and what it should be."""
 
-    def __init__(self) -> None:
+    def __init__(self, made_ledger: MadeFor) -> None:
         super().__init__()
         self.folder = TemporaryDirectory(prefix="bm-items-")
-        self.database = Database(f"sqlite:///{Path(self.folder.name) / 'ledger.sqlite3'}")
-        upgrade(self.database)
+        self.database = Database(made_ledger("sqlite", Path(self.folder.name)))
         self.items = open_items(Asking(self.database, queue="exec_queue"))
         self.queue = make(self.items, max_retries=RETRIES)
         self.model: dict[str, Kept] = {}
@@ -145,5 +144,7 @@ class ItemRules(RuleBasedStateMachine):
             )
 
 
-TestItemRules = ItemRules.TestCase
-TestItemRules.settings = settings(max_examples=25, stateful_step_count=30)
+def test_items_are_what_the_model_says_whatever_happens(made_ledger: MadeFor) -> None:
+    run_state_machine_as_test(
+        lambda: ItemRules(made_ledger), settings=settings(max_examples=25, stateful_step_count=30)
+    )

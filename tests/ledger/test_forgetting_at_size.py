@@ -1,7 +1,5 @@
 """Refusals and logins of browsers grow old, too; and what is old is found without reading the rest of the ledger."""
 
-from pathlib import Path
-
 import pytest
 from ledger_reading import Reading, catch_up
 from sqlalchemy import Connection, event
@@ -12,7 +10,6 @@ from bandmaster.ledger.book import Book
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.retention import Kept, Retention
-from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.engine.sessions import NewSession, Sessions
 from bandmaster.scheduler.model.errors import DuplicateExecution
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -59,10 +56,9 @@ def test_logins_go_with_their_age_and_the_last_change_of_a_limit_stays(
     assert [row["name"] for row in reading.rows("SELECT name FROM changes")] == ["tenant:a"]
 
 
-def test_each_look_for_what_is_old_goes_by_an_index(queue: ExecutionQueueService, tmp_path: Path) -> None:
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+def test_each_look_for_what_is_old_goes_by_an_index(queue: ExecutionQueueService, database: Database) -> None:
     # On SQLite: PostgreSQL reads a table as small as this as a whole. The indexes are the same.
-    database = Database(f"sqlite:///{tmp_path}/ledger.sqlite3")
-    upgrade(database)
     book = Book(database, queue="exec_queue", holder="this test")
     consumer = Consumer(queue, book)
     assert consumer.begin()
@@ -88,4 +84,3 @@ def test_each_look_for_what_is_old_goes_by_an_index(queue: ExecutionQueueService
     assert [each for each in scans if "executions" in each or "transitions" in each] == []
     for index in ("ix_executions_ended", "ix_executions_lost", "ix_transitions_refused"):
         assert any(index in each for each in looked), looked
-    database.close()
