@@ -32,6 +32,8 @@ from bandmaster.scheduler.model.errors import BandmasterError, DuplicateExecutio
 from bandmaster.scheduler.model.states import TERMINAL
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 ACTS_A_ROUND = 35
 PREFIX = "exec_queue"
 CAUGHT_UP = "SELECT incarnation, entry_count, is_unsure FROM consumer JOIN journals USING (journal_id)"

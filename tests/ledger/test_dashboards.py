@@ -10,6 +10,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
+import pytest
 from asked_prometheus import Ask, free_port, scraping
 from metrics_process import Start
 from prometheus.dashboards import Asked, all_asked, dashboards
@@ -27,6 +28,8 @@ from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.workers import Workers, WorkerSigned
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 CHOSEN: Final = {
     "job": "ledger",

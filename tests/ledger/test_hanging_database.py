@@ -11,9 +11,12 @@ from bandmaster.ledger import answering
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import LedgerUnavailable
 
+pytestmark = pytest.mark.slow
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
+    """A server of these tests alone, which let it hang."""
     with postgres_server(next(iter(installations().values()))) as server:
         yield server
 

@@ -11,6 +11,8 @@ from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def test_who_consumes_and_who_waits_serve_the_same(queue: ExecutionQueueService, start_serving: Start) -> None:
     first, log = start_serving("0")

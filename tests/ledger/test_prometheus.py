@@ -14,6 +14,8 @@ from bandmaster.scheduler.metrics.buckets import BOUNDARIES_MS
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def target_port() -> int:

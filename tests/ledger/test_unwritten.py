@@ -61,6 +61,7 @@ def allow_writes(process: "subprocess.Popen[str]", ledger_url: str) -> None:
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))
 
 
+@pytest.mark.slow
 def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     queue: ExecutionQueueService,
     redis_client: redis.Redis,
