@@ -19,7 +19,7 @@ from waiting import wait_until
 
 DEFAULTS = KubernetesSettings()
 NO_ITEMS = ProgramItems(lambda: (), lambda: None)
-FOR_EVER = "sleep 60"
+FOR_EVER = "sleep 600"
 
 
 def requested(line: str = FOR_EVER, execution_id: str = "x", **fields: Any) -> ExecutionRequestedEvent:

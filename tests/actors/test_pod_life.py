@@ -64,7 +64,7 @@ def test_an_end_that_is_reported_twice_tells_of_one_life(lifecycle: Lifecycle, t
 
 
 def test_a_pod_that_was_deleted_tells_of_its_life_too(lifecycle: Lifecycle, told: InMemorySpanExporter) -> None:
-    pod = _pod_in(SAMPLED, lifecycle, "sleep 60")
+    pod = _pod_in(SAMPLED, lifecycle, "sleep 600")
     execution_timeout({"execution_id": "x", "attempt": 1, "pod_uid": pod.uid})
     assert told.get_finished_spans() == (), "it lives"
     lifecycle.gone(pod)

@@ -30,7 +30,7 @@ def watch(lifecycle: Lifecycle, reports: Reports) -> Watch:
 
 
 def test_each_end_is_reported_for_what_it_is(lifecycle: Lifecycle, watch: Watch, reports: Reports) -> None:
-    lines = {"good": "echo fine", "bad": "echo oops; exit 3", "killed": "kill -9 $$", "slow": "echo on; sleep 60"}
+    lines = {"good": "echo fine", "bad": "echo oops; exit 3", "killed": "kill -9 $$", "slow": "echo on; sleep 600"}
     for execution_id, line in lines.items():
         event = requested(line, execution_id, timeout_seconds=1 if execution_id == "slow" else 60)
         lifecycle.ended(lifecycle.in_pod(event))

@@ -1,6 +1,7 @@
 """The probe of the containers, on this machine: what it says of processes that work, wait, hang and are gone."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -60,7 +61,7 @@ def test_a_process_that_stands_still_is_not_alive(probe: Probe, tmp_path: Path) 
     _make_older(tmp_path, seconds=100)
     code, said = probe("alive", "90")
     assert code == 1
-    assert "has made no progress for 10" in said
+    assert re.search(r"has made no progress for 1\d\d", said)
     assert probe("alive", "200") == (0, "")
 
 

@@ -7,7 +7,7 @@ from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from waiting import wait_until
 
-FIRST_TIME_FOR_EVER = '[ "$EXECUTION_ATTEMPT" = 2 ] || sleep 60'
+FIRST_TIME_FOR_EVER = '[ "$EXECUTION_ATTEMPT" = 2 ] || sleep 600'
 
 
 def test_f23_a_pod_that_was_deleted_while_nobody_watched_is_tried_again(installation: Installation) -> None:
@@ -51,7 +51,7 @@ def test_a_program_that_kills_its_supervisor_each_time_is_a_lost_pod_until_its_t
 ) -> None:
     installation.queue.controls.change_setting("max_infrastructure_retries", 2)
     installation.members.worker()
-    execution_id = installation.submit("kill -9 $PPID; sleep 60")
+    execution_id = installation.submit("kill -9 $PPID; sleep 600")
     installation.wait_for(execution_id, State.FAILED)
     assert installation.queue.views.dead() == [execution_id]
     assert installation.queue.drop(execution_id)

@@ -72,7 +72,7 @@ def test_f2_a_pod_whose_creator_was_killed_is_found_and_runs_on(installation: In
 
 
 def test_f2_a_pod_whose_attempt_is_over_does_not_run_beside_the_next(installation: Installation, proxy: Proxy) -> None:
-    killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), "sleep 60")
+    killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), "sleep 600")
     # Nobody watches until its lease is over.
     wait_until(installation.queue.maintenance.reap, what="the end of its lease")
     assert installation.state(EXECUTION) is State.PENDING
@@ -131,7 +131,7 @@ def test_f20_a_cancellation_between_creation_and_hand_over_ends_the_pod(
     installation.members.worker(url=installation.through(proxy))
     moment = Moment(proxy, script("hand_over"), after=False)
     moment.arm()
-    installation.submit("sleep 60", execution_id=EXECUTION)
+    installation.submit("sleep 600", execution_id=EXECUTION)
     moment.reached()
     installation.send("execution_cancelled", {"execution_id": EXECUTION})
     wait_until(lambda: "cancel" in installation.meta(EXECUTION), what="the wish")
@@ -146,7 +146,7 @@ def test_f20_a_cancellation_whose_worker_was_killed_is_finished_by_another(
 ) -> None:
     moment = Moment(proxy, script("cancel"), after=True)
     worker = installation.members.worker(url=installation.through(proxy))
-    installation.submit("sleep 60", execution_id=EXECUTION)
+    installation.submit("sleep 600", execution_id=EXECUTION)
     installation.wait_for(EXECUTION, State.POD)
     moment.arm()
     installation.send("execution_cancelled", {"execution_id": EXECUTION})

@@ -37,7 +37,7 @@ def test_a_pod_that_ignores_term_is_there_until_it_is_killed(pods: LocalPods, ro
 
 
 def test_a_deletion_for_another_uid_deletes_nothing(pods: LocalPods) -> None:
-    created = pods.create(spec("sleep 60"))
+    created = pods.create(spec("sleep 600"))
     assert not pods.delete(created.name, uid="another")
     status = pods.get(created.name)
     assert status is not None
@@ -104,5 +104,5 @@ def test_an_outcome_stays_until_it_is_acknowledged(pods: LocalPods, root: Path) 
 
 
 def test_a_running_pod_cannot_be_acknowledged(pods: LocalPods) -> None:
-    created = pods.create(spec("sleep 60"))
+    created = pods.create(spec("sleep 600"))
     assert not pods.acknowledge(created.name, created.uid)

@@ -94,7 +94,7 @@ def test_a_file_that_grows_beyond_the_disk_limit_ends_its_program(root: Path, po
 def test_files_that_together_are_beyond_the_disk_limit_end_their_program(root: Path, pods: LocalPods) -> None:
     small = LocalPods(root, LocalLimits(disk_limit_bytes=1 << 20))
     write = "mkdir deep; for i in 1 2 3; do head -c 500000 /dev/zero > deep/$i; done"
-    outcome = outcome_of(small, spec(f"{write}; ln deep/1 deep/one; sleep 60"))
+    outcome = outcome_of(small, spec(f"{write}; ln deep/1 deep/one; sleep 600"))
     assert (outcome.signal, outcome.reason) == (9, Reason.ERROR)
     assert outcome.output_tail == f"bandmaster: its folders held more than the limit of {1 << 20} bytes\n"
 

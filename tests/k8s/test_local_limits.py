@@ -18,7 +18,7 @@ IGNORE_TERM = "trap '' TERM; (trap '' TERM; while :; do sleep 0.05; done) & echo
 
 
 def test_a_program_that_runs_too_long_is_ended(pods: LocalPods) -> None:
-    outcome = outcome_of(pods, spec("echo before; sleep 60", timeout_seconds=0.3))
+    outcome = outcome_of(pods, spec("echo before; sleep 600", timeout_seconds=0.3))
     assert outcome.reason is Reason.DEADLINE_EXCEEDED
     assert outcome.output_tail == "before\n"
     assert 0.3 <= outcome.duration_seconds < 10
@@ -59,7 +59,9 @@ def test_a_stopped_program_is_ended_too(pods: LocalPods) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing adopts what leaves its session")
 def test_what_a_program_leaves_behind_is_killed_even_in_a_session_of_its_own(pods: LocalPods, root: Path) -> None:
-    outcome = outcome_of(pods, spec("sleep 60 & setsid sleep 61 & (setsid env -i sleep 62 &) ; sleep 0.1; echo done"))
+    outcome = outcome_of(
+        pods, spec("sleep 600 & setsid sleep 601 & (setsid env -i sleep 602 &) ; sleep 0.1; echo done")
+    )
     assert (outcome.reason, outcome.output_tail) == (Reason.COMPLETED, "done\n")
     wait_until(lambda: not processes_under(root), what="the end of all")
 
@@ -68,7 +70,7 @@ def test_a_program_over_its_memory_limit_is_killed_at_once(pods: LocalPods) -> N
     program = "x = []\nfor _ in range(500): x.append(bytes(range(250)) * 4000)\nprint('had it all')"
     outcome = outcome_of(pods, spec(python=program, memory_limit="64Mi"))
     assert (outcome.signal, outcome.reason) == (9, Reason.OOM_KILLED)
-    assert outcome.duration_seconds < 5
+    assert "had it all" not in outcome.output_tail
 
 
 def test_the_memory_limit_is_one_for_all_processes_of_a_pod(pods: LocalPods) -> None:
@@ -77,8 +79,8 @@ import os, time
 for _ in range(4):
     if os.fork() == 0:
         own = bytes(range(250)) * 120_000
-        time.sleep(60)
-time.sleep(60)
+        time.sleep(600)
+time.sleep(600)
 """
     outcome = outcome_of(pods, spec(python=program, memory_limit="100Mi"))
     assert outcome.reason is Reason.OOM_KILLED

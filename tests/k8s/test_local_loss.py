@@ -18,7 +18,7 @@ from waiting import wait_until
 
 
 def test_a_second_process_finds_running_and_ended_pods(pods: LocalPods, root: Path) -> None:
-    lasting = pods.create(spec("sleep 60"))
+    lasting = pods.create(spec("sleep 600"))
     short = pods.create(spec("echo over"))
     ended(pods, short.name)
     running(pods, lasting.name)
@@ -50,7 +50,7 @@ def test_a_pod_outlives_its_killed_creator(pods: LocalPods, root: Path, tmp_path
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere what left its program's group is not found")
 def test_a_pod_whose_supervisor_is_killed_is_lost_and_nothing_of_it_runs(pods: LocalPods, root: Path) -> None:
-    line = "trap '' TERM; (trap '' TERM; sleep 60) & setsid sleep 61 & echo up; sleep 62"
+    line = "trap '' TERM; (trap '' TERM; sleep 600) & setsid sleep 601 & echo up; sleep 602"
     created = pods.create(spec(line))
     status = running(pods, created.name, printed=b"up")
     supervisor_of(root, status).kill()
@@ -63,17 +63,17 @@ def test_a_pod_whose_supervisor_is_killed_is_lost_and_nothing_of_it_runs(pods: L
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel does not end the program")
 def test_a_program_dies_with_its_supervisor_even_if_nobody_looks(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec(command=("sleep", "60")))
+    created = pods.create(spec(command=("sleep", "600")))
     supervisor_of(root, running(pods, created.name)).kill()
     wait_until(lambda: not processes_under(root), what="the end of the program")
 
 
 def test_a_reused_process_number_is_not_taken_for_the_lost_program(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec(command=("sleep", "60")))
+    created = pods.create(spec(command=("sleep", "600")))
     supervisor = supervisor_of(root, running(pods, created.name))
     supervisor.kill()
     wait_until(lambda: not processes_under(root), what="the end of the program")
-    with Popen(["sleep", "60"], start_new_session=True) as bystander:
+    with Popen(["sleep", "600"], start_new_session=True) as bystander:
         folder = Folder(str(root / "pods" / created.name))
         progress = folder.read_progress()
         assert progress is not None
@@ -104,7 +104,7 @@ def test_a_folder_that_somebody_removes_leaves_no_supervisor_behind(
 
 
 def test_a_lost_pod_can_be_deleted(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec("sleep 60"))
+    created = pods.create(spec("sleep 600"))
     supervisor_of(root, running(pods, created.name)).kill()
     assert pods.delete(created.name, uid=created.uid)
     gone(pods, created.name)
@@ -114,7 +114,7 @@ def test_a_lost_pod_can_be_deleted(pods: LocalPods, root: Path) -> None:
 def test_a_deletion_whose_asker_died_before_it_woke_the_supervisor_is_finished_by_the_next_look(
     pods: LocalPods, root: Path
 ) -> None:
-    created = pods.create(spec("sleep 60"))
+    created = pods.create(spec("sleep 600"))
     running(pods, created.name)
     folder = Folder(str(root / "pods" / created.name))
     folder.mark(folder.deleting, created.uid)
@@ -122,7 +122,7 @@ def test_a_deletion_whose_asker_died_before_it_woke_the_supervisor_is_finished_b
 
 
 def test_a_deletion_is_finished_although_the_supervisor_hangs(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec("sleep 60"))
+    created = pods.create(spec("sleep 600"))
     supervisor = supervisor_of(root, running(pods, created.name))
     supervisor.suspend()
     assert pods.delete(created.name)
@@ -136,7 +136,7 @@ def test_a_deletion_is_finished_although_the_supervisor_hangs(pods: LocalPods, r
 
 
 def test_a_mark_for_an_earlier_pod_of_the_name_means_nothing_to_this_one(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec("sleep 60"))
+    created = pods.create(spec("sleep 600"))
     folder = Folder(str(root / "pods" / created.name))
     folder.mark(folder.deleting, "an earlier one")
     folder.mark(folder.acknowledged, "an earlier one")

@@ -114,7 +114,7 @@ print(os.getpgrp() == os.getpid() == os.getsid(0), signal.getsignal(signal.SIGHU
 
 
 def test_creating_twice_adopts_the_pod(pods: LocalPods) -> None:
-    wanted = spec("sleep 60")
+    wanted = spec("sleep 600")
     first = pods.create(wanted)
     assert pods.create(wanted).uid == first.uid
     assert [status.uid for status in pods.list()] == [first.uid]
@@ -132,7 +132,7 @@ def test_an_ended_pod_is_adopted_and_not_run_again(pods: LocalPods, tmp_path: Pa
 
 
 def test_two_processes_and_many_threads_at_once_make_one_pod(pods: LocalPods, root: Path, tmp_path: Path) -> None:
-    line = f"echo ran >> {tmp_path}/runs; sleep 60"
+    line = f"echo ran >> {tmp_path}/runs; sleep 600"
     wanted = spec(line)
     command = [sys.executable, "-c", CREATE, str(root), wanted.execution_id, line]
     with ThreadPoolExecutor(4) as threads, Popen(command, stdin=PIPE, stdout=PIPE) as other:

@@ -88,7 +88,7 @@ def test_a_timeout_leaves_a_program_its_grace(pods: LocalPods, root: Path) -> No
     assert _told(outcome) == (0, None, Reason.DEADLINE_EXCEEDED)
     assert outcome.output_tail.endswith("saved\n")
     outcome = outcome_of(
-        pods, spec("trap '' TERM; setsid sleep 60 & while :; do sleep 0.05; done", timeout_seconds=0.5)
+        pods, spec("trap '' TERM; setsid sleep 600 & while :; do sleep 0.05; done", timeout_seconds=0.5)
     )
     assert _told(outcome) == (None, signal.SIGKILL, Reason.DEADLINE_EXCEEDED)
     wait_until(lambda: not processes_under(root), what="the end of all")
@@ -97,7 +97,7 @@ def test_a_timeout_leaves_a_program_its_grace(pods: LocalPods, root: Path) -> No
 def test_bounds_hold_in_a_sandbox(pods: LocalPods) -> None:
     hungry = "x = []\nfor _ in range(500): x.append(bytes(range(250)) * 4000)"
     assert outcome_of(pods, spec(python=hungry, memory_limit="64Mi")).reason is Reason.OOM_KILLED
-    outcome = outcome_of(pods, spec("for i in 1 2 3; do head -c 500000 /dev/zero > /tmp/$i; done; sleep 60"))
+    outcome = outcome_of(pods, spec("for i in 1 2 3; do head -c 500000 /dev/zero > /tmp/$i; done; sleep 600"))
     assert _told(outcome) == (None, signal.SIGKILL, Reason.ERROR)
     assert "its folders held more than the limit" in outcome.output_tail
 
@@ -106,7 +106,7 @@ def test_what_cleared_its_environment_and_left_its_session_ends_with_a_killed_su
     pods: LocalPods, root: Path
 ) -> None:
     seconds = 1_000_000 + time.time_ns() % 1_000_000
-    created = pods.create(spec(f"setsid env -i sleep {seconds} & echo up; sleep 60"))
+    created = pods.create(spec(f"setsid env -i sleep {seconds} & echo up; sleep 600"))
     status = running(pods, created.name, printed=b"up")
     wait_until(lambda: _sleeping(seconds), what="the daemon")
     supervisor_of(root, status).kill()
@@ -126,7 +126,7 @@ def _sleeping(seconds: int) -> bool:
 
 
 def test_a_pod_in_a_sandbox_is_deleted_like_any_other(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec("sleep 60 & wait"))
+    created = pods.create(spec("sleep 600 & wait"))
     supervisor = supervisor_of(root, running(pods, created.name))
     assert pods.delete(created.name)
     gone(pods, created.name)

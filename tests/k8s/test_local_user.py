@@ -84,7 +84,7 @@ import os, sys, time
 for number in range(100):
     try:
         if os.fork() == 0:
-            time.sleep(60)
+            time.sleep(600)
     except BlockingIOError:
         print(number)
         sys.exit()
@@ -93,7 +93,7 @@ for number in range(100):
 
 
 def test_a_program_dies_with_its_supervisor(pods: LocalPods, root: Path) -> None:
-    created = pods.create(spec(command=("sleep", "60")))
+    created = pods.create(spec(command=("sleep", "600")))
     status = running(pods, created.name)
     wait_until(lambda: {process.username() for process in processes_under(root)} == {"root", "nobody"}, what="both")
     supervisor_of(root, status).kill()
@@ -103,7 +103,7 @@ def test_a_program_dies_with_its_supervisor(pods: LocalPods, root: Path) -> None
 
 def test_a_program_is_ended_and_its_folder_removed_like_any_other(pods: LocalPods, root: Path) -> None:
     created = pods.create(
-        spec("mkdir closed; touch closed/file; chmod 0 closed; ln -s /etc/passwd link; sleep 60 & wait")
+        spec("mkdir closed; touch closed/file; chmod 0 closed; ln -s /etc/passwd link; sleep 600 & wait")
     )
     running(pods, created.name)
     before = os.stat("/etc/passwd").st_mode
@@ -128,7 +128,7 @@ def test_an_interpreter_that_the_user_may_not_enter_is_not_used(pods: LocalPods,
 
 
 def test_a_timeout_ends_all_that_a_program_started(pods: LocalPods, root: Path) -> None:
-    line = "trap '' TERM; setsid sleep 60 & while :; do sleep 0.05; done"
+    line = "trap '' TERM; setsid sleep 600 & while :; do sleep 0.05; done"
     outcome = outcome_of(pods, spec(line, timeout_seconds=0.3))
     assert (outcome.signal, outcome.reason) == (signal.SIGKILL, Reason.DEADLINE_EXCEEDED)
     wait_until(lambda: not processes_under(root), what="the end of all")

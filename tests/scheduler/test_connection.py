@@ -22,6 +22,9 @@ from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.server.connection import client_of, connect, redis_url
 from waiting import GENEROUS_SECONDS
 
+NEVER_SECONDS = 3_600
+"""Who waits so long fails its test by the time that takes."""
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
@@ -99,12 +102,10 @@ def test_it_waits_for_a_server_that_starts_late(folder: Path) -> None:
     # The server ends with the thread that started it, so that thread has to stay until the end.
     done = threading.Event()
     thread = threading.Thread(target=lambda: (start(), done.wait()))
-    started = time.monotonic()
     thread.start()
     try:
-        with connect(named(f"unix://{path}"), wait_seconds=30) as client:
+        with connect(named(f"unix://{path}"), wait_seconds=GENEROUS_SECONDS) as client:
             assert client.ping()
-        assert time.monotonic() - started < 30
     finally:
         done.set()
         thread.join()
@@ -116,7 +117,7 @@ def test_it_says_once_what_it_waits_for_and_gives_up_in_time(folder: Path, caplo
     started = time.monotonic()
     with pytest.raises(QueueUnavailable) as caught:
         connect(Settings(paths=PathSettings(var_dir=folder)), wait_seconds=2.2)
-    assert 2.2 <= time.monotonic() - started < 10
+    assert 2.2 <= time.monotonic() - started < GENEROUS_SECONDS
     assert events(caplog) == ["redis_awaited"]
     said = context_of(caplog, "redis_awaited")
     assert said["url"] == f"unix://{folder}/redis/redis.sock"
@@ -138,21 +139,19 @@ def test_a_wrong_password_is_said_at_once(redis_client: redis.Redis, redis_url: 
     redis_client.acl_setuser("ann", enabled=True, passwords=["+right"], commands=["+ping"])
     separator = "&" if "?" in redis_url else "?"
     try:
-        started = time.monotonic()
         with pytest.raises(QueueUnavailable, match="refuses the user or password") as caught:
-            connect(named(f"{redis_url}{separator}username=ann&password=hunter2"), wait_seconds=30)
-        assert time.monotonic() - started < 10
+            connect(named(f"{redis_url}{separator}username=ann&password=hunter2"), wait_seconds=NEVER_SECONDS)
         assert "hunter2" not in str(caught.value)
     finally:
         redis_client.acl_deluser("ann")
 
 
 def test_a_server_that_takes_the_connection_and_never_answers_is_given_up() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        started = time.monotonic()
-        with pytest.raises(QueueUnavailable, match=r"did not answer within 0\.3 s"):
-            connect(named(f"redis://127.0.0.1:{silent.getsockname()[1]}", socket_timeout_seconds=0.2), wait_seconds=0.3)
-        assert time.monotonic() - started < 10
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(QueueUnavailable, match=r"did not answer within 0\.3 s"),
+    ):
+        connect(named(f"redis://127.0.0.1:{silent.getsockname()[1]}", socket_timeout_seconds=0.2), wait_seconds=0.3)
 
 
 @pytest.mark.parametrize("url", ["redis://:hunter2/x@host", "redis://host/0?socket_timeout=soon", "http://host"])

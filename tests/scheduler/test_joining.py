@@ -1,7 +1,6 @@
 """`Joining`: one call at a time, for all threads; what is asked meanwhile goes in the next, and no lead is lost."""
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.model.states import State
 from waiting import GENEROUS_SECONDS
 
-DEADLINE_SECONDS = 0.5
+DEADLINE_SECONDS = 2.0
 LONG_SECONDS = 120.0
 """Longer than any test waits."""
 
@@ -166,10 +165,9 @@ def test_an_unanswered_batch_is_repeated_byte_for_byte_before_any_other(
         ends.before = gate = Gate()
         askers = behind(ends, gate, asks)
         proxy.lose_reply(doomed)
-        began = time.monotonic()
         gate.go_on.set()
         assert [type(error) for error in ended(askers)] == [QueueUnavailable] * 4
-        assert time.monotonic() - began < 4 * DEADLINE_SECONDS, "all are told within one deadline"
+        assert len(ends.sent) == 1, "all are told at the end of one call"
         assert len({tuple(command) for command in commands}) == 1
         assert len(commands) > 1
         is_lost = False
