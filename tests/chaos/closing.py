@@ -45,14 +45,15 @@ class Closing:
         for each in left:
             self._found.add(Kind.NOT_ENDED, f"after {self._settling_seconds:.0f} s: {each}")
 
-    def look(self, threads: int) -> None:
+    def look(self, threads: int, longest_seconds: float) -> None:
         """What is left over, and whether all threads take work.
 
         Args:
             threads: Of all workers.
+            longest_seconds: Then one that has not taken any is missing.
         """
         try:
-            probe_threads(self._queue, LANES[0], threads)
+            probe_threads(self._queue, LANES[0], threads, timeout_seconds=longest_seconds)
         except AssertionError as error:
             self._found.add(Kind.NO_THREAD, str(error))
         for name in self._queue.views.dead(limit=100_000):

@@ -18,10 +18,15 @@ class Following:
         self._server = server
         self._recorded = recorded
 
-    def read_on(self) -> list[JournalEntry]:
-        """Read what has come since; returns all."""
+    @property
+    def forgotten(self) -> list[Forgotten]:
+        """What the server forgot so far."""
+        return self._recorded.forgotten
+
+    def read_on(self, queue: ExecutionQueueService | None = None) -> list[JournalEntry]:
+        """Read what has come since, by another way to the server if one is given; returns all."""
         entries = self._recorded.entries
-        entries += self._queue.journal.entries(after=entries[-1].entry_id if entries else None)
+        entries += (queue or self._queue).journal.entries(after=entries[-1].entry_id if entries else None)
         return entries
 
     def restore(self) -> None:

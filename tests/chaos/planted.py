@@ -186,7 +186,7 @@ def _not_planned(recorded: Recorded) -> None:
     _scheduled(recorded, f"{NAME}-behind", Timed(cursor_ms=0, skipped=0, now_ms=_MINUTE_MS))
 
 
-def _completed(recorded: Recorded) -> list[int]:
+def completed(recorded: Recorded) -> list[int]:
     """The ends of what was sent and completed; the first of each."""
     ends: dict[str, int] = {}
     for number, entry in enumerate(recorded.entries):
@@ -200,20 +200,20 @@ def _no_grant(recorded: Recorded) -> None:
 
 
 def _ran_twice(recorded: Recorded) -> None:
-    ended = recorded.entries[_completed(recorded)[-2]]
+    ended = recorded.entries[completed(recorded)[-2]]
     run = Run(ended.execution_id, int(ended.fields["attempt"]), "ended")
     # As often as a server that was restored may have given one grant, and once more.
     recorded.runs += [run] * (2 + len(recorded.forgotten))
 
 
 def _did_not_run(recorded: Recorded) -> None:
-    name = recorded.entries[_completed(recorded)[-2]].execution_id
+    name = recorded.entries[completed(recorded)[-2]].execution_id
     for run in recorded.runs:
         run.over = "" if run.execution_id == name else run.over
 
 
 def _wrong_end(recorded: Recorded) -> None:
-    _change(recorded, _completed(recorded)[-1], state=State.TIMEOUT)
+    _change(recorded, completed(recorded)[-1], state=State.TIMEOUT)
 
 
 _WAYS: Final = {

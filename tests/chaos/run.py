@@ -7,19 +7,18 @@ faults in `faults.py`, and what must hold in `judging.py`, each with a kind in `
 import random
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from bandmaster.scheduler.model.errors import BandmasterError
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.connection import client_of
 from chaos import own_clock, own_network
 from chaos.closing import SETTLING_SECONDS, Closing
 from chaos.crew import PRODUCERS, SCHEDULERS, WORKERS, Crew
-from chaos.faults import ENDING_SECONDS, Faults
+from chaos.enough import Enough
+from chaos.faults import Faults
 from chaos.following import Following
 from chaos.found import Found, Kind
 from chaos.judging import judge
@@ -29,8 +28,8 @@ from chaos.own_data import CopiedServer
 from chaos.plan import FAIR, KIND, LANES, THREADS, WEIGHTS
 from chaos.planted import plant, plant_in_redis
 from chaos.recorded import ACCEPTED, DOUBTFUL, REFUSED, Recorded
+from chaos.weather import Weather
 
-PROGRESS_SECONDS: Final = 10.0
 HASTY_SECONDS: Final = 2.0
 """Of calls while faults are made: the driver has to go on, to end them."""
 PATIENT_SECONDS: Final = 60.0
@@ -92,7 +91,9 @@ def run_chaos(
     *,
     seed: int,
     seconds: float,
+    least_faults: int = 0,
     planted: Sequence[Kind] = (),
+    rules: Collection[Kind] = (),
     settling_seconds: float = SETTLING_SECONDS,
     say: Callable[[str], None] = print,
 ) -> Report:
@@ -100,8 +101,10 @@ def run_chaos(
 
     Args:
         seed: Of work, faults and changes.
-        seconds: How long faults are made; settling comes on top.
+        seconds: How long faults are made at least; settling comes on top.
+        least_faults: How many are made at least.
         planted: What must not be, so the run has to find it.
+        rules: Faults are made until the work has come to each of these, too.
         settling_seconds: How long what is under way may take to end.
         say: Is told how it goes.
     """
@@ -122,11 +125,9 @@ def run_chaos(
         following = Following(queue, server, recorded)
         faults = Faults(crew, server, following, chance)
         closing = Closing(queue, found, settling_seconds)
-        _harm(faults, operators, hasty, chance, seconds, say)
+        enough = Enough(hasty, following, folder, rules)
+        Weather(faults, operators, hasty, chance, say).last(seconds, least_faults, enough.is_recorded)
         say("no more faults; what is under way ends")
-        deadline = time.monotonic() + ENDING_SECONDS + 1
-        while not faults.end() and time.monotonic() < deadline:
-            time.sleep(0.1)  # a worker that was asked to end is waited for
         crew.end_producers(timeout_seconds=60)
         operators.end()
         operators.timetable.end(settling_seconds, faults.later.look)
@@ -134,7 +135,8 @@ def run_chaos(
         following.read_on()
         crew.wait_until_ready()
         plant_in_redis(planted, queue)
-        closing.look(WORKERS * THREADS + (Kind.NO_THREAD in planted))
+        is_one_missing = Kind.NO_THREAD in planted
+        closing.look(WORKERS * THREADS + is_one_missing, HASTY_SECONDS if is_one_missing else SETTLING_SECONDS)
     finally:
         crew.end()
         server.end()
@@ -155,36 +157,6 @@ def run_chaos(
     if planted or not found.total:
         shutil.rmtree(folder)
     return report
-
-
-def _harm(
-    faults: Faults,
-    operators: Operators,
-    queue: ExecutionQueueService,
-    chance: random.Random,
-    seconds: float,
-    say: Callable[[str], None],
-) -> None:
-    began = said_at = time.monotonic()
-    while (elapsed := time.monotonic() - began) < seconds:
-        # The moment itself, not a wait for something; what is due is ended meanwhile.
-        pause_until = time.monotonic() + chance.uniform(0.1, 1.5)
-        while time.monotonic() < pause_until:
-            faults.later.look()
-            time.sleep(0.05)
-        operators.act()
-        if done := faults.one():
-            say(f"{elapsed:6.0f} s  {done}")
-        if time.monotonic() - said_at > PROGRESS_SECONDS:
-            said_at = time.monotonic()
-            say(f"{elapsed:6.0f} s  {faults.done.total()} faults; {_progress(queue)}")
-
-
-def _progress(queue: ExecutionQueueService) -> str:
-    try:
-        return f"{sum(queue.views.lane_size(lane) for lane in LANES)} wait or run"
-    except BandmasterError:
-        return "the server is away"
 
 
 def _counted(counts: dict[str, int]) -> str:

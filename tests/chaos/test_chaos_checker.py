@@ -72,7 +72,7 @@ def test_a_key_that_is_left_over_is_found_and_threads_that_take_no_work(redis_cl
     found, queue = Found(), ExecutionQueueService(redis_client)
     closing = Closing(queue, found, settling_seconds=0.1)
     plant_in_redis([Kind.LEFT_OVER], queue)
-    closing.look(threads=0)
+    closing.look(threads=0, longest_seconds=0.1)
     assert found.counts.keys() == {Kind.LEFT_OVER, Kind.NO_THREAD}
 
 
