@@ -36,9 +36,10 @@ class Unread:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say how many were not read."""
-        counts = Counter(filter(None, map(self._reason, self._tests.rglob("test_*.py")))) if self._excluded else {}
-        if counts:
-            terminalreporter.write_line(f"not read: {', '.join(f'{n} {name} files' for name, n in counts.items())}")
+        reasons = [reason for file in self._tests.rglob("test_*.py") if (reason := self._reason(file)) is not None]
+        if reasons:
+            counts = sorted(Counter(reasons).items())
+            terminalreporter.write_line(f"not read: {', '.join(f'{count} {name} files' for name, count in counts)}")
 
     def _reason(self, file: Path) -> str | None:
         """The excluded marker that all of a file's cases have."""

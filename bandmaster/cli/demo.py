@@ -26,7 +26,7 @@ def demo(
     ] = PROGRAMS,
     as_json: Annotated[bool, typer.Option("--json", help="The claims as one JSON document.")] = False,
 ) -> int:
-    """Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."""
+    """Run real programs in five bands under a limit of 4, and check that every claim holds."""
     # Before anything is started, check that the packages of its scheduler and its server are there.
     import_extra("apscheduler.schedulers.background", "local")
     server_binary()

@@ -1,1 +1,1 @@
-"""The demo: runs 60 real programs and more for three users in five bands under a limit of 4, and checks its claims."""
+"""The demo: runs real programs of three users in five bands under a limit of 4, and checks its claims."""

@@ -20,7 +20,7 @@ PROGRAMS: Final = Path(__file__).parent / "programs"
 """The folder of the programs that come with the package."""
 USERS: Final = ("ann", "ben", "cleo")
 SEED: Final = 20_260
-PROGRAMS_AT_LEAST: Final = 60
+PROGRAMS_AT_LEAST: Final = 16
 MEMORY_LIMIT: Final = "128Mi"
 NEVER_ENDS_TIMEOUT_SECONDS: Final = 4
 
