@@ -45,8 +45,6 @@ class Environment:
     """One virtual environment and the folder that its processes run in."""
 
     folder: Path
-    distributions: frozenset[str]
-    """What is installed beside the wheel, by name."""
 
     @property
     def python(self) -> Path:
@@ -72,7 +70,6 @@ class Environment:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
             check=False,
         )
         return Answer(done.returncode, done.stdout, done.stderr)
@@ -93,7 +90,7 @@ class Environment:
 
         def end() -> int:
             process.send_signal(signal.SIGTERM)
-            return process.wait(timeout=60)
+            return process.wait()
 
         try:
             yield log, end
@@ -118,8 +115,7 @@ def make_environment(folder: Path, wheel: Path, extra: str) -> Environment:
     """
     venv.create(folder, symlinks=True)
     (target,) = folder.glob("lib/python*/site-packages")
-    names = _closure(wheel, extra)
-    for name in names:
+    for name in distributions_of(wheel, extra):
         _link(distribution(name), target)
     (folder / "place").mkdir()
     subprocess.run(
@@ -130,7 +126,7 @@ def make_environment(folder: Path, wheel: Path, extra: str) -> Environment:
         env=OFFLINE,
         check=True,
     )
-    return Environment(folder, names)
+    return Environment(folder)
 
 
 def metadata_of(wheel: Path) -> Metadata:
@@ -140,7 +136,8 @@ def metadata_of(wheel: Path) -> Metadata:
         return Metadata.from_email(archive.read(name))
 
 
-def _closure(wheel: Path, extra: str) -> frozenset[str]:
+def distributions_of(wheel: Path, extra: str) -> frozenset[str]:
+    """The names of what the wheel asks for, with an extra or without, and of what that asks for in turn."""
     ours = metadata_of(wheel).requires_dist or []
     asked, seen = [(PROJECT, ""), (PROJECT, extra)], set[tuple[str, str]]()
     while asked:
@@ -160,7 +157,13 @@ def _link(installed: Distribution, target: Path) -> None:
     assert installed.files is not None, f"{installed.name} does not tell its files"
     for file in installed.files:
         # Scripts are beside, and not needed: `python -m` runs the same.
-        if file.parts[0] != "..":
-            link = target / file
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(Path(str(file.locate())))
+        if file.parts[0] == ".." or "__pycache__" in file.parts:
+            continue
+        source, link = Path(str(file.locate())), target / file
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(source)
+        compiled = link.parent / "__pycache__"
+        if file.suffix == ".py" and not compiled.is_symlink():
+            # What was compiled once is compiled for every environment.
+            (source.parent / "__pycache__").mkdir(exist_ok=True)
+            compiled.symlink_to(source.parent / "__pycache__")

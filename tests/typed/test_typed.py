@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -26,8 +27,10 @@ HERE: Final = Path(__file__).parent
 REPOSITORY: Final = HERE.parent.parent
 RIGHT: Final = HERE / "application.py"
 WRONG: Final = HERE / "wrong_use.py"
-Checker = Callable[[Path, Path], set[int]]
-"""With this Python, the lines of this file that have an error."""
+Found = dict[str, set[int]]
+"""The name of a file → its lines that have an error."""
+Checker = Callable[[Path], Found]
+"""Looks at both files in one run, with this Python."""
 
 
 @pytest.fixture(scope="module")
@@ -44,43 +47,47 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
-def pyright(python: Path, file: Path) -> set[int]:
+def pyright(python: Path) -> Found:
     """By pyright, strict."""
-    project = python.parent.parent / file.stem
+    project = python.parent.parent / "project"
     project.mkdir()
-    (project / file.name).write_bytes(file.read_bytes())
-    (project / "pyrightconfig.json").write_text(json.dumps({"include": [file.name], "typeCheckingMode": "strict"}))
+    for file in (RIGHT, WRONG):
+        (project / file.name).write_bytes(file.read_bytes())
+    names = [RIGHT.name, WRONG.name]
+    (project / "pyrightconfig.json").write_text(json.dumps({"include": names, "typeCheckingMode": "strict"}))
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", str(python), "-p", str(project)]
     ran = subprocess.run(
         command, capture_output=True, text=True, check=False, env=os.environ | {"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     )
     said: dict[str, Any] = json.loads(ran.stdout)
-    assert said["summary"]["filesAnalyzed"] == 1, ran.stdout
-    found: list[dict[str, Any]] = said["generalDiagnostics"]
-    return {each["range"]["start"]["line"] + 1 for each in found if each["severity"] == "error"}
+    assert said["summary"]["filesAnalyzed"] == 2, ran.stdout
+    diagnostics: list[dict[str, Any]] = said["generalDiagnostics"]
+    errors = [each for each in diagnostics if each["severity"] == "error"]
+    return _by_file((each["file"], each["range"]["start"]["line"] + 1) for each in errors)
 
 
-def mypy(python: Path, file: Path) -> set[int]:
+def mypy(python: Path) -> Found:
     """By mypy, strict."""
     options = ["--strict", "--output", "json", "--no-incremental", "--config-file", os.devnull]
-    command = [sys.executable, "-m", "mypy", *options, "--python-executable", str(python), str(file)]
+    command = [sys.executable, "-m", "mypy", *options, "--python-executable", str(python), str(RIGHT), str(WRONG)]
     # Not in the repository, whose folder it would take for the application's own code.
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=python.parent.parent)
     assert ran.returncode in (0, 1), ran.stdout + ran.stderr
     found = [cast("dict[str, Any]", json.loads(line)) for line in ran.stdout.splitlines() if line.startswith("{")]
-    assert {Path(each["file"]).name for each in found} <= {file.name}, ran.stdout
-    return {each["line"] for each in found if each["severity"] == "error"}
+    return _by_file((each["file"], each["line"]) for each in found if each["severity"] == "error")
+
+
+def _by_file(errors: Iterable[tuple[str, int]]) -> Found:
+    found = defaultdict[str, set[int]](set)
+    for file, line in errors:
+        found[Path(file).name].add(line)
+    return found
 
 
 @pytest.mark.parametrize("check", [pyright, mypy])
-def test_right_use_is_right(check: Checker, python: Path) -> None:
-    assert check(python, RIGHT) == set()
-
-
-@pytest.mark.parametrize("check", [pyright, mypy])
-def test_wrong_use_is_found_before_anything_runs(check: Checker, python: Path) -> None:
-    lines = WRONG.read_text().splitlines()
-    assert check(python, WRONG) == {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
+def test_right_use_is_right_and_wrong_use_is_found_before_anything_runs(check: Checker, python: Path) -> None:
+    lines = enumerate(WRONG.read_text().splitlines(), 1)
+    assert check(python) == {WRONG.name: {number for number, line in lines if line.endswith("# wrong")}}
 
 
 def test_the_types_know_every_option_that_there_is() -> None:
