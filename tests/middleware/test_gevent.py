@@ -21,6 +21,8 @@ from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 GREENLETS = 16
 JOBS = 600
 APPLICATION = """

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import redis
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).resolve().parents[1]
 
 

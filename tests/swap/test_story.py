@@ -17,6 +17,8 @@ import redis
 
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).resolve().parents[1]
 OWN_TESTS = TESTS / "swap" / "shop" / "own_tests.py"
 SHOPS: dict[str, dict[str, str]] = {
