@@ -121,7 +121,11 @@ except BackendNotAvailable as error:
     ("extra", "absent"),
     [
         ("", {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
-        ("cli", {"api", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"}),
+        pytest.param(
+            "cli",
+            {"api", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"},
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(
             "scheduler",
             {"api", "cli", "client", "local", "k8s", "ledger", "metrics", "oidc", "otel", "postgres", "tests"},
