@@ -42,6 +42,8 @@ def test_it_says_where_its_kubeconfig_is_and_ends_what_does_not_run(tmp_path: Pa
     [
         (("up", "--provider", "kind"), "kind is not installed; without --provider, one that is gets chosen"),
         (("up",), "there is no Docker with kind, k3d or minikube here, and no apt-get to build one"),
+        (("prepare", "--provider", "k3d"), "k3d is not installed; without --provider, one that is gets chosen"),
+        (("prepare",), "there is no Docker with kind, k3d or minikube here, and no apt-get to build one"),
     ],
 )
 def test_what_is_missing_is_said(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -53,6 +55,34 @@ def test_what_is_missing_is_said(arguments: tuple[str, ...], said: str, tmp_path
 def test_a_command_that_fails_is_told_with_the_end_of_what_it_said(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match=r"failed with 3; the end of .*\n  no such mirror$"):
         run("sh", "-c", "echo no such mirror; exit 3", log=tmp_path / "log")
+
+
+def test_what_takes_long_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tools.cluster.processes.TELL_SECONDS", 0.05)
+
+    def half() -> str:
+        (tmp_path / "told").touch()
+        return "half of it"
+
+    waiting = f"until [ -e {tmp_path}/told ]; do sleep 0.05; done"
+    run("sh", "-c", waiting, log=tmp_path / "log", progress=half)
+    assert "s  half of it\n" in capsys.readouterr().err
+
+
+def test_who_is_interrupted_leaves_no_command_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.cluster.processes.TELL_SECONDS", 0.05)
+
+    def interrupted() -> str:
+        if (tmp_path / "pid").exists():
+            raise KeyboardInterrupt
+        return "not yet"
+
+    waiting = f"echo $$ > {tmp_path}/made; mv {tmp_path}/made {tmp_path}/pid; exec sleep 600"
+    with pytest.raises(KeyboardInterrupt):
+        run("sh", "-c", waiting, log=tmp_path / "log", progress=interrupted)
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
 
 
 def test_a_component_outlives_who_starts_it_and_is_stopped_by_its_folder(tmp_path: Path) -> None:

@@ -40,10 +40,22 @@ class Node:
         self._cache = Path(os.environ.get("BANDMASTER_CLUSTER_CACHE", Path.home() / ".cache" / "bandmaster-cluster"))
         self._port = int(os.environ.get("BANDMASTER_CLUSTER_PORT", "27543" if control_plane else "27443"))
         self._binaries = Binaries(self._cache)
+        self._images = Images(self._cache, self._binaries.folder)
         self.folder = Path(os.environ.get("BANDMASTER_CLUSTER_FOLDER", f"/var/tmp/bandmaster-cluster{kind}"))
         self.kubeconfig = self.folder / "kubeconfig"
         self._containerd = self.folder / "containerd.sock"
         os.environ["PATH"] += f":{self._binaries.folder}"
+
+    def prepare(self) -> None:
+        """Make the programs and the images that are missing; nothing is started.
+
+        Raises:
+            ClusterError: Something could not be made.
+        """
+        self._binaries.make()
+        if not self._control_plane:
+            self._images.make()
+        say("prepared")
 
     def up(self) -> None:
         """Start it, unless it answers.
@@ -54,11 +66,11 @@ class Node:
         if self.kubeconfig.exists() and self._answers("get", "--raw", "/readyz"):
             return
         self.down()
-        self._binaries.make()
+        self.prepare()
         self.folder.mkdir(parents=True)
         self._start_control_plane()
         if not self._control_plane:
-            self._start_node(Images(self._cache, self._binaries.folder).make())
+            self._start_node(self._images.make())
         say("up")
 
     def down(self) -> None:
@@ -183,6 +195,8 @@ state = "{self.folder}/containerd/state"
             "nodeStatusUpdateFrequency": "5s",
             "clusterDNS": [DNS_ADDRESS],
             "registryPullQPS": 0,
+            # A test holds up the pull of one image, and no other pod waits for it.
+            "serializeImagePulls": False,
             "eventRecordQPS": 0,
         }
         (self.folder / "kubelet.json").write_text(json.dumps(kubelet, indent=2))

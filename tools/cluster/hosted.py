@@ -41,6 +41,22 @@ def installed() -> str | None:
     return next((provider for provider in PROVIDERS if shutil.which(provider)), None)
 
 
+def prepare(provider: str, kubeconfig: Path) -> None:
+    """Pull the images.
+
+    Args:
+        provider: Who will run the cluster, one of `PROVIDERS`.
+        kubeconfig: Where its access data will be.
+
+    Raises:
+        ClusterError: The provider or Docker is missing, or Docker failed; it has said why.
+    """
+    _find(provider)
+    for image, source in IMAGES.items():
+        _run(("docker", "pull", "--quiet", source), kubeconfig)
+        _run(("docker", "tag", source, image), kubeconfig)
+
+
 def up(provider: str, name: str, kubeconfig: Path) -> None:
     """Start the cluster, unless it answers, and give it the images.
 
@@ -58,9 +74,8 @@ def up(provider: str, name: str, kubeconfig: Path) -> None:
         _run(_CREATE[provider], kubeconfig, name=name)
         if provider == "k3d":  # the others write the file that KUBECONFIG names
             _run(("k3d", "kubeconfig", "write", "{name}", "--output", str(kubeconfig)), kubeconfig, name=name)
-    for image, source in IMAGES.items():
-        _run(("docker", "pull", "--quiet", source), kubeconfig)
-        _run(("docker", "tag", source, image), kubeconfig)
+    prepare(provider, kubeconfig)
+    for image in IMAGES:
         _run(_LOAD[provider], kubeconfig, name=name, image=image)
 
 
@@ -80,8 +95,12 @@ def _answers(kubeconfig: Path) -> bool:
 
 def _run(command: tuple[str, ...], kubeconfig: Path, **values: str) -> None:
     words = [word.format(**values) for word in command]
-    if shutil.which(words[0]) is None:
-        raise ClusterError(f"{words[0]} is not installed; without --provider, one that is gets chosen")
+    _find(words[0])
     done = subprocess.run(words, check=False, stdout=sys.stderr, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
     if done.returncode != 0:
         raise ClusterError(f"`{' '.join(words)}` failed with {done.returncode}")
+
+
+def _find(program: str) -> None:
+    if shutil.which(program) is None:
+        raise ClusterError(f"{program} is not installed; without --provider, one that is gets chosen")

@@ -16,6 +16,8 @@ from pathlib import Path
 
 STOP_SECONDS = 10.0
 STEP_SECONDS = 0.25
+TELL_SECONDS = 20.0
+_BEGAN = time.monotonic()
 
 
 class ClusterError(Exception):
@@ -23,8 +25,8 @@ class ClusterError(Exception):
 
 
 def say(text: str) -> None:
-    """Tell on standard error what is being done."""
-    print(f"cluster: {text}", file=sys.stderr, flush=True)
+    """Tell on standard error what is being done, and how many seconds after the beginning."""
+    print(f"cluster: {time.monotonic() - _BEGAN:4.0f} s  {text}", file=sys.stderr, flush=True)
 
 
 def start(folder: Path, component: str, command: Sequence[str | Path]) -> None:
@@ -96,19 +98,48 @@ def succeeds(*command: str | Path) -> bool:
     return done.returncode == 0
 
 
-def run(*command: str | Path, log: Path, folder: Path | None = None, settings: dict[str, str] | None = None) -> None:
+def run(
+    *command: str | Path,
+    log: Path,
+    folder: Path | None = None,
+    settings: dict[str, str] | None = None,
+    progress: Callable[[], str] | None = None,
+) -> None:
     """Run a command to its end, with its output in a file.
+
+    Args:
+        command: Its words.
+        log: The file, which is written anew.
+        folder: Where it runs.
+        settings: Environment variables beside this program's own.
+        progress: How far it is, which is told every `TELL_SECONDS`.
 
     Raises:
         ClusterError: It failed; the message has the end of what it said.
     """
     words = [str(word) for word in command]
+    environment = {**os.environ, **(settings or {})}
     log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "wb") as output:
-        done = subprocess.run(
-            words, check=False, stdout=output, stderr=output, cwd=folder, env={**os.environ, **(settings or {})}
-        )
-    if done.returncode != 0:
+    with (
+        open(log, "wb") as output,
+        subprocess.Popen(words, stdout=output, stderr=output, cwd=folder, env=environment) as ran,
+    ):
+        try:
+            while not _is_over(ran):
+                if progress is not None:
+                    say(progress())
+        except BaseException:
+            ran.kill()
+            raise
+    if ran.returncode != 0:
         said = log.read_text(errors="replace").strip().splitlines()[-8:]
-        failed = f"`{' '.join(words)}` failed with {done.returncode}; the end of {log}:"
+        failed = f"`{' '.join(words)}` failed with {ran.returncode}; the end of {log}:"
         raise ClusterError("\n  ".join([failed, *said]))
+
+
+def _is_over(ran: "subprocess.Popen[bytes]") -> bool:
+    try:
+        ran.wait(timeout=TELL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
