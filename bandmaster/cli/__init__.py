@@ -2,8 +2,10 @@
 
 ::
 
-    app.py        the commands by name, and how any of them ends
-    exits.py      exit codes               screen.py   output to the terminal
+    app.py        the command line, and how any command ends
+    commands.py   the commands by name     named_group.py  imports the one that is meant   lazy.py  modules at first use
+    exits.py      exit codes, own errors   expected.py  all errors that may come
+    typed.py      what stands before a command          notes.py  one line on standard error   screen.py  results
     opening.py    settings and server      times.py    times as typed and shown
     diagnosis.py  why no server answers    streams.py  standard streams that may be closed or full
     selecting.py  filters, confirmation    failures.py arguments, exception, traceback

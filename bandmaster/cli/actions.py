@@ -12,7 +12,8 @@ from bandmaster.cli.completing import complete_action
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Controls
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.scheduler.engine.controls import Dropped
 from bandmaster.scheduler.model.identifiers import check_action
 

@@ -1,33 +1,21 @@
 """Where the queue is looked for: beside Redis, or at the address of an API that was typed or set.
 
-In the flow: the root of the command line keeps here what was typed before the command; `opening` asks whether the
-command has to go to an API. Nothing is connected. A token is in no message, no log and no repr.
+In the flow: `opening` asks here whether the command has to go to an API. Nothing is connected. A token is in no
+message, no log and no repr.
 """
 
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.typed import TYPED, Typed
 from bandmaster.configs.redaction import redacted_url
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.model.errors import shown
 
 TOKEN_MAX_BYTES: Final = 1_024
-VALUED: Final = ("--url", "--token", "--token-file", "--shard")
-"""The options before a command that have a value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """What was typed before the command."""
-
-    url: str | None = None
-    token: str | None = field(default=None, repr=False)
-    token_file: Path | None = None
-    shard: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +25,6 @@ class Address:
     url: str
     token: str = field(repr=False)
     timeout_seconds: float
-
-
-TYPED: Final[ContextVar[Typed]] = ContextVar("typed", default=Typed())  # noqa: B039 - it is frozen
-"""Kept beside the parser, which hands it to no command: what a command is asked for does not depend on it."""
-
-
-def command_at(arguments: list[str]) -> int:
-    """The index of the command's name behind the options that stand before it; the number of arguments if none."""
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-"):
-        at += 2 if arguments[at] in VALUED else 1
-    return min(at, len(arguments))
 
 
 def url_of(settings: Settings) -> str | None:

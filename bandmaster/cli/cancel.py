@@ -13,7 +13,8 @@ from bandmaster.cli.completing import complete_id, complete_priority
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.screen import Json, note, say, say_json
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
 from bandmaster.scheduler.engine.grants import Cancellation, Code
 from bandmaster.scheduler.model.errors import UnknownExecution, shown

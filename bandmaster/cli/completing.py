@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.address import url_of
-from bandmaster.cli.exits import EXPECTED
+from bandmaster.cli.expected import EXPECTED
 from bandmaster.cli.naming import used_names
 from bandmaster.cli.opening import Opened, opened_on
 from bandmaster.configs.settings import load_settings

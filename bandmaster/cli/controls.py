@@ -10,8 +10,9 @@ import typer
 
 from bandmaster.cli.completing import complete_lane, complete_name, complete_setting
 from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.notes import note
 from bandmaster.cli.occupancy import NO_LIMIT, named
-from bandmaster.cli.screen import Json, note, say, say_facts, say_json
+from bandmaster.cli.screen import Json, say, say_facts, say_json
 from bandmaster.scheduler.engine.controls import check_bound, check_pausable, check_unbounded, values_of
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.identifiers import check_lane

@@ -14,7 +14,8 @@ from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Desk, Letters
 from bandmaster.cli.desk.told import Letter, LetterRefused
 from bandmaster.cli.exits import CommandFailed, Exit
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.cli.selecting import Action, All, Filters, States, User, Yes, all_meant, ask_first, check_meant
 from bandmaster.cli.times import read_duration, show_duration
 from bandmaster.middleware.operations.dead_letters import Again

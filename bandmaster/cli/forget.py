@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit
+from bandmaster.cli.notes import note
 from bandmaster.cli.opening import opened
-from bandmaster.cli.screen import Json, note, say, say_json
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.cli.selecting import Yes, confirm
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.model.identifiers import check_user_id

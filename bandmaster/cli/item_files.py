@@ -18,9 +18,10 @@ import typer
 from bandmaster.admin.api.idempotency import check_key
 from bandmaster.cli.desk.item_opening import at_items
 from bandmaster.cli.exits import Exit, WrongUsage
+from bandmaster.cli.notes import note
 from bandmaster.cli.option_names import OF_UPLOAD, as_options
 from bandmaster.cli.queue_items import read_status
-from bandmaster.cli.screen import Json, note, say, say_json
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.cli.waiting import progress_bar
 from bandmaster.configs.extras import import_extra
 from bandmaster.items.names import check_queue_name

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit
+from bandmaster.cli.notes import note
 from bandmaster.cli.opening import opened, settings_of_command
-from bandmaster.cli.screen import Json, note, say, say_json
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.cli.times import show_duration
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.engine.journal_following import Follower

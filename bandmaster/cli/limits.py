@@ -13,8 +13,9 @@ from bandmaster.cli.completing import complete_gate
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Controls
 from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.notes import note
 from bandmaster.cli.occupancy import NO_LIMIT, limit_json, limit_of, note_of
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.scheduler.model.auto import Auto
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.limits import check_limit, check_limit_of, check_limited

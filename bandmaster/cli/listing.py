@@ -11,7 +11,8 @@ import typer
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import HistoryUnavailable
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.cli.selecting import read_states
 from bandmaster.cli.times import show_taken
 from bandmaster.scheduler.engine.record import Record

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bandmaster.cli.exits import CommandFailed
+from bandmaster.cli.notes import note
 from bandmaster.cli.opening import opened
-from bandmaster.cli.screen import Json, note, say, say_json
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.configs.api import URL_FILE
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.settings import Settings

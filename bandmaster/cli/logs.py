@@ -14,7 +14,8 @@ from bandmaster.cli.completing import Id
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import Read
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.screen import escaped_lines, say_json
+from bandmaster.cli.notes import escaped_lines
+from bandmaster.cli.screen import say_json
 
 
 def logs(

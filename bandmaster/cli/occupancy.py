@@ -9,7 +9,8 @@ from typing import Annotated, Final
 import typer
 
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.engine.shares import UNWEIGHED
 from bandmaster.scheduler.gate_loads import GateLoad

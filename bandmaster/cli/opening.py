@@ -13,9 +13,10 @@ import redis
 from dramatiq.brokers.redis import RedisBroker
 from redis.exceptions import NoPermissionError
 
-from bandmaster.cli.address import TYPED, url_of
+from bandmaster.cli.address import url_of
 from bandmaster.cli.diagnosis import diagnosis
 from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.typed import TYPED
 from bandmaster.configs.logging import configure_logging
 from bandmaster.configs.settings import Settings, load_settings, sections
 from bandmaster.configs.shards import DEFAULT

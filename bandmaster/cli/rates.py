@@ -10,7 +10,8 @@ import typer
 from bandmaster.cli.completing import complete_gate
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.exits import WrongUsage
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.scheduler.engine.rate_controls import RateInForce
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.model.limits import check_limited

@@ -14,8 +14,9 @@ import typer
 from bandmaster.cli.completing import complete_action, complete_gate, complete_lane, complete_priority, complete_user
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.notes import note
 from bandmaster.cli.schedules import say_schedule
-from bandmaster.cli.screen import Json, note
+from bandmaster.cli.screen import Json
 from bandmaster.cli.times import read_duration, read_when
 from bandmaster.k8s.runnable import check_runnable
 from bandmaster.scheduler.events.schedule import Schedule, occurrence_id

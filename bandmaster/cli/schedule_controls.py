@@ -10,8 +10,9 @@ from uuid import uuid4
 import typer
 
 from bandmaster.cli.desk.opening import at_desk
+from bandmaster.cli.notes import note
 from bandmaster.cli.schedules import Name
-from bandmaster.cli.screen import Json, note, say, say_json
+from bandmaster.cli.screen import Json, say, say_json
 from bandmaster.scheduler.events.schedule_fields import check_schedule_name
 from bandmaster.scheduler.model.errors import DuplicateExecution
 

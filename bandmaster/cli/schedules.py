@@ -11,7 +11,8 @@ import typer
 
 from bandmaster.cli.completing import complete_schedule
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_facts, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_facts, say_json, say_table
 from bandmaster.scheduler.events.schedule_fields import check_schedule_name
 from bandmaster.scheduler.model.times import iso_of
 
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 A_PAGE: Final = 200
 MOST_TIMES: Final = 100
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A schedule.", autocompletion=complete_schedule)]
+
+
+def schedules() -> None:
+    """Run commands and actors again and again, by lines of cron.
+
+    \b
+    Examples:
+      bandmaster schedule add nightly --cron '0 3 * * *' -- make backup
+      bandmaster schedule list
+    """
 
 
 def list_schedules(

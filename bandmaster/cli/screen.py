@@ -1,14 +1,12 @@
-"""Writes to the terminal: text with escaped control characters, tables that fit, JSON, and notes on standard error.
+"""Writes results to the terminal: text with escaped control characters, tables that fit, and JSON.
 
 In the flow: every command writes only through here. The output of programs and the input of callers are untrusted: an
 escape sequence in them must not move the cursor, forge a line or change the title (F27). Results go to standard output,
 notes and progress to standard error. If standard output is no terminal, there are no colours and no width limit.
 """
 
-import contextlib
 import json
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,10 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bandmaster.cli.streams import StreamLost
-
-_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories of characters that have an effect instead of a shape: controls, direction marks, line ends."""
+from bandmaster.cli.notes import escaped
 
 LISTED_AT_MOST: Final = 1_000_000
 """The most lines that a command can be asked for."""
@@ -75,20 +70,6 @@ def _console(*, stderr: bool, width: int | None) -> Console:
     return console
 
 
-def escaped(text: str, *, keep: str = "") -> str:
-    r"""The text with every unsafe character escaped, like ``\x1b``, except those in `keep`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        c.encode("unicode_escape").decode() if c not in keep and unicodedata.category(c) in _UNSAFE else c for c in text
-    )
-
-
-def escaped_lines(text: str) -> str:
-    """The same for a text of several lines: newlines and tabs are kept."""
-    return escaped(text, keep="\n\t")
-
-
 def say(text: str | Text = "", style: str = "") -> None:
     """Write one line to standard output, escaped, never cut."""
     line = Text(escaped(text), style=style) if isinstance(text, str) else text
@@ -99,13 +80,6 @@ def say_json(document: object, *, line: bool = False) -> None:
     """Write one JSON document, or one JSON line, to standard output. Characters beyond ASCII are escaped."""
     sys.stdout.write(json.dumps(document, indent=None if line else 2) + "\n")
     sys.stdout.flush()
-
-
-def note(text: str) -> None:
-    """Write one line to standard error, with the common prefix; if the stream is lost, the command goes on."""
-    sys.stdout.flush()
-    with contextlib.suppress(StreamLost):
-        sys.stderr.write(f"bandmaster: {escaped(text)}\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import typer
 from bandmaster.cli.completing import GROUPS, complete_action, complete_state, complete_user
 from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
-from bandmaster.cli.screen import escaped
+from bandmaster.cli.notes import escaped
 from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.model.errors import shown
 from bandmaster.scheduler.model.states import State

@@ -9,7 +9,8 @@ import typer
 
 from bandmaster.cli.completing import complete_gate, complete_lane
 from bandmaster.cli.desk.opening import at_desk
-from bandmaster.cli.screen import Column, Json, note, say, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.scheduler.engine.shares import MOST_WEIGHT, UNWEIGHED, check_kind, check_weight
 from bandmaster.scheduler.model.errors import InvalidRequest, shown
 from bandmaster.scheduler.model.identifiers import check_lane

@@ -10,7 +10,8 @@ from bandmaster.cli.completing import Id
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import Shown
 from bandmaster.cli.failures import Failure
-from bandmaster.cli.screen import Column, Json, escaped_lines, output, say, say_facts, say_json, say_table
+from bandmaster.cli.notes import escaped_lines
+from bandmaster.cli.screen import Column, Json, output, say, say_facts, say_json, say_table
 from bandmaster.cli.times import show_duration, show_taken, show_time
 from bandmaster.cli.waited import sentences, wait_as_json
 from bandmaster.scheduler.engine.journal import JournalEntry

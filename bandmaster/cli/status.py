@@ -9,9 +9,10 @@ from typing import Final
 from bandmaster.cli.controls import shown_value, whole
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import Ledger, Standing
+from bandmaster.cli.notes import note
 from bandmaster.cli.occupancy import lane_json, limit_json, named, opening_of, rate_json, rate_of
 from bandmaster.cli.opening import warning_of_missing
-from bandmaster.cli.screen import Json, note, say, say_facts, say_json, say_table
+from bandmaster.cli.screen import Json, say, say_facts, say_json, say_table
 from bandmaster.cli.sharded_figures import COLUMNS, ShardStanding, row_of, standings_of
 from bandmaster.cli.times import show_duration, show_time
 from bandmaster.scheduler.engine.controls import BOUNDS

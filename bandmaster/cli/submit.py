@@ -4,21 +4,21 @@ In the flow: everything is read and checked first, then sent; each is accepted o
 dies in between, the accepted ones run; ``--id`` makes it safe to send one again.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
 
-from bandmaster.cli.address import command_at
 from bandmaster.cli.completing import complete_action, complete_gate, complete_priority, complete_user
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Desk, Executions
 from bandmaster.cli.desk.told import Refusal
-from bandmaster.cli.exits import EXPECTED, CommandFailed, Exit, WrongUsage, exit_of, sentence_of
+from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
+from bandmaster.cli.expected import EXPECTED, exit_of, sentence_of
+from bandmaster.cli.notes import note
 from bandmaster.cli.requests import Options, Source, command_source, event_of, read_source
-from bandmaster.cli.screen import Column, Json, note, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.cli.times import read_duration, read_when, show_duration, show_time
 from bandmaster.cli.waiting import progress_bar, wait_until_ended
 from bandmaster.configs.caller import span_of_caller
@@ -34,8 +34,6 @@ from bandmaster.scheduler.spans import traced
 SHOWS_PROGRESS: Final = 100
 """With more executions than these, a terminal shows how many are sent."""
 
-COMMAND_MARK: Final = "--"
-
 
 @dataclass(frozen=True, slots=True)
 class Sent:
@@ -46,16 +44,6 @@ class Sent:
     outcome: Parked | Refusal
     ended: Record | None = None
     result: Result | None = None
-
-
-def take_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """Split the arguments of a `submit`, or `schedule add`, at the first ``--``: the parser would mix both parts."""
-    given = list(arguments)
-    at = command_at(given)
-    if (given[at : at + 1] == ["submit"] or given[at : at + 2] == ["schedule", "add"]) and COMMAND_MARK in given[at:]:
-        mark = given.index(COMMAND_MARK, at)
-        return given[:mark], given[mark + 1 :]
-    return given, None
 
 
 def submit(

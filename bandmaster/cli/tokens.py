@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from bandmaster.cli.exits import CommandFailed, Exit
+from bandmaster.cli.notes import note
 from bandmaster.cli.opening import settings_of_command
-from bandmaster.cli.screen import Column, Json, note, say, say_json, say_table
+from bandmaster.cli.screen import Column, Json, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_time
 from bandmaster.configs.extras import import_extra
 from bandmaster.scheduler.model.identifiers import check_user_id

@@ -17,9 +17,11 @@ from rich.text import Text
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.port import Desk
 from bandmaster.cli.desk.told import Standing
-from bandmaster.cli.exits import EXPECTED, WrongUsage, sentence_of
+from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.expected import EXPECTED, sentence_of
+from bandmaster.cli.notes import escaped, note
 from bandmaster.cli.occupancy import gate_json, limit_of, named, opening_of, rate_of
-from bandmaster.cli.screen import Column, escaped, note, output, say_json, table_of
+from bandmaster.cli.screen import Column, output, say_json, table_of
 from bandmaster.cli.status import document_of, sum_of
 from bandmaster.cli.top_of_shards import top_of_shards
 from bandmaster.scheduler.gate_loads import GateLoad

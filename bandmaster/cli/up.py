@@ -24,8 +24,9 @@ from bandmaster.cli.desk.queue_figures import QueueFigures
 from bandmaster.cli.exits import CommandFailed, Exit, WrongUsage
 from bandmaster.cli.folder import make_folder, refuse_a_second
 from bandmaster.cli.login_address import Mark, address_on, is_served, mark_of
+from bandmaster.cli.notes import note
 from bandmaster.cli.opening import Opened, opened_on, settings_of_command
-from bandmaster.cli.screen import note, say, say_json
+from bandmaster.cli.screen import say, say_json
 from bandmaster.cli.streams import StreamLost
 from bandmaster.configs.extras import import_extra
 from bandmaster.configs.redaction import redacted_url
@@ -165,7 +166,7 @@ def _say_address(settings: Settings) -> None:
     try:
         with connect(settings, name="bandmaster-up") as client:
             address = address_on(settings, opened_on(settings, client).queue)
-    except (BandmasterError, redis.RedisError, OSError) as error:
+    except (CommandFailed, BandmasterError, redis.RedisError, OSError) as error:
         # Everything else works without: `bandmaster token login` says what is wrong.
         note(f"no address to sign in by: {error}")
         return

@@ -14,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.exits import Exit
-from bandmaster.cli.screen import note, notes
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import notes
 from bandmaster.scheduler.engine.record import Record
 from bandmaster.scheduler.model.states import HOLDING
 

@@ -10,7 +10,8 @@ import typer
 
 from bandmaster.cli.desk.opening import at_desk
 from bandmaster.cli.desk.told import SumPart, WaitSum, WaitSums
-from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, note, say, say_json, say_table
+from bandmaster.cli.notes import note
+from bandmaster.cli.screen import LISTED_AT_MOST, Column, Json, say, say_json, say_table
 from bandmaster.cli.times import read_duration, show_duration
 from bandmaster.ledger.waits.attributing import Cause
 from bandmaster.ledger.waits.summed_by import By

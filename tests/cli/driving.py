@@ -1,5 +1,6 @@
 """Driving the real command in real subprocesses, in a folder of their own with its own embedded server."""
 
+import atexit
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,37 @@ class Answer:
         return json.loads(self.out)
 
 
+class Forking:
+    """The process that forks each command of this test process, of whatever folder."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, **command: object) -> int:
+        """Run a command to its end; its exit code."""
+        asked, answered = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert answered is not None
+        asked.write(f"{json.dumps(command)}\n")
+        asked.flush()
+        return int(answered.readline())
+
+    def close(self) -> None:
+        """End it."""
+        with self._process:
+            pass
+
+
+@cache
+def forking() -> Forking:
+    """Start the process that forks commands; it ends with this one."""
+    started = Forking()
+    atexit.register(started.close)
+    return started
+
+
 class Driver:
     """Runs commands in one folder, whose data are under `var`."""
 
@@ -52,35 +85,19 @@ class Driver:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)} | {
             "BANDMASTER_PATHS__VAR_DIR": str(folder / "var")
         }
-        self._commands = subprocess.Popen(
-            [sys.executable, FORKING],
-            cwd=folder,
-            env=self.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def close(self) -> None:
-        """End the process that runs the commands."""
-        with self._commands:
-            pass
 
     def run(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Answer:
         """Run one command to its end, in a process forked from one that has imported everything."""
         files = [self.folder / name for name in ("stdin", "stdout", "stderr")]
         files[0].write_bytes(stdin)
-        assert self._commands.stdin is not None
-        assert self._commands.stdout is not None
-        command = {
-            "arguments": arguments,
-            "environment": self.environment | environment,
-            "files": [str(file) for file in files],
-        }
-        self._commands.stdin.write(f"{json.dumps(command)}\n")
-        self._commands.stdin.flush()
-        code = int(self._commands.stdout.readline())
+        code = self.run_with([str(file) for file in files], *arguments, **environment)
         return _checked(code, files[1].read_bytes(), files[2].read_bytes())
+
+    def run_with(self, files: list[str], *arguments: str, **environment: str) -> int:
+        """The same with these files for the three standard streams; its exit code."""
+        return forking().run(
+            arguments=arguments, environment=self.environment | environment, folder=str(self.folder), files=files
+        )
 
     def run_fresh(self, *arguments: str, **environment: str) -> Answer:
         """Run the installed command `bandmaster` to its end, in an interpreter of its own."""
@@ -197,7 +214,6 @@ def driving() -> Generator[Driver]:
         try:
             yield driver
         finally:
-            driver.close()
             pods = LocalPods(driver.folder / "var")
             for pod in pods.list():
                 pods.delete(pod.name)

@@ -4,7 +4,6 @@ import shlex
 from typing import Any, Final
 
 import pytest
-import typer
 from cli.test_items_through_api import OF_ITEMS
 from cli.test_through_api import CHANGING, READING
 from cli.through_api import Sides
@@ -32,7 +31,7 @@ def test_every_command_is_decided_upon() -> None:
         found = {name} if name else set[str]()
         return found.union(*(names(each, f"{name} {child}".strip()) for child, each in below.items()))
 
-    assert names(typer.main.get_command(build()), "") == {*READING, *CHANGING, *OF_ITEMS, *BESIDE_REDIS_ONLY}
+    assert names(build(), "") == {*READING, *CHANGING, *OF_ITEMS, *BESIDE_REDIS_ONLY}
 
 
 @pytest.mark.parametrize("command", BESIDE_REDIS_ONLY)

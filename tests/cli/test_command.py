@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 import pytest
@@ -10,23 +11,32 @@ from cli.driving import Driver
 from rich.console import Console
 
 from bandmaster.cli import screen
+from bandmaster.cli.commands import COMMANDS, Named
 from bandmaster.cli.exits import MEANINGS, WrongUsage
+from bandmaster.cli.named_group import function_of
+from bandmaster.cli.notes import escaped, escaped_lines
 from bandmaster.cli.requests import file_name_of
-from bandmaster.cli.screen import Column, escaped, escaped_lines, fitted
-from bandmaster.cli.submit import take_command
+from bandmaster.cli.screen import Column, fitted
 from bandmaster.cli.times import read_duration, read_when, show_duration
+from bandmaster.cli.typed import take_command
 from bandmaster.scheduler.model.times import iso_of
 
-COMMANDS = (
+SHOWN = (
     *("up", "submit", "status", "list", "show", "logs", "cancel", "priority", "pause", "resume", "limit", "rate"),
     *("share", "weight", "setting", "top", "gates", "workers", "actions", "waits", "changes", "dead", "demo"),
 )
+
+HEAVY = {
+    *("asyncio", "dramatiq", "httpx", "kubernetes", "multiprocessing", "pydantic_settings", "redis", "rich"),
+    *("sqlalchemy", "structlog"),
+}
+"""What one command or another needs, and costs more to import than the whole of the help."""
 
 
 def test_help_lists_every_command_and_every_exit_code_and_needs_no_right_settings(idle: Driver) -> None:
     answer = idle.run_fresh("--help", BANDMASTER_REDIS__URLL="x")
     assert (answer.code, answer.err) == (0, "")
-    assert all(re.search(rf"^  {name} +[A-Z].*\.$", answer.out, re.MULTILINE) for name in COMMANDS)
+    assert all(re.search(rf"^  {name} +[A-Z].*\.$", answer.out, re.MULTILINE) for name in SHOWN)
     assert all(
         re.search(rf"^ +{code:d}  {re.escape(meaning)}$", answer.out, re.M) for code, meaning in MEANINGS.items()
     )
@@ -34,19 +44,49 @@ def test_help_lists_every_command_and_every_exit_code_and_needs_no_right_setting
 
 
 def test_every_command_has_help_with_examples(idle: Driver) -> None:
-    for name in COMMANDS:
+    for name in SHOWN:
         answer = idle.run(name, "--help")
         assert answer.code == 0
         assert name == "demo" or "\n  Examples:\n    bandmaster " in answer.out or "| bandmaster" in answer.out, name
 
 
-def test_a_command_loads_nothing_of_the_api_before_it_is_asked() -> None:
-    """Each start of the command would pay for it."""
-    asked = "import sys, bandmaster.cli.app; print(*(each for each in sys.modules if each.startswith('bandmaster')))"
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    loaded = told.stdout.split()
-    assert "bandmaster.cli.desk.queue_executions" in loaded
-    assert not [each for each in loaded if each.startswith(("bandmaster.admin.answers", "bandmaster.cli.desk.api_"))]
+def test_the_help_and_a_wrong_command_import_nothing_that_only_a_command_needs() -> None:
+    """Each start of the command would pay for it, and whoever waits for a completion."""
+    assert not packages_imported_by(["--help"]) & {*HEAVY, "pydantic"}
+    # Typer itself reads values by pydantic.
+    for typed in (["--no-such-option"], ["no-such-command"]):
+        assert not packages_imported_by(typed) & HEAVY, typed
+
+
+def packages_imported_by(typed: list[str]) -> set[str]:
+    return {each.partition(".")[0] for each in imported_by(typed)}
+
+
+def test_a_command_beside_redis_imports_nothing_of_the_api() -> None:
+    imported = imported_by(["status", "--help"])
+    assert "bandmaster.cli.desk.queue_executions" in imported
+    assert not [each for each in imported if each.startswith(("bandmaster.admin.answers", "bandmaster.cli.desk.api_"))]
+
+
+def imported_by(typed: list[str]) -> list[str]:
+    """The modules that a start of the command with these arguments has imported at its end."""
+    asked = (
+        "import contextlib, sys; from bandmaster.cli import main\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        "print('imported', *sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", asked, *typed], capture_output=True, text=True, check=True)
+    *_, imported = told.stdout.splitlines()
+    return imported.split()[1:]
+
+
+def test_the_table_of_commands_has_the_first_line_of_each_ones_help() -> None:
+    def told(table: Mapping[str, Named]) -> Iterator[tuple[str, str, str]]:
+        for each in table.values():
+            yield each.function, each.sentence, (function_of(each).__doc__ or "").splitlines()[0]
+            yield from told(each.family)
+
+    assert not [(function, listed, line) for function, listed, line in told(COMMANDS) if listed != line]
 
 
 def test_the_version_is_that_of_the_package(idle: Driver) -> None:

@@ -12,7 +12,8 @@ from bandmaster.admin.client.errors import ApiProblem
 from bandmaster.cli.desk.answers import record_of
 from bandmaster.cli.desk.port import Executions
 from bandmaster.cli.desk.told import Letter, LetterRefused
-from bandmaster.cli.exits import WrongUsage, exit_of
+from bandmaster.cli.exits import WrongUsage
+from bandmaster.cli.expected import exit_of
 from bandmaster.middleware.operations.dead_letters import Again
 from bandmaster.scheduler.finding import meant
 from bandmaster.scheduler.model.identifiers import check_execution_id

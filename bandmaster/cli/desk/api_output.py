@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bandmaster.admin.client import calls
 from bandmaster.cli.desk.told import Read
-from bandmaster.cli.screen import note
+from bandmaster.cli.notes import note
 
 MOST_BYTES: Final = 1_048_576
 """The most that the API gives of an output."""

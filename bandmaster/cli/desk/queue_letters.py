@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from bandmaster.cli.desk.told import Letter, LetterRefused
-from bandmaster.cli.exits import exit_of
+from bandmaster.cli.expected import exit_of
 from bandmaster.cli.failures import read_failure
 from bandmaster.cli.opening import Opened
 from bandmaster.middleware.operations.dead_letters import Again, accept_again, refused_again

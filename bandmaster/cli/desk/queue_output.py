@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from bandmaster.cli.desk.told import Read
+from bandmaster.cli.notes import note
 from bandmaster.cli.opening import Opened
-from bandmaster.cli.screen import note
 from bandmaster.configs.errors import SettingsError
 from bandmaster.k8s.errors import PodError
 from bandmaster.k8s.pods import Pods, pod_name

@@ -14,7 +14,7 @@ from bandmaster.cli.desk.queue_executions import QueueExecutions
 from bandmaster.cli.desk.queue_figures import QueueFigures
 from bandmaster.cli.desk.queue_output import QueueOutput
 from bandmaster.cli.desk.told import Listed, Moved, Read, Refusal, Shown
-from bandmaster.cli.screen import note
+from bandmaster.cli.notes import note
 from bandmaster.scheduler.engine.grants import Cancellation, Parked
 from bandmaster.scheduler.engine.record import Record, Result
 from bandmaster.scheduler.events import ExecutionRequestedEvent
