@@ -96,6 +96,7 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
     assert (figures.waiting_notifications, figures.oldest_notification_ms) == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["before it is sent", "before it is noted"])
 def test_killed_at_any_step_it_is_delivered_under_its_id(
     notifying: Items, database: Database, ledger_url: str, step: str
@@ -241,6 +242,7 @@ def test_each_pause_is_longer_up_to_an_hour() -> None:
         assert seconds * 1000 <= pause_ms(attempts) <= seconds * 1250
 
 
+@pytest.mark.slow
 def test_the_ledgers_process_delivers(
     notifying: Items, database: Database, ledger_url: str, redis_url: str, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Sixteen claimers in four processes, and two thousand items: each is handed out once, and nobody is told of a lock."""
+"""Sixteen claimers in four processes, and five hundred items: each is handed out once, and nobody is told of a lock."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from bandmaster.items.states import Status
 from bandmaster.ledger.database import Database
 
 PROGRAM: Final = Path(__file__).parent / "claiming_process.py"
-ITEMS: Final = 2_000
+ITEMS: Final = 500
 PROCESSES: Final = 4
 ROBOTS: Final = 16
 

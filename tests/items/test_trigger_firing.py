@@ -176,6 +176,7 @@ def test_times_that_nobody_could_start_are_left_out(work: Work) -> None:
 STEPS = ("before the claim is kept", "before it is sent", "before Redis is asked", "when Redis has accepted it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_any_step_a_firing_is_one_execution(work: Work, ledger_url: str, redis_url: str, step: str) -> None:
     work.trigger()

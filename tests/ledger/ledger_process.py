@@ -1,6 +1,5 @@
 """The ledger's process, how its commands are run, and what is in its tables meanwhile."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.driving import Answer, Driver, driving
 
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.standing import Standing, standing
@@ -17,7 +17,7 @@ from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 Start = Callable[[], "subprocess.Popen[str]"]
-Attempt = Callable[..., "subprocess.CompletedProcess[str]"]
+Attempt = Callable[..., Answer]
 
 
 @pytest.fixture
@@ -55,13 +55,19 @@ def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
         process.wait()
 
 
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Driver]:
+    """Runs commands, each in a process forked from one that has imported what all of them need."""
+    with driving() as driver:
+        yield driver
+
+
 @pytest.fixture
-def attempt(environment: dict[str, str]) -> Attempt:
+def attempt(environment: dict[str, str], commands: Driver) -> Attempt:
     """``bandmaster ledger … --json``, which may fail."""
 
-    def attempt(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        asked = [sys.executable, "-m", "bandmaster", "ledger", *arguments, "--json"]
-        return subprocess.run(asked, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    def attempt(*arguments: str) -> Answer:
+        return commands.run("ledger", *arguments, "--json", **environment)
 
     return attempt
 
@@ -72,9 +78,9 @@ def command(attempt: Attempt) -> Callable[..., Any]:
 
     def command(*arguments: str) -> Any:
         done = attempt(*arguments)
-        assert done.stdout, done.stderr
-        (document,) = json.loads(done.stdout).values()
-        assert done.returncode == (0 if document.get("written", True) else 1), done.stdout + done.stderr
+        assert done.out, done.err
+        (document,) = done.json.values()
+        assert done.code == (0 if document.get("written", True) else 1), done
         return document
 
     return command

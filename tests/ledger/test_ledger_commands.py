@@ -1,16 +1,17 @@
 """The ledger's commands as an operator runs them, beside the process and without it."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ledger_process import Attempt, Start, caught_up, send, stands
-from ledger_reading import Reading
+import pytest
+from cli.driving import Driver
+from ledger_process import Attempt, Start, send, stands
+from ledger_reading import Reading, catch_up
 
+from bandmaster.ledger.book import Book
+from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.standing import WRITTEN_WITHIN_MS
 from bandmaster.scheduler.engine.parking import Candidate
@@ -25,15 +26,15 @@ def why_unread(empty_ledger_url: str) -> str:
     return "has no tables yet, and this release needs revision"
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 def test_a_folder_that_is_not_there_is_named_and_not_made(
-    queue: ExecutionQueueService, environment: dict[str, str], tmp_path: Path
+    environment: dict[str, str], commands: Driver, tmp_path: Path
 ) -> None:
     mistyped = environment | {"BANDMASTER_LEDGER__URL": f"sqlite:///{tmp_path / 'vra' / 'ledger.sqlite3'}"}
     for arguments in ([], ["rebuild"], ["forget", "--user", "ann", "--yes"]):
-        asked = [sys.executable, "-m", "bandmaster", "ledger", *arguments]
-        done = subprocess.run(asked, env=mistyped, capture_output=True, text=True, check=False, timeout=60)
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert f"there is no folder '{tmp_path / 'vra'}': set ledger.url if it is elsewhere" in done.stderr
+        done = commands.run("ledger", *arguments, **mistyped)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert f"there is no folder '{tmp_path / 'vra'}': set ledger.url if it is elsewhere" in done.err
     assert not (tmp_path / "vra").exists()
 
 
@@ -41,8 +42,8 @@ def test_the_tables_are_made_by_hand_as_well(
     queue: ExecutionQueueService, empty_ledger_url: str, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
     refused = attempt()
-    assert refused.returncode == 2
-    assert why_unread(empty_ledger_url) in refused.stderr
+    assert refused.code == 2
+    assert why_unread(empty_ledger_url) in refused.err
     file = Path(empty_ledger_url.removeprefix("sqlite:///"))
     assert not file.exists(), "a look at it makes no file"
     made = command("upgrade")
@@ -54,27 +55,27 @@ def test_the_tables_are_made_by_hand_as_well(
 
 
 def test_a_lost_redis_is_rebuilt_by_a_command(
-    queue: ExecutionQueueService, empty_ledger_url: str, start: Start, attempt: Attempt, command: Callable[..., Any]
+    queue: ExecutionQueueService, empty_ledger_url: str, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
-    assert why_unread(empty_ledger_url) in attempt("rebuild").stderr
+    assert why_unread(empty_ledger_url) in attempt("rebuild").err
     command("upgrade")
     refused = attempt("rebuild")
-    assert (refused.returncode, "the ledger is empty: is this the right one?" in refused.stderr) == (2, True)
+    assert (refused.code, "the ledger is empty: is this the right one?" in refused.err) == (2, True)
     send(queue, 0, 3)
     queue.transitions.park(Candidate("mail", "mails", 2, "mail", message=b"hello"))
-    process = start()
     with closing(Database(empty_ledger_url)) as database:
-        wait_until(lambda: caught_up(queue, database), what="the entries")
-    process.kill()
+        consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test"))
+        assert consumer.begin()
+        catch_up(consumer)
     order = queue.views.pending()
     refused = attempt("rebuild")
-    assert refused.returncode == 2
-    assert "Redis has 4 executions that have not ended; with --merge, they stay" in refused.stderr
+    assert refused.code == 2
+    assert "Redis has 4 executions that have not ended; with --merge, they stay" in refused.err
     queue.scripts.client.flushdb()
     done = attempt("rebuild")
-    assert done.returncode == 1, done.stderr
-    assert "1 executions could not be restored" in done.stderr
-    assert json.loads(done.stdout)["rebuilt"] == {
+    assert done.code == 1, done.err
+    assert "1 executions could not be restored" in done.err
+    assert done.json["rebuilt"] == {
         "restored": {"PENDING": 3},
         "known": 0,
         "not_restored": {"mail": "it was PENDING on lane mails, and its payload is not in the ledger"},
@@ -85,29 +86,28 @@ def test_a_lost_redis_is_rebuilt_by_a_command(
     assert queue.views.pending() == order
 
 
-def test_a_user_is_forgotten_by_the_command(
-    queue: ExecutionQueueService, database: Database, start: Start, attempt: Attempt
-) -> None:
+@pytest.mark.usefixtures("consuming")
+def test_a_user_is_forgotten_by_the_command(queue: ExecutionQueueService, database: Database, attempt: Attempt) -> None:
     queue.enqueue({"execution_id": "a", "command": ["true"], "metadata": {"user_id": "ann"}})
-    start()
     wait_until(lambda: stands(database).executions == 1, what="the entry")
-    known = json.loads(attempt("forget", "--user", "ann", "--dry-run").stdout)["known"]
+    known = attempt("forget", "--user", "ann", "--dry-run").json["known"]
     assert known == {"executions": 1, "living": 1, "tokens": 0}
     asks = attempt("forget", "--user", "ann")
-    assert (asks.returncode, "add --yes" in asks.stderr) == (2, True), asks.stderr
+    assert (asks.code, "add --yes" in asks.err) == (2, True), asks.err
     lives = attempt("forget", "--user", "ann", "--yes")
-    assert (lives.returncode, "1 executions of 'ann' have not ended" in lives.stderr) == (5, True), lives.stderr
+    assert (lives.code, "1 executions of 'ann' have not ended" in lives.err) == (5, True), lives.err
     queue.cancel("a")
     done = attempt("forget", "--user", "ann", "--yes")
-    assert done.returncode == 0, done.stderr
-    forgotten = json.loads(done.stdout)["forgotten"]
+    assert done.code == 0, done.err
+    forgotten = done.json["forgotten"]
     assert (forgotten["executions"], forgotten["erased"]) == (1, 1)
     assert forgotten["pseudonym"].startswith("forgotten-")
     nobody = attempt("forget", "--user", "ann", "--yes")
-    assert (nobody.returncode, "nothing was known of 'ann'" in nobody.stderr) == (3, True)
-    assert attempt("forget", "--user", "", "--yes").returncode == 2
+    assert (nobody.code, "nothing was known of 'ann'" in nobody.err) == (3, True)
+    assert attempt("forget", "--user", "", "--yes").code == 2
 
 
+@pytest.mark.slow
 def test_a_history_that_nobody_writes_fails_the_command_that_looks(
     start: Start, command: Callable[..., Any], database: Database
 ) -> None:

@@ -90,7 +90,7 @@ def test_the_commands_look_for_it_as_well(
     assert command()["revision"] == command("upgrade")["revision"] == LATER
     reading.change("UPDATE compatibility SET compatible_from = '9998'")
     told = attempt()
-    assert (told.returncode, "use the release that wrote it if that is newer" in told.stderr) == (2, True), told.stderr
+    assert (told.code, "use the release that wrote it if that is newer" in told.err) == (2, True), told.err
 
 
 def test_who_reads_finds_out_once_something_fails(database: Database, consumer: Consumer) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.driving import Driver
 from databases import POSTGRESQLS
 from ledger_process import Attempt, Start, caught_up, send, stands
 
@@ -95,6 +96,7 @@ def test_it_waits_for_a_database_that_is_slower_to_start(
     assert waits.wait(timeout=30) == 0
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_end_while_it_waits_for_redis_it_ends(
@@ -120,17 +122,17 @@ def test_only_sqlites_tables_are_made_by_the_process_itself(
 ) -> None:
     process = start()
     if empty_ledger_url.startswith("sqlite"):
-        wait_until(lambda: attempt().returncode == 0 and command()["consumer"], what="its tables")
+        wait_until(lambda: attempt().code == 0 and command()["consumer"], what="its tables")
         process.terminate()
         assert process.wait(timeout=60) == 0
     else:
         assert process.wait(timeout=60) == 1
-        assert "has no tables yet" in attempt().stderr
+        assert "has no tables yet" in attempt().err
 
 
 @pytest.mark.slow
 def test_a_process_of_another_queue_ends_and_says_why(
-    start: Start, environment: dict[str, str], database: Database
+    start: Start, environment: dict[str, str], commands: Driver, database: Database
 ) -> None:
     start()
     wait_until(lambda: stands(database).holder, what="the first consumer")
@@ -141,12 +143,12 @@ def test_a_process_of_another_queue_ends_and_says_why(
     assert done.returncode == 1
     assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in done.stderr
     for asks in (["--json"], ["forget", "--user", "ann", "--dry-run"]):
-        looks = [sys.executable, "-m", "bandmaster", "ledger", *asks]
-        seen = subprocess.run(looks, env=other, capture_output=True, text=True, check=False, timeout=60)
-        assert (seen.returncode, seen.stdout) == (2, ""), "how another queue's ledger stands says nothing of this one"
-        assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in seen.stderr
+        seen = commands.run("ledger", *asks, **other)
+        assert (seen.code, seen.out) == (2, ""), "how another queue's ledger stands says nothing of this one"
+        assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in seen.err
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 @pytest.mark.slow
 def test_a_wrong_url_is_told_in_one_line(environment: dict[str, str]) -> None:
     wrong = environment | {"BANDMASTER_LEDGER__URL": "mysql://root:secret@host/database"}

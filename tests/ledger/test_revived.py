@@ -1,10 +1,7 @@
 """What a Redis that came back with older data has alive, though the ledger knows its end, is told until a rebuild."""
 
-import json
-import subprocess
-import sys
-
 import redis
+from cli.driving import Driver
 from ledger_reading import catch_up
 from redis_work import Snapshot, restore_snapshot, send, snapshot
 from sqlalchemy import update
@@ -156,6 +153,7 @@ def test_the_command_tells_of_them(
     consumer: Consumer,
     redis_client: redis.Redis,
     environment: dict[str, str],
+    commands: Driver,
 ) -> None:
     send(queue, "a")
     send(queue, "b")
@@ -166,10 +164,8 @@ def test_the_command_tells_of_them(
     restore_snapshot(redis_client, older)
     run(queue, "a")
     settle(consumer)
-    asked = [sys.executable, "-m", "bandmaster", "ledger"]
-    told = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    told = commands.run("ledger", **environment)
     said = "lives again 1 of 2 executions that had ended and came back: `bandmaster ledger rebuild --merge` ends them"
-    assert said in told.stdout.splitlines(), told.stderr
-    told = subprocess.run([*asked, "--json"], env=environment, capture_output=True, text=True, check=False, timeout=60)
-    document = json.loads(told.stdout)["ledger"]
+    assert said in told.out.splitlines(), told
+    document = commands.run("ledger", "--json", **environment).json["ledger"]
     assert (document["revived_executions"], document["living_again"]) == (2, 1)

@@ -35,5 +35,5 @@ def test_they_are_refused_by_whoever_opens_them_and_stay_as_they_are(
 def test_the_command_that_upgrades_says_so_in_one_line(reading: Reading, attempt: Attempt) -> None:
     reading.change("UPDATE alembic_version SET version_num = '0016'")
     told = attempt("upgrade")
-    assert (told.returncode, told.stdout, told.stderr.count("\n")) == (2, "", 1)
-    assert TOLD in told.stderr
+    assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
+    assert TOLD in told.err

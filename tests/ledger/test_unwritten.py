@@ -1,14 +1,13 @@
 """A database that really takes no writes: who tries says since when and why, without what rows hold."""
 
-import json
 import resource
 import subprocess
-import sys
 from contextlib import closing
 
 import psycopg
 import pytest
 import redis
+from cli.driving import Driver
 from databases import POSTGRESQLS
 from ledger_process import Attempt, Start, caught_up, send
 from ledger_reading import catch_up
@@ -70,6 +69,7 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     environment: dict[str, str],
     start: Start,
     attempt: Attempt,
+    commands: Driver,
 ) -> None:
     process, signs, collector = start(), WriteSigns(queue.scripts), FiguresCollector(queue, database, gates=0)
     send(queue, 0, 1)
@@ -86,14 +86,11 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     found = value(scrape(collector), "bandmaster_ledger_unwritten_seconds")
     assert found is not None
     assert found >= MINUTES_MS / 1000
-    asked = [sys.executable, "-m", "bandmaster", "status", "--json"]
-    status = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True, timeout=60)
-    (sentence,) = [
-        each["sentence"] for each in json.loads(status.stdout)["verdicts"] if each["code"] == "ledger_not_written"
-    ]
+    status = commands.run("status", "--json", **environment)
+    (sentence,) = [each["sentence"] for each in status.json["verdicts"] if each["code"] == "ledger_not_written"]
     assert sentence.startswith("The ledger could not be written for 5 min: ")
     assert why in sentence
-    told = json.loads(attempt().stdout)["ledger"]["unwritten"]
+    told = attempt().json["ledger"]["unwritten"]
     assert why in told["reason"]
     assert told["seconds"] >= MINUTES_MS / 1000
     allow_writes(process, ledger_url)
@@ -101,7 +98,7 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     wait_until(lambda: signs.unwritten() is None, what="the process to say that it can write")
     assert value(scrape(collector), "bandmaster_ledger_unwritten_seconds") == 0
     assert process.poll() is None
-    assert json.loads(attempt().stdout)["ledger"]["unwritten"] is None
+    assert attempt().json["ledger"]["unwritten"] is None
 
 
 def test_a_process_that_cannot_write_says_nothing_while_another_one_writes(
