@@ -110,6 +110,7 @@ def receiver(protocol: str) -> Generator[tuple[Received, dict[str, str]]]:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_what_is_pushed_is_what_is_served_whichever_process_pushes(
     protocol: str, queue: ExecutionQueueService, start_serving: Start
@@ -170,6 +171,7 @@ def test_who_does_not_consume_pushes_nothing(
     assert (asked, len(exported)) == ([False, False, False, True], 1)
 
 
+@pytest.mark.slow
 def test_a_collector_that_hangs_holds_up_neither_the_consumer_nor_its_end(
     queue: ExecutionQueueService, start_serving: Start
 ) -> None:
