@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from databases import ALL_IN_CHECK
 from sqlalchemy import Connection, event, insert, text
 from work_items import make
 
@@ -16,6 +17,8 @@ from bandmaster.items.started import latest_started
 from bandmaster.items.states import Status
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.tables import firings, queue_items
+
+pytestmark = pytest.mark.parametrize("database_kind", ALL_IN_CHECK, indirect=True)
 
 ROWS = 4_000
 QUEUES = 16

@@ -1,12 +1,15 @@
 """Rows that are appended, on both databases: all values come back as they were, and a refusal is the ledger's own."""
 
 import pytest
+from databases import ALL_IN_CHECK
 from sqlalchemy import insert, select
 
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import LedgerRefused
 from bandmaster.ledger.schema.tables import journals, transitions
 from bandmaster.ledger.statements import put
+
+pytestmark = pytest.mark.parametrize("database_kind", ALL_IN_CHECK, indirect=True)
 
 HOSTILE = "tab\there, a new\nline, a back\\slash, \\N, \\., quotes ' \" and ü 🎺"
 
