@@ -1,6 +1,9 @@
 """Whoever sends, works and steers in a random history, with the chances of one seed."""
 
 import random
+from typing import Any
+
+import pytest
 
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
@@ -12,6 +15,11 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 ACTIONS = ("resize", "mail", "report")
 USERS = (None, "ada", "ben")
 GATES: tuple[list[str], ...] = ([], ["tenant:acme"], ["tenant:acme", "region:north"])
+
+
+def seeds(count: int) -> list[Any]:
+    """Of so many histories: two are played before each commit, the others in `make check`."""
+    return [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, count))]
 
 
 class Operators:

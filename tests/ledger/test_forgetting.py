@@ -7,7 +7,7 @@ import pytest
 import redis
 from keeping import DAY_MS, Later, counts, end, forget, send
 from ledger_reading import Reading, catch_up
-from random_operators import Operators
+from random_operators import Operators, seeds
 
 from bandmaster.configs.ledger import LedgerSettings
 from bandmaster.ledger import retention
@@ -28,7 +28,7 @@ def book(database: Database) -> Book:
     return book
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_what_stays_is_what_a_plain_filter_says(
     seed: int, queue: ExecutionQueueService, consumer: Consumer, book: Book, reading: Reading, monkeypatch: Any
 ) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
-from random_operators import Operators
+from random_operators import Operators, seeds
 
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.scheduler.model.states import HOLDING, TERMINAL
@@ -14,7 +14,7 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 STEPS = 300
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))])
+@pytest.mark.parametrize("seed", seeds(8))
 def test_the_ledger_tells_what_redis_knows(
     seed: int, queue: ExecutionQueueService, consumer: Consumer, reading: Reading
 ) -> None:

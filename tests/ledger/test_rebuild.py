@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import redis
 from ledger_reading import Reading, catch_up
-from random_operators import Operators
+from random_operators import Operators, seeds
 from redis_work import comparable, is_sound, metas_of, send
 
 from bandmaster.ledger.book import Book
@@ -20,7 +20,7 @@ from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_a_lost_redis_is_as_it_was(
     seed: int, queue: ExecutionQueueService, consumer: Consumer, database: Database, redis_client: redis.Redis
 ) -> None:
@@ -58,7 +58,7 @@ def test_a_lost_redis_is_as_it_was(
     is_sound(queue)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_the_ledger_goes_on_with_the_rebuilt_server(
     seed: int, queue: ExecutionQueueService, consumer: Consumer, database: Database, reading: Reading, redis_client: Any
 ) -> None:
