@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+import pytest
 from work_items import add, make, rows
 
 from bandmaster.items.claiming import Claim, claim_all
@@ -20,6 +21,7 @@ PROCESSES: Final = 4
 ROBOTS: Final = 16
 
 
+@pytest.mark.slow
 def test_each_item_is_handed_out_once(items: Items, database: Database, ledger_url: str) -> None:
     queue = make(items)
     for number in range(ITEMS):

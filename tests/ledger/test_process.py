@@ -17,8 +17,9 @@ from bandmaster.ledger.database import Database
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_killed_again_and_again_it_writes_each_entry_once(
     queue: ExecutionQueueService, database: Database, start: Start, command: Callable[..., Any]
 ) -> None:
@@ -54,7 +55,6 @@ def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
     assert stands(database).holder != first
 
 
-@pytest.mark.slow
 def test_stopped_for_a_while_it_goes_on(queue: ExecutionQueueService, database: Database, start: Start) -> None:
     process = start()
     send(queue, 0, 1)
@@ -97,7 +97,6 @@ def test_it_waits_for_a_database_that_is_slower_to_start(
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_end_while_it_waits_for_redis_it_ends(
     environment: dict[str, str], database: Database, tmp_path: Path, ending: signal.Signals
@@ -116,7 +115,6 @@ def test_told_to_end_while_it_waits_for_redis_it_ends(
     assert "Traceback" not in rest
 
 
-@pytest.mark.slow
 def test_only_sqlites_tables_are_made_by_the_process_itself(
     start: Start, empty_ledger_url: str, attempt: Attempt, command: Callable[..., Any]
 ) -> None:
@@ -130,7 +128,6 @@ def test_only_sqlites_tables_are_made_by_the_process_itself(
         assert "has no tables yet" in attempt().err
 
 
-@pytest.mark.slow
 def test_a_process_of_another_queue_ends_and_says_why(
     start: Start, environment: dict[str, str], commands: Driver, database: Database
 ) -> None:
@@ -149,7 +146,6 @@ def test_a_process_of_another_queue_ends_and_says_why(
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-@pytest.mark.slow
 def test_a_wrong_url_is_told_in_one_line(environment: dict[str, str]) -> None:
     wrong = environment | {"BANDMASTER_LEDGER__URL": "mysql://root:secret@host/database"}
     done = subprocess.run(
