@@ -28,7 +28,7 @@ from bandmaster.items.store import now_of
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import LedgerUnavailable
 from bandmaster.ledger.metrics.ledger_figures import read_ledger
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def running(work: Delivering) -> Generator[None]:
         yield
     finally:
         stop.set()
-        thread.join(30)
+        thread.join(GENEROUS_SECONDS)
         assert not thread.is_alive()
 
 
@@ -261,9 +261,9 @@ def test_the_ledgers_process_delivers(
         )
         try:
             fail(notifying, receiver.url)
-            wait_until(lambda: totals(database) == {"sent": 1}, what="a delivery", timeout_seconds=60)
+            wait_until(lambda: totals(database) == {"sent": 1}, what="a delivery")
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=30) == 0
+            assert process.wait(timeout=GENEROUS_SECONDS) == 0
         finally:
             process.kill()
             process.wait()

@@ -23,6 +23,7 @@ from bandmaster.configs.notify import NotifySettings
 from bandmaster.items.notifying.posting import Posting
 from bandmaster.items.notifying.resolving import Resolve, resolve_name
 from bandmaster.items.notifying.signature import headers_of
+from waiting import GENEROUS_SECONDS
 
 BODY = '{"type":"item.failed","data":"ö"}'.encode()
 OTHER = f"whsec_{base64.b64encode(b'o' * 32).decode()}"
@@ -180,7 +181,7 @@ def test_a_receiver_that_answers_byte_by_byte_has_no_more_time() -> None:
         thread.start()
         problem = post(f"http://127.0.0.1:{listening.getsockname()[1]}/", short) or ""
         ends.set()
-        thread.join(30)
+        thread.join(GENEROUS_SECONDS)
     assert problem == "no answer within 0.5 s (notify.timeout_seconds)" or "RemoteProtocolError" in problem
 
 

@@ -18,7 +18,7 @@ from bandmaster.items.states import Status
 from bandmaster.ledger.schema.tables import queue_items
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def test_an_item_becomes_an_execution_and_is_done_with_it(work: Work) -> None:
@@ -200,14 +200,14 @@ def test_two_leaders_at_once_fire_once(work: Work) -> None:
     both = [work.another_round(work.items.store) for _ in range(2)]
 
     def go(number: int) -> None:
-        barrier.wait(30)
+        barrier.wait(GENEROUS_SECONDS)
         both[number].round()
 
     threads = [threading.Thread(target=go, args=(number,)) for number in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(GENEROUS_SECONDS)
     work.rounds.round()
     assert len(work.firings()) == 20
     assert len(set(work.run_all())) == 20
@@ -258,5 +258,5 @@ def test_where_a_round_leaves_something_the_next_one_does_not_wait(work: Work, m
     finally:
         stop.set()
         work.rounds.wake()
-        thread.join(30)
+        thread.join(GENEROUS_SECONDS)
     assert not thread.is_alive()

@@ -9,7 +9,7 @@ import redis
 
 from bandmaster.items import waking as waking_module
 from bandmaster.items.waking import Waking
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def living() -> dict[int | None, str]:
@@ -32,7 +32,7 @@ def test_it_wakes_who_waits_and_ends_when_it_is_closed(
             while not redis_client.pubsub_numsub("items-of-this-test")[0][1]:  # type: ignore[index]
                 await asyncio.sleep(0.01)
             tells.tell(7)
-            return await place.wait(60)
+            return await place.wait(GENEROUS_SECONDS)
 
     assert asyncio.run(wait())
     mine = {ident: name for ident, name in living().items() if ident not in before}
@@ -80,6 +80,6 @@ def test_somebody_of_a_line_looks_even_if_nobody_tells() -> None:
 
     async def stand() -> bool:
         with waking.line(7) as place:
-            return await place.wait(60)
+            return await place.wait(GENEROUS_SECONDS)
 
     assert asyncio.run(stand())

@@ -15,6 +15,7 @@ from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.waits.summing import Summing
 from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import GENEROUS_SECONDS
 
 __all__ = [
     "attempt",
@@ -65,5 +66,5 @@ def consuming(queue: ExecutionQueueService, database: Database) -> Iterator[None
     thread.start()
     yield
     stop.set()
-    thread.join(30)
+    thread.join(GENEROUS_SECONDS)
     assert not thread.is_alive()

@@ -18,6 +18,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.tables import consumer as consumer_row
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import GENEROUS_SECONDS
 
 Copy = Callable[[str], Callable[[], str]]
 """Copies the database of a URL as docs/ledger.md says; what it returns restores the copy and gives its URL."""
@@ -96,7 +97,7 @@ def test_a_restored_copy_goes_on_where_it_was_made(
     worker = threading.Thread(target=work)
     worker.start()
     try:
-        assert acted.wait(60)
+        assert acted.wait(GENEROUS_SECONDS)
         restore = copy(ledger_url)
     finally:
         is_copied.set()

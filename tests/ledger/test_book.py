@@ -20,7 +20,7 @@ from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.errors import DuplicateExecution
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def send(queue: ExecutionQueueService, name: str) -> None:
@@ -131,7 +131,7 @@ def test_a_commit_whose_reply_is_lost_is_not_written_again(
     thread = threading.Thread(target=Consumer(queue, book_of(database, holder="unlucky")).run, args=(stop,))
     thread.start()
     try:
-        assert lost.wait(30)
+        assert lost.wait(GENEROUS_SECONDS)
         send(queue, "b")
         wait_until(lambda: reading.one("SELECT count(*) FROM transitions") == 2, what="the second entry")
     finally:

@@ -30,7 +30,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.model.errors import BandmasterError, DuplicateExecution
 from bandmaster.scheduler.model.states import TERMINAL
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ class Stage:
             before = self._started()
             self.processes.append(subprocess.Popen(command, env=os.environ | own, stdout=log, stderr=log))
         # One that finds no database at its start ends; whoever runs it starts it again.
-        wait_until(lambda: self._started() > before, what="a process of the ledger", timeout_seconds=60)
+        wait_until(lambda: self._started() > before, what="a process of the ledger")
 
     def _started(self) -> int:
         return (self.folder / "log").read_text().count("ledger_started")
@@ -107,7 +107,7 @@ class Stage:
         def is_read() -> bool:
             return any(row["entry_count"] >= before for row in reading.rows(CAUGHT_UP))
 
-        wait_until(is_read, what="a process of the ledger at work", timeout_seconds=20)
+        wait_until(is_read, what="a process of the ledger at work")
 
     def wait_until_read(self, reading: Reading) -> None:
         """Until the ledger has come to the end of the journal, and knows what lives."""
@@ -121,7 +121,7 @@ class Stage:
                 return at_end == [(row["incarnation"], row["entry_count"], bool(row["is_unsure"])) for row in found]
             return False
 
-        wait_until(is_read, what="the end of the journal", timeout_seconds=20)
+        wait_until(is_read, what="the end of the journal")
 
 
 @pytest.fixture(params=["sqlite", *list(installations())[:1]])
@@ -197,7 +197,7 @@ def test_the_ledger_equals_the_journal_and_the_naive_history(stage: Stage) -> No
     equals_redis(stage, reading)
     for process in stage.processes:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=GENEROUS_SECONDS) == 0
 
 
 def play(operators: Operators, acts: int) -> None:
@@ -241,7 +241,7 @@ def counts_each_wait(stage: Stage, reading: Reading) -> None:
     """Each wait that ended is counted once, whatever was killed while it was summed."""
     last = "SELECT entry_ms, entry_number FROM transitions ORDER BY entry_ms DESC, entry_number DESC LIMIT 1"
     position = "SELECT entry_ms, entry_number FROM wait_positions"
-    wait_until(lambda: reading.rows(position) == reading.rows(last), what="sums of all waits", timeout_seconds=60)
+    wait_until(lambda: reading.rows(position) == reading.rows(last), what="sums of all waits")
     verbs = Counter(entry.verb for entry in stage.queue.journal.entries())
     certain = verbs["admit"] + verbs["expire"] + verbs["lose"]
     # What was cancelled or removed may have waited, or not.

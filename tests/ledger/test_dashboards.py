@@ -125,7 +125,7 @@ def api_with_a_stream(folder: Path, redis_url: str, metrics_port: int) -> Genera
         other.close()
 
     try:
-        wait_until(follow, what="the API's stream", timeout_seconds=60)
+        wait_until(follow, what="the API's stream")
         yield call
     finally:
         connection.close()
@@ -151,7 +151,7 @@ def test_every_panel_has_an_answer(
         api_with_a_stream(tmp_path, redis_url, api) as call,
     ):
         begun = 'bandmaster_ended_total{reason="OOMKilled"} == 0'
-        wait_until(lambda: len(ask(begun)) == 2, what="the first scrapes", timeout_seconds=60)
+        wait_until(lambda: len(ask(begun)) == 2, what="the first scrapes")
         work(queue)
         work_on_items(f"sqlite:///{tmp_path / 'ledger.sqlite3'}")
         left = all_asked()
@@ -166,7 +166,7 @@ def test_every_panel_has_an_answer(
             return not left
 
         try:
-            wait_until(all_answered, what="an answer for each panel", timeout_seconds=60)
+            wait_until(all_answered, what="an answer for each panel")
         except AssertionError:
             raise AssertionError(f"without a number: {[str(each) for each in left]}") from None
 

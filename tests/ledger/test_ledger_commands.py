@@ -16,7 +16,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.standing import WRITTEN_WITHIN_MS
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def why_unread(empty_ledger_url: str) -> str:
@@ -122,6 +122,6 @@ def test_a_history_that_nobody_writes_fails_the_command_that_looks(
     process = start()
     wait_until(lambda: stands(database).is_written, what="the next consumer")
     process.terminate()
-    assert process.wait(30) == 0
+    assert process.wait(GENEROUS_SECONDS) == 0
     told = command()
     assert (told["written"], told["renewed_seconds_ago"]) == (False, None)

@@ -15,7 +15,7 @@ from ledger_process import Attempt, Start, caught_up, send, stands
 
 from bandmaster.ledger.database import Database
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def test_killed_again_and_again_it_writes_each_entry_once(
         process.wait()
     start()
     start()
-    wait_until(lambda: caught_up(queue, database), what="the end of the journal", timeout_seconds=60)
+    wait_until(lambda: caught_up(queue, database), what="the end of the journal")
     told = command()
     assert told["entries_behind"] == 0
     entries = list(queue.journal.entries())
@@ -48,7 +48,7 @@ def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
     wait_until(lambda: caught_up(queue, database), what="the first entry")
     first = stands(database).holder
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=GENEROUS_SECONDS) == 0
     start()
     send(queue, 1, 1)
     wait_until(lambda: stands(database).transitions == 2, what="the second entry")
@@ -67,7 +67,7 @@ def test_stopped_for_a_while_it_goes_on(queue: ExecutionQueueService, database: 
     wait_until(lambda: stands(database).transitions == 2, what="the second entry")
     assert process.poll() is None
     process.terminate()
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=GENEROUS_SECONDS) == 0
 
 
 @pytest.mark.parametrize("database_kind", POSTGRESQLS, indirect=True)
@@ -84,16 +84,16 @@ def test_it_waits_for_a_database_that_is_slower_to_start(
     link = tmp_path / "server"
     environment["BANDMASTER_LEDGER__URL"] = f"{before}host={link}"
     environment["BANDMASTER_REDIS__CONNECT_WAIT_SECONDS"] = "0"
-    assert start().wait(timeout=60) == 1
+    assert start().wait(timeout=GENEROUS_SECONDS) == 1
     assert "the ledger's database does not answer" in (tmp_path / "log").read_text()
     environment["BANDMASTER_REDIS__CONNECT_WAIT_SECONDS"] = "300"
     send(queue, 0, 1)
     waits = start()
     wait_until(lambda: "database_awaited" in (tmp_path / "log").read_text(), what="it waits")
     link.symlink_to(folder)
-    wait_until(lambda: caught_up(queue, database), what="the first entry", timeout_seconds=60)
+    wait_until(lambda: caught_up(queue, database), what="the first entry")
     waits.send_signal(signal.SIGTERM)
-    assert waits.wait(timeout=30) == 0
+    assert waits.wait(timeout=GENEROUS_SECONDS) == 0
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
@@ -111,7 +111,7 @@ def test_told_to_end_while_it_waits_for_redis_it_ends(
         assert "redis_awaited" in process.stdout.readline()
         process.send_signal(ending)
         rest = process.stdout.read()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=GENEROUS_SECONDS) == 0
     assert "Traceback" not in rest
 
 
@@ -122,9 +122,9 @@ def test_only_sqlites_tables_are_made_by_the_process_itself(
     if empty_ledger_url.startswith("sqlite"):
         wait_until(lambda: attempt().code == 0 and command()["consumer"], what="its tables")
         process.terminate()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=GENEROUS_SECONDS) == 0
     else:
-        assert process.wait(timeout=60) == 1
+        assert process.wait(timeout=GENEROUS_SECONDS) == 1
         assert "has no tables yet" in attempt().err
 
 

@@ -45,7 +45,7 @@ def test_the_queries_are_right_though_the_process_was_killed(
         return answers[0][1] if answers else None
 
     process, _ = start_serving(str(target_port))
-    wait_until(lambda: one("queue_schedule_total") == 0, what="the first scrape", timeout_seconds=60)
+    wait_until(lambda: one("queue_schedule_total") == 0, what="the first scrape")
     work("before", 40, 25)
     wait_until(lambda: one("queue_schedule_total") == 25, what="the counts before it dies")
     process.send_signal(signal.SIGKILL)
@@ -53,7 +53,7 @@ def test_the_queries_are_right_though_the_process_was_killed(
     work("meanwhile", 20, 20)
     start_serving(str(target_port))
     work("after", 10, 10)
-    wait_until(lambda: one("queue_schedule_total") == 55, what="all grants", timeout_seconds=60)
+    wait_until(lambda: one("queue_schedule_total") == 55, what="all grants")
     wait_until(lambda: one("queue_depth") == 15, what="the depth")
 
     entries = list(queue.journal.entries())

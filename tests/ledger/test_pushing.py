@@ -19,7 +19,7 @@ from bandmaster.ledger.metrics.collecting import FiguresCollector
 from bandmaster.ledger.metrics.pushing import Pushing
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 OF_SEED = {
     "queue.depth": "queue_depth",
@@ -131,13 +131,12 @@ def test_what_is_pushed_is_what_is_served_whichever_process_pushes(
         if protocol == "grpc":
             return
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0, log.read_text()
+        assert process.wait(timeout=GENEROUS_SECONDS) == 0, log.read_text()
         queue.release("e-1")
         start_serving("0", **variables)
         wait_until(
             lambda: value(received.series(), "bandmaster_turnaround_seconds_count", lane="executions") == 2,
             what="what came after the first process",
-            timeout_seconds=60,
         )
         assert len(received.resources()) == 1, "another instance would be another series"
         assert len(received.begun()) == 1, "another beginning would be a restart at 0"
@@ -189,4 +188,4 @@ def test_a_collector_that_hangs_holds_up_neither_the_consumer_nor_its_end(
             queue.enqueue(ExecutionRequestedEvent(execution_id="a", action="resize", command=("true",)))
             wait_until(lambda: value(scrape_port(port), "queue_enqueue_total") == 1, what="the entry")
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=60) == 0, log.read_text()
+            assert process.wait(timeout=GENEROUS_SECONDS) == 0, log.read_text()

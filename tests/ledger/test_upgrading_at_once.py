@@ -19,7 +19,7 @@ from sqlalchemy import Engine, event
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.revisions import newest
 from bandmaster.ledger.schema.upgrading import upgrade
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 _UPGRADE = """
 import sys
@@ -59,7 +59,7 @@ def test_on_sqlite_the_second_waits_for_the_first(database_url: str) -> None:
             second_begins.set()
         elif statement.lstrip().startswith("CREATE TABLE") and not has_begun.is_set():
             has_begun.set()
-            assert goes_on.wait(30)
+            assert goes_on.wait(GENEROUS_SECONDS)
 
     def upgraded() -> str:
         with closing(Database(database_url)) as database:
@@ -68,15 +68,15 @@ def test_on_sqlite_the_second_waits_for_the_first(database_url: str) -> None:
     with closing(Database(database_url)) as database, ThreadPoolExecutor(2) as both, told_of_statements(before):
         first = both.submit(upgraded)
         try:
-            assert has_begun.wait(30)
+            assert has_begun.wait(GENEROUS_SECONDS)
             file = database_url.removeprefix("sqlite:///")
             with closing(sqlite3.connect(file, timeout=0)) as other, pytest.raises(sqlite3.Error, match="locked"):
                 other.execute("BEGIN IMMEDIATE")
             second = both.submit(upgraded)
-            assert second_begins.wait(30)
+            assert second_begins.wait(GENEROUS_SECONDS)
         finally:
             goes_on.set()
-        assert (first.result(30), second.result(30)) == (newest(), newest())
+        assert (first.result(GENEROUS_SECONDS), second.result(GENEROUS_SECONDS)) == (newest(), newest())
         assert_upgraded_once(Reading(database))
 
 
