@@ -145,6 +145,8 @@ class ItemRules(RuleBasedStateMachine):
 
 
 def test_items_are_what_the_model_says_whatever_happens(made_ledger: MadeFor) -> None:
-    run_state_machine_as_test(
-        lambda: ItemRules(made_ledger), settings=settings(max_examples=25, stateful_step_count=30)
-    )
+    class Rules(ItemRules):
+        def __init__(self) -> None:
+            super().__init__(made_ledger)
+
+    run_state_machine_as_test(Rules, settings=settings(max_examples=25, stateful_step_count=30))

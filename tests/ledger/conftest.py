@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 from databases import database_kind, database_url, ledger_url, made_ledger, servers
-from ledger_process import attempt, command, commands, empty_ledger_url, environment, start
+from ledger_process import attempt, command, empty_ledger_url, environment, run_command, start
 from ledger_reading import Reading
 from metrics_process import start_serving
 
@@ -20,13 +20,13 @@ from waiting import GENEROUS_SECONDS
 __all__ = [
     "attempt",
     "command",
-    "commands",
     "database_kind",
     "database_url",
     "empty_ledger_url",
     "environment",
     "ledger_url",
     "made_ledger",
+    "run_command",
     "servers",
     "start",
     "start_serving",

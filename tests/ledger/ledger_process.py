@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.driving import Answer, Driver, driving
+from cli.driving import Answer, driving
 
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.standing import Standing, standing
@@ -18,6 +18,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 
 Start = Callable[[], "subprocess.Popen[str]"]
 Attempt = Callable[..., Answer]
+RunCommand = Callable[..., Answer]
+"""Takes the environment of a command, and its arguments."""
 
 
 @pytest.fixture
@@ -56,18 +58,22 @@ def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.fixture(scope="session")
-def commands() -> Iterator[Driver]:
+def run_command() -> Iterator[RunCommand]:
     """Runs commands, each in a process forked from one that has imported what all of them need."""
     with driving() as driver:
-        yield driver
+
+        def run(environment: Mapping[str, Any], *arguments: str) -> Answer:
+            return driver.run(*arguments, **environment)
+
+        yield run
 
 
 @pytest.fixture
-def attempt(environment: dict[str, str], commands: Driver) -> Attempt:
+def attempt(environment: dict[str, str], run_command: RunCommand) -> Attempt:
     """``bandmaster ledger … --json``, which may fail."""
 
     def attempt(*arguments: str) -> Answer:
-        return commands.run("ledger", *arguments, "--json", **environment)
+        return run_command(environment, "ledger", *arguments, "--json")
 
     return attempt
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.driving import Driver
-from ledger_process import Attempt, Start, send, stands
+from ledger_process import Attempt, RunCommand, Start, send, stands
 from ledger_reading import Reading, catch_up
 
 from bandmaster.ledger.book import Book
@@ -28,11 +27,11 @@ def why_unread(empty_ledger_url: str) -> str:
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 def test_a_folder_that_is_not_there_is_named_and_not_made(
-    environment: dict[str, str], commands: Driver, tmp_path: Path
+    environment: dict[str, str], run_command: RunCommand, tmp_path: Path
 ) -> None:
     mistyped = environment | {"BANDMASTER_LEDGER__URL": f"sqlite:///{tmp_path / 'vra' / 'ledger.sqlite3'}"}
     for arguments in ([], ["rebuild"], ["forget", "--user", "ann", "--yes"]):
-        done = commands.run("ledger", *arguments, **mistyped)
+        done = run_command(mistyped, "ledger", *arguments)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
         assert f"there is no folder '{tmp_path / 'vra'}': set ledger.url if it is elsewhere" in done.err
     assert not (tmp_path / "vra").exists()

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.driving import Driver
 from databases import POSTGRESQLS
-from ledger_process import Attempt, Start, caught_up, send, stands
+from ledger_process import Attempt, RunCommand, Start, caught_up, send, stands
 
 from bandmaster.ledger.database import Database
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -129,7 +128,7 @@ def test_only_sqlites_tables_are_made_by_the_process_itself(
 
 
 def test_a_process_of_another_queue_ends_and_says_why(
-    start: Start, environment: dict[str, str], commands: Driver, database: Database
+    start: Start, environment: dict[str, str], run_command: RunCommand, database: Database
 ) -> None:
     start()
     wait_until(lambda: stands(database).holder, what="the first consumer")
@@ -140,7 +139,7 @@ def test_a_process_of_another_queue_ends_and_says_why(
     assert done.returncode == 1
     assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in done.stderr
     for asks in (["--json"], ["forget", "--user", "ann", "--dry-run"]):
-        seen = commands.run("ledger", *asks, **other)
+        seen = run_command(other, "ledger", *asks)
         assert (seen.code, seen.out) == (2, ""), "how another queue's ledger stands says nothing of this one"
         assert "the ledger is that of the queue with the prefix 'exec_queue', not 'another'" in seen.err
 

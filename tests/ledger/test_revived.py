@@ -1,7 +1,7 @@
 """What a Redis that came back with older data has alive, though the ledger knows its end, is told until a rebuild."""
 
 import redis
-from cli.driving import Driver
+from ledger_process import RunCommand
 from ledger_reading import catch_up
 from redis_work import Snapshot, restore_snapshot, send, snapshot
 from sqlalchemy import update
@@ -153,7 +153,7 @@ def test_the_command_tells_of_them(
     consumer: Consumer,
     redis_client: redis.Redis,
     environment: dict[str, str],
-    commands: Driver,
+    run_command: RunCommand,
 ) -> None:
     send(queue, "a")
     send(queue, "b")
@@ -164,8 +164,8 @@ def test_the_command_tells_of_them(
     restore_snapshot(redis_client, older)
     run(queue, "a")
     settle(consumer)
-    told = commands.run("ledger", **environment)
+    told = run_command(environment, "ledger")
     said = "lives again 1 of 2 executions that had ended and came back: `bandmaster ledger rebuild --merge` ends them"
     assert said in told.out.splitlines(), told
-    document = commands.run("ledger", "--json", **environment).json["ledger"]
+    document = run_command(environment, "ledger", "--json").json["ledger"]
     assert (document["revived_executions"], document["living_again"]) == (2, 1)

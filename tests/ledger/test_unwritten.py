@@ -7,9 +7,8 @@ from contextlib import closing
 import psycopg
 import pytest
 import redis
-from cli.driving import Driver
 from databases import POSTGRESQLS
-from ledger_process import Attempt, Start, caught_up, send
+from ledger_process import Attempt, RunCommand, Start, caught_up, send
 from ledger_reading import catch_up
 from psycopg import sql
 from scraped import scrape, value
@@ -69,7 +68,7 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     environment: dict[str, str],
     start: Start,
     attempt: Attempt,
-    commands: Driver,
+    run_command: RunCommand,
 ) -> None:
     process, signs, collector = start(), WriteSigns(queue.scripts), FiguresCollector(queue, database, gates=0)
     send(queue, 0, 1)
@@ -86,7 +85,7 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     found = value(scrape(collector), "bandmaster_ledger_unwritten_seconds")
     assert found is not None
     assert found >= MINUTES_MS / 1000
-    status = commands.run("status", "--json", **environment)
+    status = run_command(environment, "status", "--json")
     (sentence,) = [each["sentence"] for each in status.json["verdicts"] if each["code"] == "ledger_not_written"]
     assert sentence.startswith("The ledger could not be written for 5 min: ")
     assert why in sentence
