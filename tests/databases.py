@@ -26,6 +26,8 @@ POSTGRESQLS: Final = (
 )
 """The kinds that are PostgreSQL: the newest, and other versions."""
 KINDS: Final = ("sqlite", *POSTGRESQLS)
+SQLITE_IN_CHECK: Final = ("sqlite", *(pytest.param(name, marks=pytest.mark.nightly) for name in installations()))
+"""The same for tests of processes and commands, to which it is all the same which database theirs is."""
 ALL_IN_CHECK: Final = ("sqlite", *(pytest.param(name, marks=pytest.mark.slow) for name in installations()))
 """The same for tests of what the schema itself needs of a version: Debian has the oldest that is supported."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from databases import SQLITE_IN_CHECK
 from ledger_process import Attempt, RunCommand, Start, send, stands
 from ledger_reading import Reading, catch_up
 
@@ -16,6 +17,8 @@ from bandmaster.ledger.standing import WRITTEN_WITHIN_MS
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import GENEROUS_SECONDS, wait_until
+
+ANY_KIND = pytest.mark.parametrize("database_kind", SQLITE_IN_CHECK, indirect=True)
 
 
 def why_unread(empty_ledger_url: str) -> str:
@@ -85,6 +88,7 @@ def test_a_lost_redis_is_rebuilt_by_a_command(
     assert queue.views.pending() == order
 
 
+@ANY_KIND
 @pytest.mark.usefixtures("consuming")
 def test_a_user_is_forgotten_by_the_command(queue: ExecutionQueueService, database: Database, attempt: Attempt) -> None:
     queue.enqueue({"execution_id": "a", "command": ["true"], "metadata": {"user_id": "ann"}})
@@ -106,6 +110,7 @@ def test_a_user_is_forgotten_by_the_command(queue: ExecutionQueueService, databa
     assert attempt("forget", "--user", "", "--yes").code == 2
 
 
+@ANY_KIND
 @pytest.mark.slow
 def test_a_history_that_nobody_writes_fails_the_command_that_looks(
     start: Start, command: Callable[..., Any], database: Database

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import POSTGRESQLS
+from databases import POSTGRESQLS, SQLITE_IN_CHECK
 from ledger_process import Attempt, RunCommand, Start, caught_up, send, stands
 
 from bandmaster.ledger.database import Database
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import GENEROUS_SECONDS, wait_until
+
+ANY_KIND = pytest.mark.parametrize("database_kind", SQLITE_IN_CHECK, indirect=True)
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +41,7 @@ def test_killed_again_and_again_it_writes_each_entry_once(
     assert (told["executions"], told["lost_executions"], told["missed_entries"]) == (200, 0, 0)
 
 
+@ANY_KIND
 def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
     queue: ExecutionQueueService, database: Database, start: Start
 ) -> None:
@@ -54,6 +57,7 @@ def test_told_to_end_it_ends_and_the_next_one_begins_at_once(
     assert stands(database).holder != first
 
 
+@ANY_KIND
 def test_stopped_for_a_while_it_goes_on(queue: ExecutionQueueService, database: Database, start: Start) -> None:
     process = start()
     send(queue, 0, 1)
@@ -127,6 +131,7 @@ def test_only_sqlites_tables_are_made_by_the_process_itself(
         assert "has no tables yet" in attempt().err
 
 
+@ANY_KIND
 def test_a_process_of_another_queue_ends_and_says_why(
     start: Start, environment: dict[str, str], run_command: RunCommand, database: Database
 ) -> None:

@@ -1,6 +1,8 @@
 """What a Redis that came back with older data has alive, though the ledger knows its end, is told until a rebuild."""
 
+import pytest
 import redis
+from databases import SQLITE_IN_CHECK
 from ledger_process import RunCommand
 from ledger_reading import catch_up
 from redis_work import Snapshot, restore_snapshot, send, snapshot
@@ -15,6 +17,8 @@ from bandmaster.scheduler.engine.settlements import Retry
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
+
+ANY_KIND = pytest.mark.parametrize("database_kind", SQLITE_IN_CHECK, indirect=True)
 
 
 def revived(database: Database) -> tuple[int, int]:
@@ -148,6 +152,7 @@ def test_ends_and_lives_of_one_journal_are_none(
     assert revived(database) == (0, 0)
 
 
+@ANY_KIND
 def test_the_command_tells_of_them(
     queue: ExecutionQueueService,
     consumer: Consumer,
