@@ -126,7 +126,7 @@ _OF_TOKEN: Final = {
 
 COMMANDS: Final[Mapping[str, Named]] = {
     "demo": Named(
-        "demo", "demo", "Run over 60 real programs in five bands under a limit of 4, and check that every claim holds."
+        "demo", "demo", "Run real programs in five bands under a limit of 4, and check that every claim holds."
     ),
     "up": Named("up", "up", "Run server, worker, scheduler, ledger and API on this machine until Ctrl-C."),
     "submit": Named("submit", "submit", "Send scripts or a command, to be run in order of priority."),
