@@ -133,10 +133,11 @@ mutants: install ## Plant each fault that a test has found before, and list thos
 screenshots: install ## Renew the images of the page in docs/images (needs Chromium)
 	BANDMASTER_REQUIRE_BROWSER=1 BANDMASTER_SCREENSHOTS=docs/images $(BIN)/pytest tests/page/test_page_screenshots.py
 
-lint: install ## Check style, formatting and workflows
+lint: install ## Check style, formatting, workflows and the headers of scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
+	$(BIN)/python -m tools.lint
 
 types: install ## Check types, strictly
 	$(BIN)/pyright

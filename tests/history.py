@@ -9,9 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from model.moves import may_become
+
 from bandmaster.scheduler.engine.journal import JournalEntry
 from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
-from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State, may_become
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
 
 SPEAKS_OF_NOTHING = (
     "reject",

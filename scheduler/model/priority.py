@@ -18,7 +18,7 @@ The lower number starts first: in Redis, in Python and on the command line (JSON
 **Score.** ``floor(score) == band * 10**12 + unix_ms``. Unix milliseconds are already 1.8·10**12, so a band's scores do
 not lie in the range that the formula suggests. Never count a band by ``band*10**12 … (band+1)*10**12`` (defect D1);
 count it by ``band*10**12 + now ± 5*10**11``. The order is right all the same, since bands are 10**12 ms (31 years)
-apart. The scripts compute scores from Redis's clock; the functions here are for reading them and for tests.
+apart. The scripts compute scores, from Redis's clock.
 """
 
 from difflib import get_close_matches
@@ -67,19 +67,3 @@ class Priority(IntEnum):
 _BY_NAME: Final = {member.name: member for member in Priority}
 _BY_BAND: Final = tuple(Priority)
 ALLOWED: Final = f"{', '.join(_BY_NAME)} (any case), or their bands 0 to {len(_BY_BAND) - 1}; 0 starts first"
-
-
-def score_of(band: int, unix_ms: float) -> float:
-    """The score of an execution of `band` that was accepted (or due) at `unix_ms`."""
-    return float(band * BAND_WIDTH_MS + unix_ms)
-
-
-def band_of(score: float, now_ms: float) -> int:
-    """The band of a score, read at `now_ms`: the band whose window of ± 5·10**11 ms contains the score (defect D1)."""
-    return round((score - now_ms) / BAND_WIDTH_MS)
-
-
-def band_window(band: int, now_ms: float) -> tuple[float, float]:
-    """The lowest and the highest score to count as `band` at `now_ms`."""
-    middle = band * BAND_WIDTH_MS + now_ms
-    return middle - HALF_BAND_MS, middle + HALF_BAND_MS

@@ -1,7 +1,7 @@
 """The states of an execution, and the moves between them.
 
-Every transition is made by one Lua script, which checks the state it starts from. Tests compare the scripts and their
-own model with the one table in this module. Nothing here does I/O.
+Every transition is made by one Lua script, which checks the state it starts from. `tests/model/moves.py` has the moves
+as a table, to which tests hold the scripts. Nothing here does I/O.
 
 ::
 
@@ -25,9 +25,7 @@ own model with the one table in this module. Nothing here does I/O.
 WAITING executions hold no slot, HOLDING ones hold exactly one, and TERMINAL ones never hold one again.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 
@@ -64,26 +62,3 @@ HOLDING: Final = frozenset({State.RUNNING, State.POD, State.CANCELLING})
 
 TERMINAL: Final = frozenset({State.COMPLETED, State.FAILED, State.TIMEOUT, State.CANCELLED, State.EXPIRED})
 """States of ended executions, which never change again."""
-
-TRANSITIONS: Final[Mapping[State, frozenset[State]]] = MappingProxyType(
-    {
-        # A forced `remove` or a lost event ends an execution in any state that is not terminal.
-        State.SCHEDULED: frozenset({State.PENDING, State.CANCELLED, State.FAILED}),
-        State.PENDING: frozenset({State.RUNNING, State.CANCELLED, State.EXPIRED, State.FAILED}),
-        # RUNNING → SCHEDULED is a retry with a delay.
-        State.RUNNING: frozenset({State.PENDING, State.SCHEDULED, State.POD, State.CANCELLING}) | TERMINAL,
-        State.POD: frozenset({State.PENDING, State.SCHEDULED, State.CANCELLING}) | TERMINAL,
-        State.CANCELLING: frozenset({State.CANCELLED, State.TIMEOUT, State.COMPLETED, State.FAILED}),
-        State.COMPLETED: frozenset(),
-        State.FAILED: frozenset(),
-        State.TIMEOUT: frozenset(),
-        State.CANCELLED: frozenset(),
-        State.EXPIRED: frozenset(),
-    }
-)
-"""State → the states one transition may lead to. Running a dead letter again counts as accepting a new execution."""
-
-
-def may_become(now: State, then: State) -> bool:
-    """Whether one transition may lead from `now` to `then`."""
-    return then in TRANSITIONS[now]

@@ -5,7 +5,7 @@ and tables anew in each call, a library only when it is loaded, and replicas and
 and its functions are named after the text's digest, so several releases work on one server side by side.
 
 A script's header is its documentation: purpose, atomicity, ``KEYS``, ``ARGV`` (the names of its arguments in order),
-``Returns``. A test compares it with the body. Nothing here talks to Redis.
+``Returns``. `make lint` compares it with the body (`tools/lint`). Nothing here talks to Redis.
 """
 
 import hashlib
@@ -143,6 +143,13 @@ def script_names() -> tuple[str, ...]:
     return tuple(sorted(each.name.removesuffix(".lua") for each in found if each.name.endswith(".lua")))
 
 
+def arguments_of(text: str) -> tuple[str, ...]:
+    """Return the names of ARGV that the header of a script lists, in order, the request token too."""
+    argv = _ARGV.search(text)
+    listed = re.split(r"[,()… ]+", argv.group(1)) if argv else []
+    return tuple(word for word in listed if re.fullmatch(r"[a-z_]+", word))
+
+
 def assemble(replaced_includes: Mapping[str, str] | None = None) -> Library:
     """Put the library together.
 
@@ -167,9 +174,7 @@ def _assembled(replaced_includes: tuple[tuple[str, str], ...]) -> Library:
 
 def _script(name: str, digest: str) -> Script:
     text = read_lua(f"{name}.lua")
-    argv = _ARGV.search(text)
-    listed = re.split(r"[,()… ]+", argv.group(1)) if argv else []
-    arguments = tuple(word for word in listed if re.fullmatch(r"[a-z_]+", word))
+    arguments = arguments_of(text)
     takes_token = arguments[:2] == TOKEN_ARGUMENTS
     return Script(
         name, f"{name}_{digest}", arguments[2:] if takes_token else arguments, takes_token, "once_if_memory(" in text

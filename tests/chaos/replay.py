@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from model.moves import may_become
+
 from bandmaster.scheduler.engine.journal import JournalEntry, Verb
 from bandmaster.scheduler.model.priority import BAND_WIDTH_MS
-from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State, may_become
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, State
 from chaos.bounds import Bounds
 from chaos.found import Found, Kind
 from chaos.occurrences import is_taken_back

@@ -8,11 +8,12 @@ allowed to change: terminal states stay, attempts rise by one, no grant is made 
 from collections.abc import Collection
 from typing import Any
 
-from bandmaster.scheduler.model.states import TERMINAL, State, may_become
+from bandmaster.scheduler.model.states import TERMINAL, State
 from model.dump import Dump
 from model.execution import EVENTS_LANE
 from model.in_force import effective_limits
 from model.indexes import OWNED, Meta, bound_of, check_indexes, gates_of, key_of
+from model.moves import may_become
 
 MAX_WAKE_TOKENS = 64
 

@@ -1,21 +1,19 @@
 """Priorities: read from what people write, and scores that keep their band for ever (D1, D43)."""
 
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import redis
+from turned_queue import TurnedQueue
 
+from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.model.errors import InvalidRequest
-from bandmaster.scheduler.model.priority import BAND_WIDTH_MS, Priority, band_of, band_window, score_of
+from bandmaster.scheduler.model.priority import Priority
 
-NOW_MS = datetime(2026, 6, 1, tzinfo=UTC).timestamp() * 1000
 FIVE_YEARS_MS = 5 * 365 * 86_400_000
-
-# Nothing waits or is scheduled further from now than this.
-instants = st.integers(
-    int(datetime(2024, 1, 1, tzinfo=UTC).timestamp() * 1000), int(datetime(2050, 1, 1, tzinfo=UTC).timestamp() * 1000)
-)
+EARLY, NOW, LATE = (int(datetime(year, 6, 1, tzinfo=UTC).timestamp() * 1000) for year in (2024, 2026, 2050))
+"""Nothing waits or is scheduled further from now than from the first to the last."""
 
 
 def test_the_lower_number_starts_first() -> None:
@@ -42,32 +40,42 @@ def test_what_is_no_priority_is_refused_with_the_names_that_are(value: object) -
     assert len(str(caught.value)) < 300
 
 
-@given(band=st.sampled_from(Priority), unix_ms=instants)
-def test_the_score_is_the_formula_of_the_contract(band: Priority, unix_ms: int) -> None:
-    assert score_of(band, unix_ms) == band * 10**12 + unix_ms
-    # The 1/1024 ms that tell apart what came within one millisecond are kept, and leave the floor alone.
-    assert score_of(band, unix_ms + 1 / 1024) - score_of(band, unix_ms) == 1 / 1024
-    assert score_of(band, unix_ms + 1023 / 1024) // 1 == band * 10**12 + unix_ms
+def scores(client: redis.Redis) -> dict[str, float]:
+    """What waits, first what starts first."""
+    found = cast("list[tuple[bytes, float]]", client.zrange("exec_queue:pending", 0, -1, withscores=True))
+    return {name.decode(): score for name, score in found}
 
 
-@given(band=st.sampled_from(Priority), now_ms=instants, age_ms=st.integers(-FIVE_YEARS_MS, FIVE_YEARS_MS))
-def test_a_score_is_counted_in_its_own_band_and_no_other(band: Priority, now_ms: int, age_ms: int) -> None:
-    score = score_of(band, now_ms - age_ms)
-    assert band_of(score, now_ms) == band
-    windows = [band_window(other, now_ms) for other in Priority]
-    assert [low <= score < high for low, high in windows] == [other is band for other in Priority]
+def send(queue: TurnedQueue, at_ms: int, *bands: Priority) -> None:
+    """Let one wait in each of these bands, named by it and the time."""
+    queue.clock.turn(at_ms - queue.clock.now_ms)
+    candidates = [Candidate(f"{band.name}-{at_ms}", "executions", int(band), "send", message=b"x") for band in bands]
+    queue.transitions.park_many(candidates)
 
 
-@given(first=st.sampled_from(Priority), second=st.sampled_from(Priority), first_ms=instants, second_ms=instants)
-def test_the_band_decides_before_the_time(first: Priority, second: Priority, first_ms: int, second_ms: int) -> None:
-    by_score = score_of(first, first_ms) < score_of(second, second_ms)
-    assert by_score == ((first, first_ms) < (second, second_ms))
+def test_the_score_is_the_formula_of_the_contract(redis_client: redis.Redis) -> None:
+    queue = TurnedQueue(redis_client)
+    for at_ms in (EARLY, NOW, LATE):
+        send(queue, at_ms, *Priority)
+        given = [scores(redis_client)[f"{band.name}-{at_ms}"] for band in Priority]
+        assert [int(score) for score in given] == [band * 10**12 + at_ms for band in Priority]
+        # 1/1024 ms tell apart what came within one millisecond, and leave the whole part alone.
+        assert [score % 1 for score in given] == [number / 1024 for number in range(len(Priority))]
 
 
-def test_fixed_ranges_of_scores_count_wrongly() -> None:
-    def band_by_range(score: float) -> int:
-        return int(score // BAND_WIDTH_MS)
+def test_the_band_decides_before_the_time(redis_client: redis.Redis) -> None:
+    queue = TurnedQueue(redis_client)
+    for at_ms in (EARLY, NOW, LATE):
+        send(queue, at_ms, *reversed(Priority))
+    assert list(scores(redis_client)) == [f"{band.name}-{at}" for band in Priority for at in (EARLY, NOW, LATE)]
 
-    assert band_by_range(score_of(Priority.CRITICAL, NOW_MS)) == Priority.HIGH
-    assert band_by_range(score_of(Priority.BACKGROUND, NOW_MS)) == 5  # no band at all
-    assert [band_of(score_of(band, NOW_MS), NOW_MS) for band in Priority] == list(Priority)
+
+@pytest.mark.parametrize("now_ms", [EARLY, NOW, LATE])
+@pytest.mark.parametrize("later_ms", [-FIVE_YEARS_MS, 0, FIVE_YEARS_MS])
+def test_what_waits_is_counted_in_its_own_band_however_long_it_has(
+    now_ms: int, later_ms: int, redis_client: redis.Redis
+) -> None:
+    queue = TurnedQueue(redis_client)
+    send(queue, now_ms, *Priority)
+    queue.clock.turn(later_ms)
+    assert queue.get_pending_by_priority() == {band.name: 1 for band in Priority}

@@ -2,7 +2,9 @@
 
 import re
 
-from bandmaster.scheduler.model.states import HOLDING, TERMINAL, TRANSITIONS, WAITING, State, may_become
+from model.moves import TRANSITIONS, may_become
+
+from bandmaster.scheduler.model.states import HOLDING, TERMINAL, WAITING, State
 from bandmaster.scheduler.transport.library import read_lua
 
 
