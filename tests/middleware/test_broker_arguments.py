@@ -11,21 +11,21 @@ from bandmaster import BandedRedisBroker
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.server.connection import client_of
 
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({"deadline_seconds": 0}, "deadline_seconds: 0 is no time; allowed: seconds, above 0"),
-        ({"deadline_seconds": "x"}, "deadline_seconds: 'x' is no time; allowed: seconds, above 0"),
-        ({"deadline_seconds": float("nan")}, "deadline_seconds: nan is no time; allowed: seconds, above 0"),
-        ({"max_message_bytes": -1}, "max_message_bytes: -1 is no size; allowed: bytes, 1 or more"),
-        ({"max_message_bytes": None}, "max_message_bytes: None is no size; allowed: bytes, 1 or more"),
-    ],
+NO_ARGUMENTS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"deadline_seconds": 0}, "deadline_seconds: 0 is no time; allowed: seconds, above 0"),
+    ({"deadline_seconds": "x"}, "deadline_seconds: 'x' is no time; allowed: seconds, above 0"),
+    ({"deadline_seconds": float("nan")}, "deadline_seconds: nan is no time; allowed: seconds, above 0"),
+    ({"max_message_bytes": -1}, "max_message_bytes: -1 is no size; allowed: bytes, 1 or more"),
+    ({"max_message_bytes": None}, "max_message_bytes: None is no size; allowed: bytes, 1 or more"),
 )
-def test_an_argument_that_could_never_work_is_refused(arguments: dict[str, Any], problem: str, redis_url: str) -> None:
-    with pytest.raises(InvalidRequest) as refusal:
-        BandedRedisBroker(url=redis_url, **arguments)
-    assert str(refusal.value) == problem
+
+
+def test_an_argument_that_could_never_work_is_refused(redis_url: str, subtests: pytest.Subtests) -> None:
+    for arguments, problem in NO_ARGUMENTS:
+        with subtests.test(arguments=arguments, problem=problem):
+            with pytest.raises(InvalidRequest) as refusal:
+                BandedRedisBroker(url=redis_url, **arguments)
+            assert str(refusal.value) == problem
 
 
 @pytest.mark.parametrize(
@@ -90,22 +90,29 @@ def test_an_argument_of_a_client_is_refused_beside_a_client(name: str, redis_url
             broker(**given, db=7)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [("url", "client"), ("url", "connection_pool"), ("url", "host"), ("client", "host"), ("connection_pool", "host")],
+TWICE = (
+    ("url", "client"),
+    ("url", "connection_pool"),
+    ("url", "host"),
+    ("client", "host"),
+    ("connection_pool", "host"),
 )
-def test_a_server_is_named_once(first: str, second: str, redis_url: str) -> None:
-    client = client_of(redis_url)
-    named: dict[str, Any] = {
-        "url": redis_url,
-        "client": client,
-        "connection_pool": client.connection_pool,
-        "host": "elsewhere",
-    }
-    given = {name: named[name] for name in (first, second)}
-    for broker in (BandedRedisBroker, BandedRedisBroker.from_settings):
-        with pytest.raises(InvalidRequest, match=f"{second}: {first}= names a server, too"):
-            broker(**given)
+
+
+def test_a_server_is_named_once(redis_url: str, subtests: pytest.Subtests) -> None:
+    for first, second in TWICE:
+        with subtests.test(first=first, second=second):
+            client = client_of(redis_url)
+            named: dict[str, Any] = {
+                "url": redis_url,
+                "client": client,
+                "connection_pool": client.connection_pool,
+                "host": "elsewhere",
+            }
+            given = {name: named[name] for name in (first, second)}
+            for broker in (BandedRedisBroker, BandedRedisBroker.from_settings):
+                with pytest.raises(InvalidRequest, match=f"{second}: {first}= names a server, too"):
+                    broker(**given)
 
 
 def options_of(broker: BandedRedisBroker) -> dict[str, Any]:

@@ -229,28 +229,37 @@ def declaring(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Broker
     broker.close()
 
 
-@pytest.mark.parametrize(("options", "problem"), BAD_LIMITS.values(), ids=BAD_LIMITS)
-def test_what_may_not_be_declared_is_refused_with_the_actor(
-    declaring: Broker, options: dict[str, Any], problem: str
-) -> None:
+def test_what_may_not_be_declared_is_refused_with_the_actor(declaring: Broker, subtests: pytest.Subtests) -> None:
     def work(tenant: str) -> None: ...
 
     declare: Any = dramatiq.actor
-    with pytest.raises(InvalidRequest, match=problem):
-        declare(work, broker=declaring, **{"gates": ["tenant:{tenant}", "gpu"]} | options)
-    assert "work" not in declaring.actors
+    for case, (options, problem) in BAD_LIMITS.items():
+        with subtests.test(case):
+            with pytest.raises(InvalidRequest, match=problem):
+                declare(work, broker=declaring, **{"gates": ["tenant:{tenant}", "gpu"]} | options)
+            assert "work" not in declaring.actors
 
 
-@pytest.mark.parametrize("option", [{"limits": {"user:*": 1}}, {"keep_unrun": True}, {"keep_unrun": "x"}])
+UNFIT: tuple[dict[str, Any], ...] = (
+    {"limits": {"user:*": 1}},
+    {"keep_unrun": True},
+    {"keep_unrun": "x"},
+)
+
+
 def test_options_of_an_actor_without_a_gate_are_refused_and_not_ignored(
-    declaring: Broker, option: dict[str, Any]
+    declaring: Broker, subtests: pytest.Subtests
 ) -> None:
     def work() -> None: ...
 
     declare: Any = dramatiq.actor
-    with pytest.raises(InvalidRequest, match=": actor work is not gated; allowed: on actors declared with band="):
-        declare(work, broker=declaring, **option)
-    assert "work" not in declaring.actors
+    for option in UNFIT:
+        with subtests.test(option=option):
+            with pytest.raises(
+                InvalidRequest, match=": actor work is not gated; allowed: on actors declared with band="
+            ):
+                declare(work, broker=declaring, **option)
+            assert "work" not in declaring.actors
 
 
 def test_an_option_of_another_middleware_is_none_of_ours(declaring: Broker) -> None:

@@ -98,25 +98,26 @@ def test_a_worker_plans_while_nobody_leads(
     assert len(list(queue.ids.scheduled())) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"schedule": "61 * * * *"}, "schedule, cron: '61' is no minute"),
-        ({"schedule": 5}, "schedule: 5 is none; allowed: a line of cron like"),
-        ({"schedule": {"cron": YEARLY, "args": ["a", "b"]}}, "too many positional arguments; allowed: args and kwargs"),
-        ({"schedule": {"cron": YEARLY, "args": 3}}, "its args or kwargs are of another type"),
-        ({"schedule": {"cron": YEARLY, "zone": "UTC"}}, "'zone' is no part of it; allowed: cron, tz"),
-        ({"schedule": {"cron": YEARLY, "tz": "Berlin"}}, "did you mean Europe/Berlin"),
-        ({"schedule": {"tz": "UTC"}}, "schedule, cron: is missing"),
-        ({"schedule": YEARLY, "unique": Unique(key="x")}, "has a unique key; allowed: overlap="),
-    ],
+WRONG: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"schedule": "61 * * * *"}, "schedule, cron: '61' is no minute"),
+    ({"schedule": 5}, "schedule: 5 is none; allowed: a line of cron like"),
+    ({"schedule": {"cron": YEARLY, "args": ["a", "b"]}}, "too many positional arguments; allowed: args and kwargs"),
+    ({"schedule": {"cron": YEARLY, "args": 3}}, "its args or kwargs are of another type"),
+    ({"schedule": {"cron": YEARLY, "zone": "UTC"}}, "'zone' is no part of it; allowed: cron, tz"),
+    ({"schedule": {"cron": YEARLY, "tz": "Berlin"}}, "did you mean Europe/Berlin"),
+    ({"schedule": {"tz": "UTC"}}, "schedule, cron: is missing"),
+    ({"schedule": YEARLY, "unique": Unique(key="x")}, "has a unique key; allowed: overlap="),
 )
-def test_a_wrong_one_stops_the_declaration(broker: BandedRedisBroker, options: dict[str, Any], why: str) -> None:
+
+
+def test_a_wrong_one_stops_the_declaration(broker: BandedRedisBroker, subtests: pytest.Subtests) -> None:
     def work(tenant: str = "") -> None: ...
 
-    with pytest.raises(InvalidRequest) as error:
-        dramatiq.actor(broker=broker, **options)(work)
-    assert why in str(error.value)
+    for options, why in WRONG:
+        with subtests.test(why):
+            with pytest.raises(InvalidRequest) as error:
+                dramatiq.actor(broker=broker, **options)(work)
+            assert why in str(error.value)
 
 
 def test_two_actors_cannot_declare_one_name(broker: BandedRedisBroker) -> None:

@@ -111,33 +111,34 @@ def test_a_worker_puts_them_down_when_it_boots(redis_url: str, queue: ExecutionQ
     broker.close()
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"lanes": {"no lane": {}}}, "'no lane' is not a lane's name"),
-        ({"lanes": {"no lane": {"fair_by": "no kind"}}}, "'no lane' is not a lane's name"),
-        (
-            {"lanes": {"mail": {"max_size": 3}}},
-            "'max_size' is not a bound of a lane; allowed: ageing_seconds, fair_by, max_concurrent_exec",
-        ),
-        (
-            {"lanes": {"mail": {"fairby": "user"}}},
-            r"lanes: 'fairby' is not a bound of a lane; allowed: ageing_seconds, fair_by, .*; did you mean fair_by\?",
-        ),
-        ({"lanes": {"mail": {5: 1}}}, "5 is not a bound of a lane; allowed: ageing_seconds, fair_by, "),
-        ({"lanes": ["mail"]}, 'lanes: a value of type list is no mapping; allowed: a dict like {"emails": '),
-        ({"lanes": {"mail": {"max_queue_size": -1}}}, "max_queue_size: -1 is not a setting's value"),
-        ({"lanes": {"mail": {"max_queue_size": None}}}, "max_queue_size of mail: None is no bound"),
-        ({"lanes": {"mail": 5}}, "5 of mail is no mapping"),
-        ({"max_queue_size": "many"}, "max_queue_size: 'many' is not a setting's value"),
-    ],
+NO_BOUNDS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"lanes": {"no lane": {}}}, "'no lane' is not a lane's name"),
+    ({"lanes": {"no lane": {"fair_by": "no kind"}}}, "'no lane' is not a lane's name"),
+    (
+        {"lanes": {"mail": {"max_size": 3}}},
+        "'max_size' is not a bound of a lane; allowed: ageing_seconds, fair_by, max_concurrent_exec",
+    ),
+    (
+        {"lanes": {"mail": {"fairby": "user"}}},
+        r"lanes: 'fairby' is not a bound of a lane; allowed: ageing_seconds, fair_by, .*; did you mean fair_by\?",
+    ),
+    ({"lanes": {"mail": {5: 1}}}, "5 is not a bound of a lane; allowed: ageing_seconds, fair_by, "),
+    ({"lanes": ["mail"]}, 'lanes: a value of type list is no mapping; allowed: a dict like {"emails": '),
+    ({"lanes": {"mail": {"max_queue_size": -1}}}, "max_queue_size: -1 is not a setting's value"),
+    ({"lanes": {"mail": {"max_queue_size": None}}}, "max_queue_size of mail: None is no bound"),
+    ({"lanes": {"mail": 5}}, "5 of mail is no mapping"),
+    ({"max_queue_size": "many"}, "max_queue_size: 'many' is not a setting's value"),
 )
+
+
 def test_what_is_no_bound_is_refused_before_anything_is_sent(
-    redis_url: str, redis_client: redis.Redis, options: dict[str, Any], problem: str
+    redis_url: str, redis_client: redis.Redis, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidRequest, match=problem):
-        made(redis_url, **options)
-    assert redis_client.dbsize() == 0
+    for options, problem in NO_BOUNDS:
+        with subtests.test(options=options, problem=problem):
+            with pytest.raises(InvalidRequest, match=problem):
+                made(redis_url, **options)
+            assert redis_client.dbsize() == 0
 
 
 def test_the_sender_of_a_message_that_is_too_old_is_told_so_as_by_dramatiq(
@@ -175,14 +176,17 @@ def test_a_message_that_waited_longer_than_its_max_age_expires(
     assert queue.views.meta(young.message_id)["state"] == State.COMPLETED
 
 
-@pytest.mark.parametrize("max_age", ["soon", -1, True])
-def test_what_is_no_age_is_refused(broker: BandedRedisBroker, queue: ExecutionQueueService, max_age: object) -> None:
+def test_what_is_no_age_is_refused(
+    broker: BandedRedisBroker, queue: ExecutionQueueService, subtests: pytest.Subtests
+) -> None:
     @dramatiq.actor(band="HIGH")
     def work() -> None: ...
 
-    with pytest.raises(InvalidRequest, match=r"max_age: .* is no age; allowed: milliseconds, above 0"):
-        work.send_with_options(max_age=max_age)
-    assert queue.views.lane_size("default") == 0
+    for max_age in ("soon", -1, True):
+        with subtests.test(max_age=max_age):
+            with pytest.raises(InvalidRequest, match=r"max_age: .* is no age; allowed: milliseconds, above 0"):
+                work.send_with_options(max_age=max_age)
+            assert queue.views.lane_size("default") == 0
 
 
 def test_a_lane_is_fair_as_it_is_declared_unless_an_operator_chose(
@@ -202,7 +206,7 @@ def test_a_lane_is_fair_as_it_is_declared_unless_an_operator_chose(
     broker.close()
 
 
-@pytest.mark.parametrize("kind", ["user:ann", "", 7, None])
-def test_a_lane_is_fair_by_a_kind_of_gates(redis_url: str, kind: Any) -> None:
-    with pytest.raises(InvalidRequest, match="no kind of gates"):
-        made(redis_url, lanes={"mail": {"fair_by": kind}})
+def test_a_lane_is_fair_by_a_kind_of_gates(redis_url: str, subtests: pytest.Subtests) -> None:
+    for kind in ["user:ann", "", 7, None]:
+        with subtests.test(kind=kind), pytest.raises(InvalidRequest, match="no kind of gates"):
+            made(redis_url, lanes={"mail": {"fair_by": kind}})

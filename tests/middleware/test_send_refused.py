@@ -109,30 +109,32 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("options", "problem"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
 def test_what_a_message_may_not_have_is_refused_and_nothing_is_kept(
-    any_broker: Broker, redis_client: redis.Redis, options: dict[str, Any], problem: str
+    any_broker: Broker, redis_client: redis.Redis, subtests: pytest.Subtests
 ) -> None:
     @dramatiq.actor(broker=any_broker, band="HIGH", gates=["tenant:{tenant}"])
     def work(number: int, tenant: str) -> None: ...
 
     send = cast("Any", work).send_with_options
-    with pytest.raises(InvalidRequest, match=problem) as refusal:
-        send(**{"args": (1, "a")} | options)
-    assert len(str(refusal.value)) < 400, "a refused value is shown cut"
-    assert kept(redis_client) == []
+    for case, (options, problem) in BAD_OPTIONS.items():
+        with subtests.test(case):
+            with pytest.raises(InvalidRequest, match=problem) as refusal:
+                send(**{"args": (1, "a")} | options)
+            assert len(str(refusal.value)) < 400, "a refused value is shown cut"
+            assert kept(redis_client) == []
 
 
-@pytest.mark.parametrize("delay", [-5, -0.5, 0])
 def test_a_time_that_has_gone_is_now_as_on_any_broker(
-    any_broker: Broker, redis_client: redis.Redis, delay: float
+    any_broker: Broker, redis_client: redis.Redis, subtests: pytest.Subtests
 ) -> None:
     @dramatiq.actor(broker=any_broker, band="HIGH")
     def work() -> None: ...
 
-    sent = cast("Any", work).send_with_options(delay=delay)
-    meta = ExecutionQueueService(redis_client).views.meta(sent.options["execution_id"])
-    assert (meta["state"], "due" in meta) == ("PENDING", False)
+    for delay in (-5, -0.5, 0):
+        with subtests.test(delay=delay):
+            sent = cast("Any", work).send_with_options(delay=delay)
+            meta = ExecutionQueueService(redis_client).views.meta(sent.options["execution_id"])
+            assert (meta["state"], "due" in meta) == ("PENDING", False)
 
 
 class Tenants(Middleware):
@@ -153,27 +155,39 @@ def test_an_option_that_a_middleware_declares_or_that_is_far_from_ours_is_no_mis
     assert {"user": "ann", "trace": "x", "tenant": "y", "max_retries": 3}.items() <= sent.options.items()
 
 
-@pytest.mark.parametrize(
-    ("name", "option"),
-    {
-        "bands": "band",
-        "Band": "band",
-        "bnad": "band",
-        "gaets": "gates",
-        "userid": "user_id",
-        "exection_id": "execution_id",
-        "scheduled": "scheduled_at",
-        "scheduledAt": "scheduled_at",
-        "delays": "delay",
-    }.items(),
+NEAR = {
+    "bands": "band",
+    "Band": "band",
+    "bnad": "band",
+    "gaets": "gates",
+    "userid": "user_id",
+    "exection_id": "execution_id",
+    "scheduled": "scheduled_at",
+    "scheduledAt": "scheduled_at",
+    "delays": "delay",
+}
+
+
+def test_a_name_near_an_option_of_ours_means_it(subtests: pytest.Subtests) -> None:
+    for name, option in NEAR.items():
+        with subtests.test(name=name, option=option):
+            assert meant_by(name) == option
+
+
+FAR = (
+    "eta",
+    "retries",
+    "pipe_target",
+    "redis_message_id",
+    "date",
+    "user_agent",
 )
-def test_a_name_near_an_option_of_ours_means_it(name: str, option: str) -> None:
-    assert meant_by(name) == option
 
 
-@pytest.mark.parametrize("name", ["eta", "retries", "pipe_target", "redis_message_id", "date", "user_agent"])
-def test_other_names_are_left_alone(name: str) -> None:
-    assert meant_by(name) is None
+def test_other_names_are_left_alone(subtests: pytest.Subtests) -> None:
+    for name in FAR:
+        with subtests.test(name=name):
+            assert meant_by(name) is None
 
 
 BAD_ACTORS: dict[str, tuple[dict[str, Any], str]] = {
@@ -187,14 +201,15 @@ BAD_ACTORS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("options", "problem"), BAD_ACTORS.values(), ids=BAD_ACTORS)
-def test_an_actor_with_a_bad_option_is_not_declared(any_broker: Broker, options: dict[str, Any], problem: str) -> None:
+def test_an_actor_with_a_bad_option_is_not_declared(any_broker: Broker, subtests: pytest.Subtests) -> None:
     def work(number: int) -> None: ...
 
     declare: Any = dramatiq.actor
-    with pytest.raises(InvalidRequest, match=problem):
-        declare(work, broker=any_broker, **options)
-    assert "work" not in any_broker.actors
+    for case, (options, problem) in BAD_ACTORS.items():
+        with subtests.test(case):
+            with pytest.raises(InvalidRequest, match=problem):
+                declare(work, broker=any_broker, **options)
+            assert "work" not in any_broker.actors
 
 
 def test_a_message_that_names_its_execution_can_be_sent_once(any_broker: Broker, redis_client: redis.Redis) -> None:
@@ -250,16 +265,24 @@ def test_many_are_sent_together_each_for_itself(broker: BandedRedisBroker, queue
     assert broker.do_qsize("default") == 3, "two executions, one message in the list"
 
 
-@pytest.mark.parametrize("option", [{"action": "other"}, {"limits": {"gpu": 1}}, {"keep_unrun": True}])
+OF_ACTORS: tuple[dict[str, Any], ...] = (
+    {"action": "other"},
+    {"limits": {"gpu": 1}},
+    {"keep_unrun": True},
+)
+
+
 def test_a_message_of_an_actor_that_runs_events_has_no_option_of_actors_either(
-    any_broker: Broker, redis_client: redis.Redis, option: dict[str, Any]
+    any_broker: Broker, redis_client: redis.Redis, subtests: pytest.Subtests
 ) -> None:
     @dramatiq.actor(broker=any_broker, runs_events=True)
     def run(event: dict[str, Any]) -> None: ...
 
-    with pytest.raises(InvalidRequest, match="is not an option of a message; allowed: on the actor; run has"):
-        cast("Any", run).send_with_options(args=({},), **option)
-    assert kept(redis_client) == []
+    for option in OF_ACTORS:
+        with subtests.test(option=option):
+            with pytest.raises(InvalidRequest, match="is not an option of a message; allowed: on the actor; run has"):
+                cast("Any", run).send_with_options(args=({},), **option)
+            assert kept(redis_client) == []
 
 
 @pytest.mark.parametrize("in_memory", [False, True])

@@ -77,30 +77,31 @@ def _endless() -> dict[str, Any]:
     return payload
 
 
-@pytest.mark.parametrize(
-    ("queue_name", "payload", "priority", "says"),
-    [
-        ("default", ["secret"], "low", "payload: a value of type list is no dict"),
-        ("default", '{"a": "secret"}', "low", "is no dict"),
-        ("default", {"secret": datetime.now(UTC)}, "low", "payload: it is not JSON"),
-        ("default", {"secret": float("nan")}, "low", "payload: it is not JSON"),
-        ("default", _endless(), "low", "payload: it is not JSON"),
-        ("default", {"deep": [{7: "secret"}]}, "low", "payload: a key in it is no text"),
-        ("default", {}, "urgent", "priority: 'urgent' is not a priority"),
-        ("default", {}, "hihg", "HIGH is meant"),
-        ("default", {}, None, "is not a priority"),
-        ("no such name", {}, "low", "queue: 'no such name' is no queue's name"),
-        (None, {}, "low", "queue: None is no queue's name"),
-    ],
+BAD_INPUT: tuple[tuple[Any, Any, Any, str], ...] = (
+    ("default", ["secret"], "low", "payload: a value of type list is no dict"),
+    ("default", '{"a": "secret"}', "low", "is no dict"),
+    ("default", {"secret": datetime.now(UTC)}, "low", "payload: it is not JSON"),
+    ("default", {"secret": float("nan")}, "low", "payload: it is not JSON"),
+    ("default", _endless(), "low", "payload: it is not JSON"),
+    ("default", {"deep": [{7: "secret"}]}, "low", "payload: a key in it is no text"),
+    ("default", {}, "urgent", "priority: 'urgent' is not a priority"),
+    ("default", {}, "hihg", "HIGH is meant"),
+    ("default", {}, None, "is not a priority"),
+    ("no such name", {}, "low", "queue: 'no such name' is no queue's name"),
+    (None, {}, "low", "queue: None is no queue's name"),
 )
+
+
 def test_bad_input_is_refused_in_words_and_leaves_nothing(
-    broker: BandedRedisBroker, redis_client: redis.Redis, queue_name: Any, payload: Any, priority: Any, says: str
+    broker: BandedRedisBroker, redis_client: redis.Redis, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(ValueError, match=says) as refused:
-        push_task(queue_name, payload, priority)
-    assert isinstance(refused.value, InvalidRequest)
-    assert "secret" not in str(refused.value).replace('\'{"a": "secret"}\'', "")
-    assert redis_client.keys("*") == []
+    for queue_name, payload, priority, says in BAD_INPUT:
+        with subtests.test(says):
+            with pytest.raises(ValueError, match=says) as refused:
+                push_task(queue_name, payload, priority)
+            assert isinstance(refused.value, InvalidRequest)
+            assert "secret" not in str(refused.value).replace('\'{"a": "secret"}\'', "")
+            assert redis_client.keys("*") == []
 
 
 def test_a_refusal_and_a_server_that_is_away_are_false_and_logged_without_the_payload(
@@ -202,11 +203,14 @@ def test_a_queue_has_one_handler(broker: BandedRedisBroker) -> None:
         def second(payload: dict[str, Any]) -> None: ...
 
 
-@pytest.mark.parametrize("name", ["", "two words", "a:b", "x" * 300, 7])
-def test_a_queue_that_cannot_be_is_refused_when_its_handler_is_declared(broker: BandedRedisBroker, name: Any) -> None:
-    with pytest.raises(InvalidRequest, match="no queue's name"):
-        task_handler(name)
-    assert not [each for each in broker.actors if each.startswith("task.")]
+def test_a_queue_that_cannot_be_is_refused_when_its_handler_is_declared(
+    broker: BandedRedisBroker, subtests: pytest.Subtests
+) -> None:
+    for name in ["", "two words", "a:b", "x" * 300, 7]:
+        with subtests.test(name=name):
+            with pytest.raises(InvalidRequest, match="no queue's name"):
+                task_handler(name)
+            assert not [each for each in broker.actors if each.startswith("task.")]
 
 
 def nothing() -> None: ...
@@ -216,13 +220,16 @@ def more(payload: object, more: int = 1) -> None: ...
 def any_number(*payloads: object) -> None: ...
 
 
-@pytest.mark.parametrize("handler", [nothing, two, named])
 def test_a_handler_that_cannot_take_a_payload_is_refused_when_it_is_declared(
-    broker: BandedRedisBroker, handler: Any
+    broker: BandedRedisBroker, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidRequest, match="cannot be called with a payload; allowed: one argument, as in handle"):
-        task_handler("never")(handler)
-    assert "task.never" not in broker.actors
+    for handler in [nothing, two, named]:
+        with subtests.test(handler=handler):
+            with pytest.raises(
+                InvalidRequest, match="cannot be called with a payload; allowed: one argument, as in handle"
+            ):
+                task_handler("never")(handler)
+            assert "task.never" not in broker.actors
 
 
 def test_a_handler_may_have_other_arguments_with_defaults(broker: BandedRedisBroker) -> None:

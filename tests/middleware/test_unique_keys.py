@@ -216,31 +216,33 @@ def test_a_plain_producers_message_is_dropped_from_its_list(
     assert queue.get_queue_status()["queue_depth"] == 1
 
 
-@pytest.mark.parametrize(
-    ("unique", "said"),
-    [
-        (7, "unique: 7 is no key"),
-        ({"until": "ended"}, "unique: None is no key"),
-        ({"key": "k", "till": "ended"}, "'till' is no part of it; allowed: key, until"),
-        ({"key": "k", "until": "done"}, "until is 'done'; allowed: started, ended"),
-        ({"key": "k", "seconds": 0}, "seconds is 0; allowed: 0.001 to"),
-        ({"key": "k", "seconds": True}, "seconds is True"),
-        ({"key": "k", "seconds": 1, "until": "ended"}, "both until and seconds are given"),
-        ({"key": "k", "on_conflict": "ignore"}, "on_conflict is 'ignore'; allowed: drop, replace, refuse"),
-        ({"key": "k", "on_conflict": []}, "on_conflict is a value of type list"),
-        ("a\nb", "unique: .* is not a gate's key"),
-        ("report:{customer}", "unique: .* names 'customer', which is no argument of actor report"),
-    ],
+WRONG: tuple[tuple[Any, str], ...] = (
+    (7, "unique: 7 is no key"),
+    ({"until": "ended"}, "unique: None is no key"),
+    ({"key": "k", "till": "ended"}, "'till' is no part of it; allowed: key, until"),
+    ({"key": "k", "until": "done"}, "until is 'done'; allowed: started, ended"),
+    ({"key": "k", "seconds": 0}, "seconds is 0; allowed: 0.001 to"),
+    ({"key": "k", "seconds": True}, "seconds is True"),
+    ({"key": "k", "seconds": 1, "until": "ended"}, "both until and seconds are given"),
+    ({"key": "k", "on_conflict": "ignore"}, "on_conflict is 'ignore'; allowed: drop, replace, refuse"),
+    ({"key": "k", "on_conflict": []}, "on_conflict is a value of type list"),
+    ("a\nb", "unique: .* is not a gate's key"),
+    ("report:{customer}", "unique: .* names 'customer', which is no argument of actor report"),
 )
+
+
 def test_a_wrong_option_stops_the_declaration_and_a_message(
-    broker: BandedRedisBroker, reports: Reports, unique: Any, said: str
+    broker: BandedRedisBroker, reports: Reports, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidRequest, match=said):
-        declared(broker, reports, unique)
-    broker.actors.clear()
-    report = declared(broker, reports, "report:{tenant}")
-    with pytest.raises(InvalidRequest, match="unique: "):
-        report.send_with_options(args=("acme",), unique=unique)
+    for unique, said in WRONG:
+        with subtests.test(said):
+            broker.actors.clear()
+            with pytest.raises(InvalidRequest, match=said):
+                declared(broker, reports, unique)
+            broker.actors.clear()
+            report = declared(broker, reports, "report:{tenant}")
+            with pytest.raises(InvalidRequest, match="unique: "):
+                report.send_with_options(args=("acme",), unique=unique)
 
 
 def test_a_key_of_what_cannot_be_part_of_one_is_refused(broker: BandedRedisBroker, reports: Reports) -> None:

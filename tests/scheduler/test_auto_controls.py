@@ -145,12 +145,22 @@ def test_a_kind_cannot_adjust_itself(gate: AutoGate) -> None:
         controls.declare_limits({LANE: {"tenant:*": Auto(2, 50)}})
 
 
-@pytest.mark.parametrize(
-    "text", ["auto(0,5)", "auto(5,5)", "auto(6,5)", "auto(2,9000000)", "auto(2)", "auto", "auto(a,b)"]
+NO_LIMITS = (
+    "auto(0,5)",
+    "auto(5,5)",
+    "auto(6,5)",
+    "auto(2,9000000)",
+    "auto(2)",
+    "auto",
+    "auto(a,b)",
 )
-def test_what_is_no_such_limit_is_refused(text: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"limit: .* allowed: auto\(LEAST,MOST\) like auto\(2,50\)"):
-        Auto.read(text)
+
+
+def test_what_is_no_such_limit_is_refused(subtests: pytest.Subtests) -> None:
+    for text in NO_LIMITS:
+        says = r"limit: .* allowed: auto\(LEAST,MOST\) like auto\(2,50\)"
+        with subtests.test(text=text), pytest.raises(InvalidRequest, match=says):
+            Auto.read(text)
 
 
 def test_a_limit_of_the_journal_is_read_again() -> None:

@@ -167,7 +167,8 @@ def test_a_client_of_another_kind_is_asked_in_its_own_way(redis_client: redis.Re
     assert "FCALL" in asked
 
 
-@pytest.mark.parametrize("argument", ["text", "ümlaut", b"\r\n\x00bytes", "", 0, -7, 2**60, 0.5])
-def test_arguments_arrive_as_redis_py_sends_them(redis_client: redis.Redis, argument: str | bytes | float) -> None:
-    sent = DirectConnections(redis_client, 5).ask(packed(("ECHO", argument)))
-    assert sent == redis_client.execute_command("ECHO", argument)
+def test_arguments_arrive_as_redis_py_sends_them(redis_client: redis.Redis, subtests: pytest.Subtests) -> None:
+    for argument in ["text", "ümlaut", b"\r\n\x00bytes", "", 0, -7, 2**60, 0.5]:
+        with subtests.test(argument=argument):
+            sent = DirectConnections(redis_client, 5).ask(packed(("ECHO", argument)))
+            assert sent == redis_client.execute_command("ECHO", argument)

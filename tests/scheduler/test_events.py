@@ -151,86 +151,86 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"), WRONG, ids=[f"{next(iter(change))}-{n}" for n, (change, _) in enumerate(WRONG)]
+def test_a_wrong_field_is_refused_by_name(subtests: pytest.Subtests) -> None:
+    for change, message in WRONG:
+        with subtests.test(change=change, message=message):
+            with pytest.raises(InvalidRequest, match=message) as caught:
+                ExecutionRequestedEvent.from_any({"execution_id": "job-1", "script": SCRIPT, **change})
+            text = str(caught.value)
+            assert text.isprintable()
+            assert len(text) < 500
+            assert "SECRET" not in text
+            # A chained error would show the payload in a traceback.
+            assert caught.value.__cause__ is None
+            assert caught.value.__suppress_context__
+            given_id = change.get("execution_id", "job-1")
+            assert caught.value.execution_id == (given_id if isinstance(given_id, str) else None)
+
+
+IN_JSON = [
+    (change, message)
+    for change, message in WRONG
+    if not any(isinstance(value, datetime | set) for value in change.values())
+]
+
+
+def test_json_is_checked_as_strictly_as_a_dict(subtests: pytest.Subtests) -> None:
+    for change, message in IN_JSON:
+        with subtests.test(change=change, message=message), pytest.raises(InvalidRequest, match=message):
+            ExecutionRequestedEvent.from_json(json.dumps({"script": SCRIPT, **change}))
+
+
+WITH_PAYLOADS = (
+    ({}, r"^script, command: neither is given; allowed: exactly one of the two"),
+    ({"script": SCRIPT, "command": ["SECRET"]}, r"^script, command: both are given"),
+    ({"script": ""}, r"^script: is blank"),
+    ({"script": " \n"}, r"^script: is blank"),
+    ({"script": "SECRET\0"}, r"^script: contains a NUL character"),
+    ({"script": "SECRET\ud800"}, r"^script: contains half of a surrogate pair"),
+    ({"script": b"SECRET"}, r"^script: input should be a valid string"),
+    ({"script": ["SECRET"]}, r"^script: input should be a valid string"),
+    ({"command": []}, r"^command: names no program"),
+    ({"command": ["", "SECRET"]}, r"^command: names no program"),
+    ({"command": "SECRET"}, r"^command: a value of type str is not a list"),
+    ({"command": ["SECRET", 1]}, r"^command\.1: input should be a valid string"),
+    ({"command": ["SECRET\0"]}, r"^command: contains a NUL"),
+    ({"scirpt": "SECRET"}, r"^scirpt: is not a field; allowed: .*script"),
+    ({5: "SECRET"}, r"^5: .*keys should be strings"),
 )
-def test_a_wrong_field_is_refused_by_name(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidRequest, match=message) as caught:
-        ExecutionRequestedEvent.from_any({"execution_id": "job-1", "script": SCRIPT, **change})
-    text = str(caught.value)
-    assert text.isprintable()
-    assert len(text) < 500
-    assert "SECRET" not in text
-    # A chained error would show the payload in a traceback.
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
-    given_id = change.get("execution_id", "job-1")
-    assert caught.value.execution_id == (given_id if isinstance(given_id, str) else None)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (change, message)
-        for change, message in WRONG
-        if not any(isinstance(value, datetime | set) for value in change.values())
-    ],
+def test_a_refusal_never_shows_a_payload(subtests: pytest.Subtests) -> None:
+    for request_, message in WITH_PAYLOADS:
+        with subtests.test(request_=request_, message=message):
+            with pytest.raises(InvalidRequest, match=message) as caught:
+                ExecutionRequestedEvent.from_any(request_)
+            assert "SECRET" not in str(caught.value)
+
+
+NO_EVENTS = (
+    (None, "None is not an event; allowed: a dict, JSON, or ExecutionRequestedEvent"),
+    ([], "a value of type list is not an event"),
+    (5, "5 is not an event"),
+    (
+        ExecutionAcceptedEvent(execution_id="a", at=1, position=0),
+        "a value of type ExecutionAcceptedEvent is not an event",
+    ),
+    (b"", "is not JSON"),
+    ("{", "is not JSON"),
+    (b"[1]", "a value of type list is refused: input should be an object"),
+    (b"null", "None is refused: input should be an object"),
+    (b'{"script": "\xff"}', "is not JSON"),
+    ('{"script": "\\ud800"}', "is not JSON"),
+    ('{"script": NaN}', "input should be a valid string"),
+    ("[" * 100_000, "is not JSON: recursion limit exceeded"),
+    ("\ud800", "input should be a valid string"),
 )
-def test_json_is_checked_as_strictly_as_a_dict(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidRequest, match=message):
-        ExecutionRequestedEvent.from_json(json.dumps({"script": SCRIPT, **change}))
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        ({}, r"^script, command: neither is given; allowed: exactly one of the two"),
-        ({"script": SCRIPT, "command": ["SECRET"]}, r"^script, command: both are given"),
-        ({"script": ""}, r"^script: is blank"),
-        ({"script": " \n"}, r"^script: is blank"),
-        ({"script": "SECRET\0"}, r"^script: contains a NUL character"),
-        ({"script": "SECRET\ud800"}, r"^script: contains half of a surrogate pair"),
-        ({"script": b"SECRET"}, r"^script: input should be a valid string"),
-        ({"script": ["SECRET"]}, r"^script: input should be a valid string"),
-        ({"command": []}, r"^command: names no program"),
-        ({"command": ["", "SECRET"]}, r"^command: names no program"),
-        ({"command": "SECRET"}, r"^command: a value of type str is not a list"),
-        ({"command": ["SECRET", 1]}, r"^command\.1: input should be a valid string"),
-        ({"command": ["SECRET\0"]}, r"^command: contains a NUL"),
-        ({"scirpt": "SECRET"}, r"^scirpt: is not a field; allowed: .*script"),
-        ({5: "SECRET"}, r"^5: .*keys should be strings"),
-    ],
-)
-def test_a_refusal_never_shows_a_payload(request_: dict[Any, Any], message: str) -> None:
-    with pytest.raises(InvalidRequest, match=message) as caught:
-        ExecutionRequestedEvent.from_any(request_)
-    assert "SECRET" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (None, "None is not an event; allowed: a dict, JSON, or ExecutionRequestedEvent"),
-        ([], "a value of type list is not an event"),
-        (5, "5 is not an event"),
-        (
-            ExecutionAcceptedEvent(execution_id="a", at=1, position=0),
-            "a value of type ExecutionAcceptedEvent is not an event",
-        ),
-        (b"", "is not JSON"),
-        ("{", "is not JSON"),
-        (b"[1]", "a value of type list is refused: input should be an object"),
-        (b"null", "None is refused: input should be an object"),
-        (b'{"script": "\xff"}', "is not JSON"),
-        ('{"script": "\\ud800"}', "is not JSON"),
-        ('{"script": NaN}', "input should be a valid string"),
-        ("[" * 100_000, "is not JSON: recursion limit exceeded"),
-        ("\ud800", "input should be a valid string"),
-    ],
-)
-def test_what_is_no_event_at_all_is_refused(value: object, message: str) -> None:
-    with pytest.raises(InvalidRequest, match=message):
-        ExecutionRequestedEvent.from_any(value)
+def test_what_is_no_event_at_all_is_refused(subtests: pytest.Subtests) -> None:
+    for value, message in NO_EVENTS:
+        with subtests.test(value=value, message=message), pytest.raises(InvalidRequest, match=message):
+            ExecutionRequestedEvent.from_any(value)
 
 
 def test_an_event_shows_no_payload_and_does_not_change() -> None:

@@ -58,22 +58,22 @@ REFUSED: list[tuple[Callable[[object], str], object]] = [
 ]
 
 
-@pytest.mark.parametrize(("check", "value"), ACCEPTED)
-def test_an_allowed_name_is_returned_as_it_is(check: Callable[[object], str], value: str) -> None:
-    assert check(value) == value
+def test_an_allowed_name_is_returned_as_it_is(subtests: pytest.Subtests) -> None:
+    for check, value in ACCEPTED:
+        with subtests.test(check=check, value=value):
+            assert check(value) == value
 
 
-@pytest.mark.parametrize(("check", "value"), REFUSED)
-def test_another_is_refused_on_one_printable_line_that_says_what_is_allowed(
-    check: Callable[[object], str], value: object
-) -> None:
-    with pytest.raises(InvalidRequest) as caught:
-        check(value)
-    message = str(caught.value)
-    assert message.isprintable()
-    assert "allowed: 1 to" in message
-    assert shown(value) in message
-    assert len(message) < 400
+def test_another_is_refused_on_one_printable_line_that_says_what_is_allowed(subtests: pytest.Subtests) -> None:
+    for check, value in REFUSED:
+        with subtests.test(check=check, value=value):
+            with pytest.raises(InvalidRequest) as caught:
+                check(value)
+            message = str(caught.value)
+            assert message.isprintable()
+            assert "allowed: 1 to" in message
+            assert shown(value) in message
+            assert len(message) < 400
 
 
 @given(st.text(max_size=300))

@@ -220,29 +220,30 @@ def test_a_queue_without_limits_by_kind_asks_nothing_more_for_them(
     assert cost() == without
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("*", "'\\*' is no gate"),
-        (":*", "is no kind of gates"),
-        ("a:b:*", "is no kind of gates"),
-        ("lane:*", "a lane can only be paused"),
-        ("tenant*", "is not a gate's key; allowed: no \\*, { or }"),
-        ("tenant:a*", "is not a gate's key; allowed: no \\*, { or }"),
-        ("*:*", "is not a gate's key"),
-        ("tenant:{tenant}", "is not a gate's key"),
-        ("user:a*", "user_id: 'a\\*' is not a user's id; allowed: no \\*, { or }"),
-        ("action:p*", "is not an action"),
-    ],
+NO_PATTERNS = (
+    ("*", "'\\*' is no gate"),
+    (":*", "is no kind of gates"),
+    ("a:b:*", "is no kind of gates"),
+    ("lane:*", "a lane can only be paused"),
+    ("tenant*", "is not a gate's key; allowed: no \\*, { or }"),
+    ("tenant:a*", "is not a gate's key; allowed: no \\*, { or }"),
+    ("*:*", "is not a gate's key"),
+    ("tenant:{tenant}", "is not a gate's key"),
+    ("user:a*", "user_id: 'a\\*' is not a user's id; allowed: no \\*, { or }"),
+    ("action:p*", "is not an action"),
 )
+
+
 def test_what_looks_like_a_pattern_and_is_none_is_refused(
-    queue: ExecutionQueueService, redis_client: redis.Redis, name: str, problem: str
+    queue: ExecutionQueueService, redis_client: redis.Redis, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidRequest, match=problem):
-        queue.controls.set_limit(name, 1)
-    with pytest.raises(InvalidRequest, match=problem):
-        queue.controls.declare_limits({LANE: {name: 1}})
-    assert redis_client.keys("exec_queue:limits*") == []
+    for name, problem in NO_PATTERNS:
+        with subtests.test(name=name, problem=problem):
+            with pytest.raises(InvalidRequest, match=problem):
+                queue.controls.set_limit(name, 1)
+            with pytest.raises(InvalidRequest, match=problem):
+                queue.controls.declare_limits({LANE: {name: 1}})
+            assert redis_client.keys("exec_queue:limits*") == []
 
 
 def test_a_kind_can_be_limited_and_not_be_paused_or_passed(queue: ExecutionQueueService) -> None:

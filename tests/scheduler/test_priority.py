@@ -26,18 +26,36 @@ def test_the_lower_number_starts_first() -> None:
     ]
 
 
-@pytest.mark.parametrize("value", [Priority.HIGH, "HIGH", "high", "High", 1])
-def test_a_priority_is_read_from_member_name_or_band(value: object) -> None:
-    assert Priority.parse(value) is Priority.HIGH
+def test_a_priority_is_read_from_member_name_or_band(subtests: pytest.Subtests) -> None:
+    for value in [Priority.HIGH, "HIGH", "high", "High", 1]:
+        with subtests.test(value=value):
+            assert Priority.parse(value) is Priority.HIGH
 
 
-@pytest.mark.parametrize("value", ["urgent", "", "1", " HIGH", "parse", 5, -1, True, 1.0, None, [], "x" * 1_000_000])
-def test_what_is_no_priority_is_refused_with_the_names_that_are(value: object) -> None:
-    with pytest.raises(
-        InvalidRequest, match=r"priority: .* is not a priority(; HIGH is meant, perhaps)?; allowed: CRITICAL"
-    ) as caught:
-        Priority.parse(value)
-    assert len(str(caught.value)) < 300
+NO_PRIORITIES = (
+    "urgent",
+    "",
+    "1",
+    " HIGH",
+    "parse",
+    5,
+    -1,
+    True,
+    1.0,
+    None,
+    [],
+    "x" * 1_000_000,
+)
+
+
+def test_what_is_no_priority_is_refused_with_the_names_that_are(subtests: pytest.Subtests) -> None:
+    for value in NO_PRIORITIES:
+        with subtests.test(value=value):
+            with pytest.raises(
+                InvalidRequest, match=r"priority: .* is not a priority(; HIGH is meant, perhaps)?; allowed: CRITICAL"
+            ) as caught:
+                Priority.parse(value)
+            assert len(str(caught.value)) < 300
 
 
 def scores(client: redis.Redis) -> dict[str, float]:

@@ -156,15 +156,42 @@ def test_nothing_is_left_behind(queue: TurnedQueue, redis_client: redis.Redis) -
     assert redis_client.hexists(keys.named("settings"), "rated") is False
 
 
-@pytest.mark.parametrize(
-    "text", ["", "5", "0/s", "5/w", "1/0s", "-1/s", "5/s burst 0", "5/s burst", "1/9999d", 5, None]
+NO_RATES = (
+    "",
+    "5",
+    "0/s",
+    "5/w",
+    "1/0s",
+    "-1/s",
+    "5/s burst 0",
+    "5/s burst",
+    "1/9999d",
+    5,
+    None,
 )
-def test_what_is_no_rate_is_refused(text: object) -> None:
-    with pytest.raises(InvalidRequest, match=r"rate|burst"):
-        Rate.read(text)
 
 
-@pytest.mark.parametrize("text", ["100/m", "1/10s", "5/s", "7/s burst 4", "1/90s", "3/700ms", "1000/h", "1/1d", "13/d"])
-def test_a_rate_is_kept_as_it_was_written(text: str) -> None:
-    rate = Rate.read(text)
-    assert Rate.from_stored(rate.stored()) == Rate.read(str(rate)) == rate
+def test_what_is_no_rate_is_refused(subtests: pytest.Subtests) -> None:
+    for text in NO_RATES:
+        with subtests.test(text=text), pytest.raises(InvalidRequest, match=r"rate|burst"):
+            Rate.read(text)
+
+
+RATES = (
+    "100/m",
+    "1/10s",
+    "5/s",
+    "7/s burst 4",
+    "1/90s",
+    "3/700ms",
+    "1000/h",
+    "1/1d",
+    "13/d",
+)
+
+
+def test_a_rate_is_kept_as_it_was_written(subtests: pytest.Subtests) -> None:
+    for text in RATES:
+        with subtests.test(text=text):
+            rate = Rate.read(text)
+            assert Rate.from_stored(rate.stored()) == Rate.read(str(rate)) == rate

@@ -25,24 +25,23 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("traceparent", "tracestate", "read"),
-    [
-        (PARENT, None, TraceContext(PARENT)),
-        (PARENT, "a=1, b@c=$(HOME) 2 ,", TraceContext(PARENT, "a=1,b@c=$(HOME) 2")),
-        (PARENT, "a", TraceContext(PARENT)),
-        (PARENT, "a=\n", TraceContext(PARENT)),
-        (PARENT, "a=é", TraceContext(PARENT)),
-        (PARENT, f"a={'x' * 512}", TraceContext(PARENT)),
-        (PARENT, ",".join(f"k{number}=1" for number in range(33)), TraceContext(PARENT)),
-        (LATER, None, TraceContext(PARENT)),
-        *((wrong, "a=1", None) for wrong in WRONG),
-    ],
+CONTEXTS = (
+    (PARENT, None, TraceContext(PARENT)),
+    (PARENT, "a=1, b@c=$(HOME) 2 ,", TraceContext(PARENT, "a=1,b@c=$(HOME) 2")),
+    (PARENT, "a", TraceContext(PARENT)),
+    (PARENT, "a=\n", TraceContext(PARENT)),
+    (PARENT, "a=é", TraceContext(PARENT)),
+    (PARENT, f"a={'x' * 512}", TraceContext(PARENT)),
+    (PARENT, ",".join(f"k{number}=1" for number in range(33)), TraceContext(PARENT)),
+    (LATER, None, TraceContext(PARENT)),
+    *((wrong, "a=1", None) for wrong in WRONG),
 )
-def test_a_context_is_read_as_far_as_it_is_valid(
-    traceparent: object, tracestate: object, read: TraceContext | None
-) -> None:
-    assert read_trace(traceparent, tracestate) == read
+
+
+def test_a_context_is_read_as_far_as_it_is_valid(subtests: pytest.Subtests) -> None:
+    for traceparent, tracestate, read in CONTEXTS:
+        with subtests.test(traceparent=traceparent, tracestate=tracestate, read=read):
+            assert read_trace(traceparent, tracestate) == read
 
 
 @given(st.text(), st.text())
@@ -54,13 +53,14 @@ def test_whatever_comes_with_a_request_is_no_reason_to_refuse_it(traceparent: st
     assert ExecutionRequestedEvent.from_json(event.to_json()) == event
 
 
-@pytest.mark.parametrize("wrong", [value for value in WRONG if value is not None])
-def test_an_event_leaves_out_what_is_not_valid(wrong: object) -> None:
-    event = ExecutionRequestedEvent.from_any(
-        {"command": ["true"], "metadata": {"traceparent": wrong, "tracestate": wrong}}
-    )
-    assert (event.metadata.traceparent, event.metadata.tracestate) == (None, None)
-    assert b"trace" not in event.to_json()
+def test_an_event_leaves_out_what_is_not_valid(subtests: pytest.Subtests) -> None:
+    for wrong in [value for value in WRONG if value is not None]:
+        with subtests.test(wrong=wrong):
+            event = ExecutionRequestedEvent.from_any(
+                {"command": ["true"], "metadata": {"traceparent": wrong, "tracestate": wrong}}
+            )
+            assert (event.metadata.traceparent, event.metadata.tracestate) == (None, None)
+            assert b"trace" not in event.to_json()
 
 
 def test_the_variables_of_a_program_name_the_same_context() -> None:
