@@ -15,52 +15,52 @@ def body(message: str) -> bytes:
     return ApiStatus(message=message).model_dump_json().encode()
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "fault"),
-    [
-        (400, "bad", Fault.REJECTED),
-        (401, "Unauthorized", Fault.DENIED),
-        (403, 'pods "x" is forbidden: violates PodSecurity "restricted:latest"', Fault.REJECTED),
-        (403, 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1', Fault.DENIED),
-        (403, 'User "u" cannot create resource "pods"', Fault.DENIED),
-        (403, 'User "u" cannot get resource "pods/log"', Fault.DENIED),
-        (403, 'pods "x" is forbidden: error looking up service account n/default', Fault.DENIED),
-        (403, "unable to create new content in namespace n because it is being terminated", Fault.DENIED),
-        (404, "not found", Fault.NOT_FOUND),
-        (409, "already exists", Fault.CONFLICT),
-        (410, "too old resource version", Fault.EXPIRED),
-        (413, "too large", Fault.REJECTED),
-        (422, "invalid", Fault.REJECTED),
-        (429, "slow down", Fault.BUSY),
-        (500, "etcdserver: request timed out", Fault.FAILED),
-        (500, "etcdserver: request is too large", Fault.REJECTED),
-        (503, "", Fault.FAILED),
-    ],
+ANSWERS = (
+    (400, "bad", Fault.REJECTED),
+    (401, "Unauthorized", Fault.DENIED),
+    (403, 'pods "x" is forbidden: violates PodSecurity "restricted:latest"', Fault.REJECTED),
+    (403, 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1', Fault.DENIED),
+    (403, 'User "u" cannot create resource "pods"', Fault.DENIED),
+    (403, 'User "u" cannot get resource "pods/log"', Fault.DENIED),
+    (403, 'pods "x" is forbidden: error looking up service account n/default', Fault.DENIED),
+    (403, "unable to create new content in namespace n because it is being terminated", Fault.DENIED),
+    (404, "not found", Fault.NOT_FOUND),
+    (409, "already exists", Fault.CONFLICT),
+    (410, "too old resource version", Fault.EXPIRED),
+    (413, "too large", Fault.REJECTED),
+    (422, "invalid", Fault.REJECTED),
+    (429, "slow down", Fault.BUSY),
+    (500, "etcdserver: request timed out", Fault.FAILED),
+    (500, "etcdserver: request is too large", Fault.REJECTED),
+    (503, "", Fault.FAILED),
 )
-def test_an_answer_is_taken_for_what_can_be_done_about_it(status: int, message: str, fault: Fault) -> None:
-    error = api_error(status, body(message))
-    assert error.fault is fault
-    assert str(status) in str(error)
-    assert message in str(error)
 
 
-@pytest.mark.parametrize(
-    ("fault", "passing", "may_exist"),
-    [
-        (Fault.BUSY, True, False),
-        (Fault.UNREACHABLE, True, False),
-        (Fault.FAILED, True, True),
-        (Fault.SILENT, True, True),
-        (Fault.DENIED, False, False),
-        (Fault.REJECTED, False, False),
-    ],
+def test_an_answer_is_taken_for_what_can_be_done_about_it(subtests: pytest.Subtests) -> None:
+    for status, message, fault in ANSWERS:
+        with subtests.test(status=status, message=message, fault=fault):
+            error = api_error(status, body(message))
+            assert error.fault is fault
+            assert str(status) in str(error)
+            assert message in str(error)
+
+
+EFFECTS = (
+    (Fault.BUSY, True, False),
+    (Fault.UNREACHABLE, True, False),
+    (Fault.FAILED, True, True),
+    (Fault.SILENT, True, True),
+    (Fault.DENIED, False, False),
+    (Fault.REJECTED, False, False),
 )
-def test_only_what_was_surely_without_effect_says_that_no_pod_can_exist(
-    fault: Fault, passing: bool, may_exist: bool
-) -> None:
-    error = ApiError(fault, "so")
-    assert (error.passing, error.pod_may_exist) == (passing, may_exist)
-    assert isinstance(error, PodsUnavailable)
+
+
+def test_only_what_was_surely_without_effect_says_that_no_pod_can_exist(subtests: pytest.Subtests) -> None:
+    for fault, passing, may_exist in EFFECTS:
+        with subtests.test(fault=fault, passing=passing, may_exist=may_exist):
+            error = ApiError(fault, "so")
+            assert (error.passing, error.pod_may_exist) == (passing, may_exist)
+            assert isinstance(error, PodsUnavailable)
 
 
 def test_a_page_that_is_no_status_is_shown_in_one_bounded_line() -> None:

@@ -31,27 +31,26 @@ def outcome(pod: Pod) -> PodOutcome:
     return found
 
 
-@pytest.mark.parametrize(
-    ("name", "reason", "exit_code"),
-    [
-        ("completed", Reason.COMPLETED, 0),
-        ("failed", Reason.ERROR, 3),
-        ("oom-killed", Reason.OOM_KILLED, 137),
-        ("program-missing", Reason.START_ERROR, 127),
-        ("program-not-executable", Reason.START_ERROR, 126),
-        ("deadline-exceeded", Reason.DEADLINE_EXCEEDED, None),
-        ("image-missing-past-deadline", Reason.IMAGE_PULL, None),
-        ("deleted-by-hand", Reason.DELETED, 137),
-        ("deleted-by-hand-unseen", Reason.DELETED, None),
-        ("image-missing-deleted", Reason.DELETED, None),
-        ("unschedulable-deleted", Reason.DELETED, None),
-    ],
+OLD = (
+    ("completed", Reason.COMPLETED, 0),
+    ("failed", Reason.ERROR, 3),
+    ("oom-killed", Reason.OOM_KILLED, 137),
+    ("program-missing", Reason.START_ERROR, 127),
+    ("program-not-executable", Reason.START_ERROR, 126),
+    ("deadline-exceeded", Reason.DEADLINE_EXCEEDED, None),
+    ("image-missing-past-deadline", Reason.IMAGE_PULL, None),
+    ("deleted-by-hand", Reason.DELETED, 137),
+    ("deleted-by-hand-unseen", Reason.DELETED, None),
+    ("image-missing-deleted", Reason.DELETED, None),
+    ("unschedulable-deleted", Reason.DELETED, None),
 )
-def test_an_end_on_an_old_cluster_has_its_reason_and_exit_code(
-    name: str, reason: Reason, exit_code: int | None
-) -> None:
-    found = outcome(recorded(name))
-    assert (found.reason, found.exit_code) == (reason, exit_code)
+
+
+def test_an_end_on_an_old_cluster_has_its_reason_and_exit_code(subtests: pytest.Subtests) -> None:
+    for name, reason, exit_code in OLD:
+        with subtests.test(name=name, reason=reason, exit_code=exit_code):
+            found = outcome(recorded(name))
+            assert (found.reason, found.exit_code) == (reason, exit_code)
 
 
 @pytest.mark.parametrize(
@@ -210,56 +209,59 @@ def test_a_reason_written_on_a_pod_counts_only_once_it_is_being_deleted() -> Non
     assert outcome(pod).reason is Reason.ERROR
 
 
-@pytest.mark.parametrize(
-    ("name", "reason", "after"),
-    [
-        ("unschedulable", Reason.UNSCHEDULABLE, 300),
-        ("image-missing", Reason.IMAGE_PULL, 300),
-        ("image-name-invalid", Reason.IMAGE_PULL, 0),
-    ],
+OVERDUE = (
+    ("unschedulable", Reason.UNSCHEDULABLE, 300),
+    ("image-missing", Reason.IMAGE_PULL, 300),
+    ("image-name-invalid", Reason.IMAGE_PULL, 0),
 )
-def test_a_pod_that_does_not_start_is_overdue_after_its_deadline(name: str, reason: Reason, after: int) -> None:
-    pod = recorded(name)
-    due = overdue(pod, SETTINGS)
-    assert due is not None
-    assert due.reason is reason
-    assert due.at == pod.metadata.creation_timestamp.timestamp() + after
 
 
-@pytest.mark.parametrize(
-    ("waiting", "reason"),
-    [
-        ("CreateContainerConfigError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
-        ("CreateContainerError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
-        ("ContainerCreating", Reason.CREATE_CONTAINER_CONFIG_ERROR),
-        ("ErrImagePull", Reason.IMAGE_PULL),
-        ("ImagePullBackOff", Reason.IMAGE_PULL),
-    ],
+def test_a_pod_that_does_not_start_is_overdue_after_its_deadline(subtests: pytest.Subtests) -> None:
+    for name, reason, after in OVERDUE:
+        with subtests.test(name=name, reason=reason, after=after):
+            pod = recorded(name)
+            due = overdue(pod, SETTINGS)
+            assert due is not None
+            assert due.reason is reason
+            assert due.at == pod.metadata.creation_timestamp.timestamp() + after
+
+
+WAITING = (
+    ("CreateContainerConfigError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
+    ("CreateContainerError", Reason.CREATE_CONTAINER_CONFIG_ERROR),
+    ("ContainerCreating", Reason.CREATE_CONTAINER_CONFIG_ERROR),
+    ("ErrImagePull", Reason.IMAGE_PULL),
+    ("ImagePullBackOff", Reason.IMAGE_PULL),
 )
-def test_what_a_container_waits_for_becomes_the_reason(waiting: str, reason: Reason) -> None:
-    due = overdue(later(phase="Pending", waiting={"reason": waiting, "message": "why"}), SETTINGS)
-    assert due is not None
-    assert due.reason is reason
-    assert due.message == f"not started within 300 s: {waiting}: why"
 
 
-@pytest.mark.parametrize(
-    ("reason", "message", "after"),
-    [
-        ("InvalidImageName", "couldn't parse it", 0),
-        ("ErrImageNeverPull", "it is not present", HOPELESS_SECONDS),
-        ("ErrImagePull", "rpc error: code = NotFound desc = no such tag", HOPELESS_SECONDS),
-        ("ImagePullBackOff", "Back-off: ErrImagePull: manifest unknown", HOPELESS_SECONDS),
-        ("CreateContainerConfigError", 'secret "token" not found', HOPELESS_SECONDS),
-        ("ErrImagePull", "dial tcp: connection refused", SETTINGS.pending_deadline_seconds),
-        ("ContainerCreating", "not found", SETTINGS.pending_deadline_seconds),
-    ],
+def test_what_a_container_waits_for_becomes_the_reason(subtests: pytest.Subtests) -> None:
+    for waiting, reason in WAITING:
+        with subtests.test(waiting=waiting, reason=reason):
+            due = overdue(later(phase="Pending", waiting={"reason": waiting, "message": "why"}), SETTINGS)
+            assert due is not None
+            assert due.reason is reason
+            assert due.message == f"not started within 300 s: {waiting}: why"
+
+
+WITHOUT_HOPE = (
+    ("InvalidImageName", "couldn't parse it", 0),
+    ("ErrImageNeverPull", "it is not present", HOPELESS_SECONDS),
+    ("ErrImagePull", "rpc error: code = NotFound desc = no such tag", HOPELESS_SECONDS),
+    ("ImagePullBackOff", "Back-off: ErrImagePull: manifest unknown", HOPELESS_SECONDS),
+    ("CreateContainerConfigError", 'secret "token" not found', HOPELESS_SECONDS),
+    ("ErrImagePull", "dial tcp: connection refused", SETTINGS.pending_deadline_seconds),
+    ("ContainerCreating", "not found", SETTINGS.pending_deadline_seconds),
 )
-def test_what_no_waiting_mends_is_not_waited_for(reason: str, message: str, after: float) -> None:
-    pod = later(phase="Pending", waiting={"reason": reason, "message": message})
-    due = overdue(pod, SETTINGS)
-    assert due is not None
-    assert due.at == pod.metadata.creation_timestamp.timestamp() + after
+
+
+def test_what_no_waiting_mends_is_not_waited_for(subtests: pytest.Subtests) -> None:
+    for reason, message, after in WITHOUT_HOPE:
+        with subtests.test(reason=reason, message=message, after=after):
+            pod = later(phase="Pending", waiting={"reason": reason, "message": message})
+            due = overdue(pod, SETTINGS)
+            assert due is not None
+            assert due.at == pod.metadata.creation_timestamp.timestamp() + after
 
 
 def test_a_programs_time_runs_from_its_own_start_by_its_kubelets_clock() -> None:

@@ -74,30 +74,31 @@ def test_every_pod_obeys_the_restricted_standard(name: str) -> None:
     assert restricted_faults(PODS[name]["spec"]) == []
 
 
-@pytest.mark.parametrize(
-    ("control", "where", "value"),
-    [
-        ("Host Namespaces", ("hostPID",), True),
-        ("Volume Types", ("volumes",), [{"name": "host", "hostPath": {"path": "/"}}]),
-        ("Sysctls", ("securityContext", "sysctls"), [{"name": "kernel.msgmax", "value": "1"}]),
-        ("SELinux", ("securityContext", "seLinuxOptions"), {"type": "spc_t"}),
-        ("AppArmor", ("securityContext", "appArmorProfile"), {"type": "Unconfined"}),
-        ("Seccomp", ("securityContext", "seccompProfile"), {"type": "Unconfined"}),
-        ("Running as Non-root user", ("securityContext", "runAsUser"), 0),
-        ("Running as Non-root", ("containers", 0, "securityContext", "runAsNonRoot"), False),
-        ("Privileged", ("containers", 0, "securityContext", "privileged"), True),
-        ("Privilege Escalation", ("containers", 0, "securityContext", "allowPrivilegeEscalation"), True),
-        ("Capabilities", ("containers", 0, "securityContext", "capabilities"), {"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
-        ("Capabilities", ("containers", 0, "securityContext", "capabilities"), {}),
-        ("/proc Mount", ("containers", 0, "securityContext", "procMount"), "Unmasked"),
-        ("Host Ports", ("containers", 0, "ports"), [{"containerPort": 1, "hostPort": 1}]),
-        ("Host Probes", ("containers", 0, "livenessProbe"), {"tcpSocket": {"host": "10.0.0.1", "port": 1}}),
-    ],
+BROKEN = (
+    ("Host Namespaces", ("hostPID",), True),
+    ("Volume Types", ("volumes",), [{"name": "host", "hostPath": {"path": "/"}}]),
+    ("Sysctls", ("securityContext", "sysctls"), [{"name": "kernel.msgmax", "value": "1"}]),
+    ("SELinux", ("securityContext", "seLinuxOptions"), {"type": "spc_t"}),
+    ("AppArmor", ("securityContext", "appArmorProfile"), {"type": "Unconfined"}),
+    ("Seccomp", ("securityContext", "seccompProfile"), {"type": "Unconfined"}),
+    ("Running as Non-root user", ("securityContext", "runAsUser"), 0),
+    ("Running as Non-root", ("containers", 0, "securityContext", "runAsNonRoot"), False),
+    ("Privileged", ("containers", 0, "securityContext", "privileged"), True),
+    ("Privilege Escalation", ("containers", 0, "securityContext", "allowPrivilegeEscalation"), True),
+    ("Capabilities", ("containers", 0, "securityContext", "capabilities"), {"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
+    ("Capabilities", ("containers", 0, "securityContext", "capabilities"), {}),
+    ("/proc Mount", ("containers", 0, "securityContext", "procMount"), "Unmasked"),
+    ("Host Ports", ("containers", 0, "ports"), [{"containerPort": 1, "hostPort": 1}]),
+    ("Host Probes", ("containers", 0, "livenessProbe"), {"tcpSocket": {"host": "10.0.0.1", "port": 1}}),
 )
-def test_a_pod_that_breaks_a_control_is_found(control: str, where: tuple[str | int, ...], value: object) -> None:
-    pod: Any = copy.deepcopy(PODS["a command"]["spec"])
-    inner = pod
-    for step in where[:-1]:
-        inner = inner[step]
-    inner[where[-1]] = value
-    assert control in " ".join(restricted_faults(pod))
+
+
+def test_a_pod_that_breaks_a_control_is_found(subtests: pytest.Subtests) -> None:
+    for control, where, value in BROKEN:
+        with subtests.test(control=control, where=where, value=value):
+            pod: Any = copy.deepcopy(PODS["a command"]["spec"])
+            inner = pod
+            for step in where[:-1]:
+                inner = inner[step]
+            inner[where[-1]] = value
+            assert control in " ".join(restricted_faults(pod))
