@@ -1,5 +1,7 @@
 """The whole contents of a queue in Redis, read in one moment: for the invariants, and to compare before with after."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +10,7 @@ import redis
 
 from bandmaster.scheduler.keys import Keys
 
+_DUE_TOKEN_MS: Final = 1_000
 _READ_ALL: Final = (Path(__file__).parent / "dump.lua").read_text(encoding="utf-8")
 
 
@@ -75,3 +78,11 @@ def read_dump(client: redis.Redis, keys: Keys) -> Dump:
             for key, kind, ttl_ms, parts in raw
         }
     )
+
+
+@contextmanager
+def nothing_ends_by_itself(client: redis.Redis, keys: Keys) -> Generator[None]:
+    """Meanwhile only calls change what is there: the token for whoever sleeps, which lasts a second, lasts as well."""
+    client.persist(keys.named("due"))
+    yield
+    client.pexpire(keys.named("due"), _DUE_TOKEN_MS)

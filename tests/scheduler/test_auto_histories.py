@@ -14,6 +14,8 @@ from model.invariants import Invariants
 from bandmaster.scheduler.model.states import State
 
 LEAST, MOST = 2, 12
+SOON, CHECKED, HISTORIES = 2, 4, 12
+"""How many are played before each commit, in each check, and each night."""
 
 
 @dataclass
@@ -73,7 +75,14 @@ class Naive:
             self.limit = min(MOST, self.limit + 1)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(SOON),
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(SOON, CHECKED)),
+        *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(CHECKED, HISTORIES)),
+    ],
+)
 def test_each_limit_is_the_one_that_the_rule_gives(seed: int, redis_client: redis.Redis) -> None:
     chances = random.Random(seed)
     gate = AutoGate(redis_client, LEAST, MOST)

@@ -10,7 +10,8 @@ from bandmaster.scheduler.engine.parking import Candidate
 
 __all__ = ["queue"]
 
-HISTORIES = 40
+SOON, CHECKED, HISTORIES = 8, 16, 40
+"""How many are played before each commit, in each check, and each night."""
 STEPS = 150
 KEYS = ("ann", "bob", "cyd", "dan")
 CLOSED = "tenant:closed"
@@ -101,7 +102,14 @@ class History:
                 self.worst = max(self.worst, abs(work[0] - work[1]))
 
 
-@pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(SOON),
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(SOON, CHECKED)),
+        *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(CHECKED, HISTORIES)),
+    ],
+)
 def test_two_keys_with_work_never_differ_by_more_than_one_start_over_weight(queue: TurnedQueue, seed: int) -> None:
     history = History(queue, seed)
     for _ in range(STEPS):
