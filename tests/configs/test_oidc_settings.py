@@ -32,7 +32,7 @@ def test_the_provider_sends_browsers_back_to_the_public_url() -> None:
     assert given().redirect_uri == "https://bandmaster.example/api/v1/session/oidc/callback"
 
 
-UNFIT = (
+UNFIT: tuple[tuple[dict[str, Any], str], ...] = (
     *(({"issuer": url}, "https://") for url in ("http://login.example", "login.example", "ftp://127.0.0.1", "")),
     *(({"issuer": f"https://login.example{each}"}, "without") for each in ("?a=b", "#a")),
     ({"issuer": "https://user:password@login.example"}, "without user"),

@@ -74,7 +74,7 @@ def test_every_pod_obeys_the_restricted_standard(name: str) -> None:
     assert restricted_faults(PODS[name]["spec"]) == []
 
 
-BROKEN = (
+BROKEN: tuple[tuple[str, tuple[str | int, ...], object], ...] = (
     ("Host Namespaces", ("hostPID",), True),
     ("Volume Types", ("volumes",), [{"name": "host", "hostPath": {"path": "/"}}]),
     ("Sysctls", ("securityContext", "sysctls"), [{"name": "kernel.msgmax", "value": "1"}]),

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -43,7 +44,7 @@ def test_an_attempt_of_one_id_is_never_taken_for_another_ids() -> None:
     assert pod_name("job-1", 11) != pod_name("job-1-1", 1)
 
 
-BAD = (
+BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"command": None}, "exactly one"),
     ({"script": PodScript("true")}, "exactly one"),
     ({"command": ()}, "empty"),

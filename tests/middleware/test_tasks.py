@@ -2,7 +2,7 @@
 
 import threading
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import dramatiq
 import pytest
@@ -206,7 +206,7 @@ def test_a_queue_has_one_handler(broker: BandedRedisBroker) -> None:
 def test_a_queue_that_cannot_be_is_refused_when_its_handler_is_declared(
     broker: BandedRedisBroker, subtests: pytest.Subtests
 ) -> None:
-    for name in ["", "two words", "a:b", "x" * 300, 7]:
+    for name in cast("list[Any]", ["", "two words", "a:b", "x" * 300, 7]):
         with subtests.test(name=name):
             with pytest.raises(InvalidRequest, match="no queue's name"):
                 task_handler(name)
@@ -223,7 +223,7 @@ def any_number(*payloads: object) -> None: ...
 def test_a_handler_that_cannot_take_a_payload_is_refused_when_it_is_declared(
     broker: BandedRedisBroker, subtests: pytest.Subtests
 ) -> None:
-    for handler in [nothing, two, named]:
+    for handler in cast("list[Any]", [nothing, two, named]):
         with subtests.test(handler=handler):
             with pytest.raises(
                 InvalidRequest, match="cannot be called with a payload; allowed: one argument, as in handle"

@@ -180,7 +180,7 @@ def test_json_is_checked_as_strictly_as_a_dict(subtests: pytest.Subtests) -> Non
             ExecutionRequestedEvent.from_json(json.dumps({"script": SCRIPT, **change}))
 
 
-WITH_PAYLOADS = (
+WITH_PAYLOADS: tuple[tuple[dict[Any, Any], str], ...] = (
     ({}, r"^script, command: neither is given; allowed: exactly one of the two"),
     ({"script": SCRIPT, "command": ["SECRET"]}, r"^script, command: both are given"),
     ({"script": ""}, r"^script: is blank"),
@@ -207,7 +207,7 @@ def test_a_refusal_never_shows_a_payload(subtests: pytest.Subtests) -> None:
             assert "SECRET" not in str(caught.value)
 
 
-NO_EVENTS = (
+NO_EVENTS: tuple[tuple[object, str], ...] = (
     (None, "None is not an event; allowed: a dict, JSON, or ExecutionRequestedEvent"),
     ([], "a value of type list is not an event"),
     (5, "5 is not an event"),

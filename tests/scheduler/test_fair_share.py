@@ -4,6 +4,8 @@
 beside all other rules.
 """
 
+from typing import Any, cast
+
 import pytest
 import redis
 from fair_lane import LANE, named, queue, send, take
@@ -213,7 +215,7 @@ def test_what_waits_too_long_expires_by_its_deadline(queue: TurnedQueue) -> None
 
 
 def test_what_is_no_kind_is_refused(queue: TurnedQueue, subtests: pytest.Subtests) -> None:
-    for kind in ["", "user:ann", "*", "a b\n", 7]:
+    for kind in cast("list[Any]", ["", "user:ann", "*", "a b\n", 7]):
         with subtests.test(kind=kind):
             with pytest.raises(InvalidRequest):
                 queue.shares.share("others", kind)

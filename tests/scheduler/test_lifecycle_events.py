@@ -49,7 +49,7 @@ def test_every_lifecycle_event_is_read_back_from_its_json() -> None:
         assert model.from_json(event.to_json()) == event
 
 
-WRONG = (
+WRONG: tuple[tuple[Any, dict[str, Any], str], ...] = (
     (ExecutionAcceptedEvent, {"position": -1}, r"^position: -1 is refused"),
     (ExecutionScheduledEvent, {}, r"^attempt: is missing"),
     (ExecutionAcceptedEvent, {"position": 0, "at": 1.5}, r"^at: 1.5 is refused"),

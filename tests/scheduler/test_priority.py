@@ -32,7 +32,7 @@ def test_a_priority_is_read_from_member_name_or_band(subtests: pytest.Subtests) 
             assert Priority.parse(value) is Priority.HIGH
 
 
-NO_PRIORITIES = (
+NO_PRIORITIES: tuple[object, ...] = (
     "urgent",
     "",
     "1",
