@@ -10,7 +10,7 @@ from redis.retry import Retry
 
 from bandmaster import BandedRedisBroker
 
-broker = BandedRedisBroker(url=os.environ["APP_REDIS_URL"], lease_ttl_ms=1_500)
+broker = BandedRedisBroker(url=os.environ["APP_REDIS_URL"], lease_ttl_ms=int(os.environ.get("APP_LEASE_MS", "1500")))
 dramatiq.set_broker(broker)
 # What a body says waits for a server that is away: a body that failed would wait for its retry.
 said = redis.Redis.from_url(

@@ -8,23 +8,23 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import redis
 from dramatiq import Message
+from ended_leases import LONG_LEASE_MS, end_leases
 from probing import probe_threads
 
-from acceptance.workers import LANE, TESTS, Workers, signal_all
+from acceptance.workers import LANE, TESTS, Workers, signal_all, tree
 from bandmaster import ExecutionQueueService
 from bandmaster.scheduler.engine.transitions import Candidate
 from waiting import wait_until
-
-LEASE_TTL_MS = 1_500
 
 
 @pytest.fixture
 def workers(redis_url: str, tmp_path: Path) -> Generator[Workers]:
     """Worker processes of two threads each; all are ended."""
-    made = Workers(redis_url, tmp_path)
+    made = Workers(redis_url, tmp_path, lease_ms=LONG_LEASE_MS)
     yield made
     made.end()
 
@@ -37,10 +37,8 @@ def heard(client: redis.Redis, name: str) -> list[int]:
 
 @pytest.fixture
 def queue(redis_client: redis.Redis) -> ExecutionQueueService:
-    """The application's queue, whose leases are short."""
-    queue = ExecutionQueueService(redis_client, lane="default")
-    queue.controls.change_setting("lease_ttl_ms", LEASE_TTL_MS)
-    return queue
+    """The application's queue."""
+    return ExecutionQueueService(redis_client, lane="default")
 
 
 def send(redis_url: str, place: int, seconds: float = 0.0) -> str:
@@ -67,6 +65,7 @@ def test_a_killed_worker_s_executions_run_again_with_the_next_attempt(
     execution_id = send(redis_url, 1, 5.0)
     wait_until(lambda: heard(redis_client, "began") == [1], what="the first attempt")
     signal_all(first, signal.SIGKILL)
+    end_leases(queue)
     workers.start()
     wait_until(lambda: heard(redis_client, "began") == [1, 1], what="the second attempt")
     assert queue.views.meta(execution_id)["attempt"] == "2"
@@ -82,6 +81,8 @@ def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_goes_on(
     execution_id = send(redis_url, 1, 3.0)
     wait_until(lambda: heard(redis_client, "began") == [1], what="the first attempt")
     signal_all(first, signal.SIGSTOP)
+    wait_until(lambda: all(each.status() == psutil.STATUS_STOPPED for each in tree(first)), what="it sleeps")
+    end_leases(queue)
     workers.start()
     wait_until(lambda: heard(redis_client, "began") == [1, 1], what="the second attempt")
     signal_all(first, signal.SIGCONT)

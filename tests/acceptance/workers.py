@@ -14,6 +14,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 Process = subprocess.Popen[bytes]
 TESTS = Path(__file__).parent.parent
 LANE = "default"
+SHORT_LEASE_MS = 1_500
+"""For faults that last longer."""
 
 
 def tree(process: Process) -> list[psutil.Process]:
@@ -35,7 +37,13 @@ class Workers:
     """Starts them on one server; their logs go into a folder."""
 
     def __init__(
-        self, url: str, folder: Path, *, module: str = "acceptance.ten_lines", said_url: str | None = None
+        self,
+        url: str,
+        folder: Path,
+        *,
+        module: str = "acceptance.ten_lines",
+        said_url: str | None = None,
+        lease_ms: int = SHORT_LEASE_MS,
     ) -> None:
         """Starts nothing yet.
 
@@ -44,10 +52,12 @@ class Workers:
             folder: Of the logs.
             module: The application; its lane is `default`.
             said_url: Of the server to which the bodies say what they do, if it is another.
+            lease_ms: Of the application, if it is that one.
         """
         self._url = url
         self._said_url = said_url or url
         self._module = module
+        self._lease_ms = lease_ms
         self._folder = folder
         self._started: list[Process] = []
         self._threads: dict[int, int] = {}
@@ -80,6 +90,7 @@ class Workers:
                     **os.environ,
                     "APP_REDIS_URL": url or self._url,
                     "APP_SAID_URL": self._said_url,
+                    "APP_LEASE_MS": str(self._lease_ms),
                     **probe_environment(self._url, LANE),
                 },
                 stdout=log,

@@ -7,7 +7,7 @@ import dramatiq
 
 from bandmaster import BandedRedisBroker
 
-broker = BandedRedisBroker(url=os.environ["DEADLY_REDIS_URL"], lease_ttl_ms=1_000)
+broker = BandedRedisBroker(url=os.environ["DEADLY_REDIS_URL"], lease_ttl_ms=20_000)
 dramatiq.set_broker(broker)
 
 

@@ -20,7 +20,7 @@ from bandmaster.scheduler.model.identifiers import new_execution_id
 from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_process.members import LANE, Members
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 LIFECYCLE = "lifecycle"
 
@@ -84,7 +84,7 @@ class Installation:
         """An execution's record."""
         return self.queue.views.meta(execution_id)
 
-    def wait_for(self, execution_id: str, *states: State, timeout_seconds: float = 30) -> None:
+    def wait_for(self, execution_id: str, *states: State, timeout_seconds: float = GENEROUS_SECONDS) -> None:
         """Wait until an execution is in one of these states."""
         wait_until(
             lambda: self.state(execution_id) in states,
@@ -98,7 +98,11 @@ class Installation:
         return sum(Message.decode(message).actor_name == actor for message in messages)
 
     def wait_until_settled(
-        self, execution_ids: Sequence[str], timeout_seconds: float = 40, *, attempts_given_once: bool = True
+        self,
+        execution_ids: Sequence[str],
+        timeout_seconds: float = GENEROUS_SECONDS,
+        *,
+        attempts_given_once: bool = True,
     ) -> None:
         """Wait for the end of all of them; then everything that must hold has to hold.
 

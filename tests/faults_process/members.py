@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+from ended_leases import LONG_LEASE_MS
 from probing import FOLDER, MODULE, probe_environment
 
 from bandmaster.configs.children import Replaced, child_environment
 from waiting import GENEROUS_SECONDS, wait_until
 
-LEASE_MS: Final = 1_500
+SHORT_LEASE_MS: Final = 1_500
+"""Of a worker that has to sleep past its own."""
 POD_LEASE_MS: Final = 6_000
 """A window of watching is a twelfth of it."""
 TICK_SECONDS: Final = 1.0
@@ -34,7 +36,7 @@ IMPATIENT: Final = {"dramatiq_worker_timeout": "200"}
 """How long an idle consumer of a plain queue waits before it looks again, in ms; Dramatiq's own default is a second."""
 
 SHORT: Final[Replaced] = {
-    ("leases", "lease_ttl_ms"): str(LEASE_MS),
+    ("leases", "lease_ttl_ms"): str(LONG_LEASE_MS),
     ("leases", "pod_lease_ttl_ms"): str(POD_LEASE_MS),
     ("scheduler", "interval_seconds"): str(TICK_SECONDS),
     ("scheduler", "leader_ttl_ms"): str(LEADER_TTL_MS),

@@ -14,7 +14,7 @@ from bandmaster import BandedRedisBroker
 URL = os.environ["TELLING_REDIS_URL"]
 STRAIGHT_URL = os.environ["TELLING_STRAIGHT_URL"]
 """Past the proxy: notes of what was called."""
-LEASE_MS = 1_000
+LEASE_MS = 20_000
 
 
 class Rows(Middleware):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 from dramatiq import Message
+from ended_leases import LONG_LEASE_MS, end_leases
 from history import History
 from model.dump import read_dump
 from model.invariants import Invariants
@@ -17,11 +18,12 @@ from proxy import Command, Proxy
 from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.model.states import TERMINAL, State
 from faults_process.installation import Installation
-from faults_process.members import Member
+from faults_process.members import SHORT_LEASE_MS, Member
 from faults_process.moments import Moment, script
 from waiting import wait_until
 
-LEASE_MS = 1_000
+pytestmark = pytest.mark.slow
+
 APP = "faults_process.batched_app"
 THREADS = 8
 JOBS = 120
@@ -65,11 +67,11 @@ def park(installation: Installation, count: int) -> list[str]:
     return [message.message_id for message in messages]
 
 
-def worker(installation: Installation, url: str, straight_url: str) -> Member:
+def worker(installation: Installation, url: str, straight_url: str, lease_ms: int = LONG_LEASE_MS) -> Member:
     environment = {
         "BATCHED_REDIS_URL": url,
         "BATCHED_STRAIGHT_URL": straight_url,
-        "BATCHED_LEASE_MS": str(LEASE_MS),
+        "BATCHED_LEASE_MS": str(lease_ms),
         "PYTHONPATH": ":".join(sys.path),
     }
     return installation.members.worker(module=APP, threads=THREADS, environment=environment, lane="second")
@@ -94,7 +96,7 @@ def check_all_ended(installation: Installation, ids: list[str]) -> None:
     def ended() -> bool:
         return all(meta["state"] in TERMINAL for meta in queue.views.metas(ids))
 
-    wait_until(ended, timeout_seconds=60, what="the end of all")
+    wait_until(ended, what="the end of all")
     metas = queue.views.metas(ids)
     assert {meta["state"] for meta in metas} == {State.COMPLETED}
     ran = [(run.execution_id, run.attempt) for run in runs(installation)]
@@ -110,7 +112,6 @@ def check_all_ended(installation: Installation, ids: list[str]) -> None:
 def test_a_worker_killed_with_a_batch_under_way_loses_nothing(
     after: bool, installation: Installation, proxy: Proxy, redis_url: str
 ) -> None:
-    installation.queue.controls.change_setting("lease_ttl_ms", LEASE_MS)
     killed = worker(installation, installation.through(proxy), redis_url)
     commands: list[Command] = []
 
@@ -124,6 +125,7 @@ def test_a_worker_killed_with_a_batch_under_way_loses_nothing(
     moment.arm()
     ids = park(installation, JOBS)
     moment.kill(killed)
+    end_leases(installation.queue)
     in_the_batch = settled_in(commands, ids)
     assert len(in_the_batch) > 1
     done = {name for name in in_the_batch if installation.state(name) is State.COMPLETED}
@@ -140,8 +142,7 @@ def test_a_worker_killed_with_a_batch_under_way_loses_nothing(
 def test_a_worker_that_slept_past_its_lease_with_a_batch_under_way_begins_nothing_of_it(
     installation: Installation, proxy: Proxy, redis_url: str
 ) -> None:
-    installation.queue.controls.change_setting("lease_ttl_ms", LEASE_MS)
-    sleeper = worker(installation, installation.through(proxy), redis_url)
+    sleeper = worker(installation, installation.through(proxy), redis_url, SHORT_LEASE_MS)
     moment = Moment(proxy, a_batch, after=False)
     moment.arm()
     ids = park(installation, JOBS)
@@ -169,7 +170,6 @@ def test_a_worker_that_slept_past_its_lease_with_a_batch_under_way_begins_nothin
 def test_a_worker_lost_while_it_waits_to_be_woken_delays_by_a_round(
     signal: str, installation: Installation, redis_url: str
 ) -> None:
-    installation.queue.controls.change_setting("lease_ttl_ms", LEASE_MS)
     lost = worker(installation, redis_url, redis_url)
 
     def waits() -> bool:
@@ -178,6 +178,7 @@ def test_a_worker_lost_while_it_waits_to_be_woken_delays_by_a_round(
 
     wait_until(waits, what="it waits")
     getattr(lost, signal)()
+    end_leases(installation.queue)
     worker(installation, redis_url, redis_url)
     ids = park(installation, JOBS)
     check_all_ended(installation, ids)

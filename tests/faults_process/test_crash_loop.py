@@ -4,6 +4,7 @@ import sys
 from functools import partial
 
 import pytest
+from ended_leases import end_leases
 from model.dump import read_dump
 from model.invariants import Invariants
 
@@ -12,6 +13,8 @@ from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from faults_process.members import Member
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 APP = "faults_process.deadly_app"
 LANE = "default"
@@ -36,7 +39,6 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
 ) -> None:
     queue = installation.queue
     queue.controls.change_setting("max_crashes", max_crashes)
-    queue.controls.change_setting("lease_ttl_ms", 1_000)
     queue.controls.change_setting("max_concurrent_executions", 1, lane=LANE)
     for band, actor in ((1, "deadly"), (3, "harmless")):
         queue.transitions.park(Candidate(actor, LANE, band, actor, message=message(actor)))
@@ -51,6 +53,7 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
         )
         wait_until(partial(is_over, installation, worker), what="a crash, or the end")
         crashes += worker.process.poll() is not None
+        end_leases(installation.queue)
         assert crashes <= max_crashes + 1
     wait_until(lambda: installation.state("harmless") is State.COMPLETED, what="the end of the other")
     assert crashes == max_crashes + 1

@@ -7,13 +7,16 @@ import sys
 from collections import Counter
 from typing import Any
 
+import pytest
 from sqlalchemy import create_engine, text
 
 from bandmaster.configs.children import Replaced, child_environment
 from bandmaster.scheduler.model.states import TERMINAL, State
 from faults_process.installation import Installation
-from faults_process.members import LEASE_MS, SHORT
+from faults_process.members import SHORT, SHORT_LEASE_MS
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 EXECUTIONS = 24
 AT_LIMIT = 4
@@ -51,7 +54,7 @@ def test_a_lost_redis_is_rebuilt_while_pods_run(installation: Installation, redi
     installation.queue.controls.change_setting("max_concurrent_executions", AT_LIMIT)
     installation.queue.controls.set_limit("tenant:acme", 2)
     # As operators set it; what is configured, the workers set again within seconds, after the leases were given.
-    installation.queue.controls.change_setting("lease_ttl_ms", LEASE_MS)
+    installation.queue.controls.change_setting("lease_ttl_ms", SHORT_LEASE_MS)
     for _ in range(2):
         installation.members.worker()
     installation.members.scheduler()
@@ -77,7 +80,7 @@ def test_a_lost_redis_is_rebuilt_while_pods_run(installation: Installation, redi
     def all_ended() -> bool:
         return all(meta.get("state") in TERMINAL for meta in installation.queue.views.metas(ids))
 
-    wait_until(all_ended, timeout_seconds=60, what="the end of all executions")
+    wait_until(all_ended, what="the end of all executions")
     wait_until(lambda: not installation.alive(), what="the end of all pods")
     assert {one: installation.state(one) for one in ids} == dict.fromkeys(ids, State.COMPLETED)
     for one in before:

@@ -1,11 +1,14 @@
 """F23: what becomes of a pod while nobody watches is found out by the next watch, and the slot comes back."""
 
+import pytest
 from leftovers import processes_under
 
 from bandmaster.k8s.phases import Reason
 from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 FIRST_TIME_FOR_EVER = '[ "$EXECUTION_ATTEMPT" = 2 ] || sleep 600'
 

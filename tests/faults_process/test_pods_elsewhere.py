@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from bandmaster.actors.pods_place import CLAIMED_MS
 from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_worker_with_another_folder_ends_and_what_runs_runs_once(installation: Installation, tmp_path: Path) -> None:
@@ -14,7 +18,7 @@ def test_a_worker_with_another_folder_ends_and_what_runs_runs_once(installation:
     execution_id = installation.submit(installation.until_told)
     installation.wait_for(execution_id, State.RUNNING)
     other = installation.members.worker(environment=elsewhere, ready=None)
-    wait_until(lambda: other.process.poll() is not None, timeout_seconds=60, what="the end of the other worker")
+    wait_until(lambda: other.process.poll() is not None, what="the end of the other worker")
     assert other.process.returncode != 0
     said = other.tail(200)
     for told in (
@@ -48,7 +52,7 @@ def test_a_worker_that_slept_while_another_folder_was_taken_ends(installation: I
     slept.stop()
     installation.members.worker(environment={"BANDMASTER_PATHS__VAR_DIR": str(tmp_path / "elsewhere")})
     slept.go_on()
-    wait_until(lambda: slept.process.poll() is not None, timeout_seconds=60, what="the end of the one that slept")
+    wait_until(lambda: slept.process.poll() is not None, what="the end of the one that slept")
     said = slept.tail(200)
     assert said.count("pods_elsewhere") == 1, said
     assert "Killing worker process" not in said, "it ends as it does for a process manager"

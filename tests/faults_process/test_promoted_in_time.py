@@ -6,6 +6,8 @@ long that only whoever was woken can have been in time.
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from bandmaster.scheduler.engine.journal import Verb
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
@@ -14,8 +16,10 @@ from faults_process.installation import Installation
 from faults_process.test_scheduler_failover import leads
 from waiting import wait_until
 
-FAR_SECONDS = 600
-RARELY = {("scheduler", "interval_seconds"): "60", ("scheduler", "leader_ttl_ms"): "60000"}
+pytestmark = pytest.mark.slow
+
+FAR_SECONDS = 3_600
+RARELY = {("scheduler", "interval_seconds"): "600", ("scheduler", "leader_ttl_ms"): "600000"}
 """Ticks and renewals that no test lives to see."""
 
 

@@ -1,10 +1,14 @@
 """Two scheduler processes take over from one another in the middle of planning: each occurrence is parked once."""
 
+import pytest
+
 from bandmaster.scheduler.events.schedule import Schedule
 from faults_process.installation import Installation
 from waiting import wait_until
 
-MANY = 300
+pytestmark = pytest.mark.slow
+
+MANY = 100
 
 
 def parked(installation: Installation) -> list[str]:
@@ -27,12 +31,12 @@ def test_each_occurrence_is_parked_once_whoever_is_stopped_or_killed(installatio
     put_all(installation, 1)
     wait_until(lambda: len(parked(installation)) > 5, what="some are planned")
     first.stop()  # wherever it is
-    wait_until(lambda: len(parked(installation)) >= MANY, timeout_seconds=60, what="all are planned")
+    wait_until(lambda: len(parked(installation)) >= MANY, what="all are planned")
     first.go_on()
     second.kill()
     wait_until(lambda: installation.queue.views.leader() is not None, what="a leader again")
     put_all(installation, 2)  # what was parked is taken back
-    wait_until(lambda: len(parked(installation)) >= 2 * MANY, timeout_seconds=60, what="the changed ones are planned")
+    wait_until(lambda: len(parked(installation)) >= 2 * MANY, what="the changed ones are planned")
     found = parked(installation)
     assert len(found) == len(set(found)) == 2 * MANY
     assert sorted(installation.queue.ids.scheduled()) == sorted(each for each in found if each.endswith("T000200Z"))

@@ -12,6 +12,8 @@ from faults_process.conftest import installed
 from faults_process.installation import Installation
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 EXECUTIONS = 16
 AT_LIMIT = 6
 

@@ -19,9 +19,10 @@ from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.connection import client_of
 from faults_process.installation import Installation
-from faults_process.members import LEADER_TTL_MS
 from faults_process.test_scheduler_failover import leader
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 COUNT = 300
 
@@ -43,7 +44,7 @@ def test_two_schedulers_at_once_queue_each_once_in_redis_and_in_the_ledger(
     for _ in range(2):
         installation.members.scheduler(ready=None)  # they come at the same time, while things fall due
     schedule(queue, names, 3.0)
-    wait_until(lambda: queue.views.status().queue_depth == COUNT, timeout_seconds=60, what="all of them wait")
+    wait_until(lambda: queue.views.status().queue_depth == COUNT, what="all of them wait")
     promoted = promotions(queue)
     assert set(promoted.values()) == {1}, "each once; what a busy machine sent late was due at once"
     assert sorted(queue.views.pending(COUNT + 1)) == sorted(names)
@@ -71,7 +72,7 @@ def test_an_outage_of_redis_changes_no_state_and_leaves_no_lock(installation: In
         sender = ExecutionQueueService(cut_off, deadline_seconds=1.0)
         with pytest.raises(QueueUnavailable):
             schedule(sender, ["never"], 0.1)
-    wait_until(lambda: leader(installation) is None, timeout_seconds=LEADER_TTL_MS / 1000 + 20, what="the TTL's end")
+    wait_until(lambda: leader(installation) is None, what="the TTL's end")
     due_ms = int(queue.views.meta("due")["due"])
     wait_until(lambda: queue.views.server_time_ms() > due_ms, what="its due time")
     assert queue.views.meta("due")["state"] == State.SCHEDULED, "nobody could say otherwise"
@@ -80,7 +81,7 @@ def test_an_outage_of_redis_changes_no_state_and_leaves_no_lock(installation: In
     keys: list[bytes] = installation.client.keys("exec_queue:lock:*")  # type: ignore[assignment]
     assert keys == []
     proxy.swallows = False
-    wait_until(lambda: queue.views.meta("due")["state"] == State.PENDING, timeout_seconds=60, what="its promotion")
+    wait_until(lambda: queue.views.meta("due")["state"] == State.PENDING, what="its promotion")
     assert promotions(queue) == Counter(["due"])
     again = leader(installation)
     assert led is not None

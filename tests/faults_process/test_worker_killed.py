@@ -4,13 +4,15 @@ Whatever the step, the slot comes back, the execution ends once, and no attempt 
 """
 
 import pytest
+from ended_leases import end_leases
 from proxy import Proxy
 
-from bandmaster.configs.children import Replaced
 from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from faults_process.moments import Moment, reads_meta, script
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 EXECUTION = "the-one"
 ENDED = b'"exit_code"'
@@ -22,10 +24,9 @@ def killed(
     proxy: Proxy,
     moment: Moment,
     line: str = "sleep 0.2; echo done",
-    settings: Replaced | None = None,
 ) -> None:
     """A worker that ran the execution up to a moment, and was killed there."""
-    worker = installation.members.worker(url=installation.through(proxy), settings=settings)
+    worker = installation.members.worker(url=installation.through(proxy))
     moment.arm()
     installation.submit(line, execution_id=EXECUTION)
     moment.kill(worker)
@@ -38,6 +39,7 @@ def test_f1_a_worker_killed_at_its_admission_leaves_no_slot_taken(
     admit = script("exchange")
     moment = Moment(proxy, lambda command: admit(command) and installation.waiting() > 0, after)
     killed(installation, proxy, moment)
+    end_leases(installation.queue)
     installation.members.worker()
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
@@ -48,6 +50,7 @@ def test_f1_a_worker_killed_at_its_admission_leaves_no_slot_taken(
 def test_f2_a_worker_killed_before_the_creation_leaves_no_pod(installation: Installation, proxy: Proxy) -> None:
     killed(installation, proxy, Moment(proxy, reads_meta(EXECUTION), after=True))
     assert installation.pods.list() == []
+    end_leases(installation.queue)
     installation.members.worker()
     installation.wait_until_settled([EXECUTION])
     assert installation.state(EXECUTION) is State.COMPLETED
@@ -57,10 +60,9 @@ def test_f2_a_worker_killed_before_the_creation_leaves_no_pod(installation: Inst
 
 def test_f2_a_pod_whose_creator_was_killed_is_found_and_runs_on(installation: Installation, proxy: Proxy) -> None:
     # As it is with the default settings: who watches is back before a lease is over.
-    long = {("leases", "lease_ttl_ms"): "20000"}
-    watcher = installation.members.worker(settings=long)
+    watcher = installation.members.worker()
     watcher.stop()
-    killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), installation.until_told, long)
+    killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), installation.until_told)
     assert installation.state(EXECUTION) is State.RUNNING
     watcher.go_on()
     installation.wait_for(EXECUTION, State.POD)
@@ -74,7 +76,8 @@ def test_f2_a_pod_whose_creator_was_killed_is_found_and_runs_on(installation: In
 def test_f2_a_pod_whose_attempt_is_over_does_not_run_beside_the_next(installation: Installation, proxy: Proxy) -> None:
     killed(installation, proxy, Moment(proxy, script("hand_over"), after=False), "sleep 600")
     # Nobody watches until its lease is over.
-    wait_until(installation.queue.maintenance.reap, what="the end of its lease")
+    end_leases(installation.queue)
+    assert installation.queue.maintenance.reap()
     assert installation.state(EXECUTION) is State.PENDING
     assert len(installation.alive()) == 1
     installation.members.worker()

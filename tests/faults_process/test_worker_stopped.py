@@ -1,11 +1,15 @@
 """F4: a worker that sleeps past its lease wakes up with a grant that is no longer its own, and changes nothing."""
 
+import pytest
+from ended_leases import end_leases
 from proxy import Proxy
 
 from bandmaster.scheduler.model.states import State
 from faults_process.installation import Installation
 from faults_process.moments import Moment, reads_meta
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 EXECUTION = "the-one"
 
@@ -19,6 +23,7 @@ def test_f4_a_worker_that_slept_past_its_lease_leaves_no_pod_of_its_stale_attemp
     moment.arm()
     installation.submit("sleep 1", execution_id=EXECUTION)
     moment.stop(sleeper)
+    end_leases(installation.queue)
     installation.members.worker()
     installation.wait_for(EXECUTION, State.COMPLETED)
     before = installation.meta(EXECUTION), installation.queue.views.result(EXECUTION)

@@ -1,13 +1,16 @@
 """Workers without a scheduler process: they promote, reap, sweep and watch by themselves. And how a worker starts."""
 
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
 from faults_process.installation import LIFECYCLE, Installation
 from waiting import GENEROUS_SECONDS, wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def test_workers_without_a_scheduler_promote_sweep_and_revive_the_watch(installation: Installation) -> None:
@@ -52,13 +55,11 @@ def test_configured_values_are_where_it_starts_and_an_operators_change_survives(
 
 
 def test_a_worker_stops_at_once_although_it_watches(installation: Installation) -> None:
-    # Long windows: only an interruption ends one soon.
-    worker = installation.members.worker(settings={("leases", "pod_lease_ttl_ms"): "600000"})
+    # A window is ten minutes long: only an interruption ends it in a test's time.
+    worker = installation.members.worker(settings={("leases", "pod_lease_ttl_ms"): str(12 * 600_000)})
     lock = installation.queue.scripts.keys.lock("watch_completions")
     wait_until(lambda: installation.client.exists(lock), what="a watch")
-    began = time.monotonic()
     assert worker.terminate() == 0, worker.tail()
-    assert time.monotonic() - began < 25, "a window is 50 s long"
     assert not installation.client.exists(lock)
     assert installation.queued("watch_completions") >= 1, "the next worker goes on"
 

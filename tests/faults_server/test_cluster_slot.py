@@ -17,6 +17,8 @@ from waiting import wait_until
 
 from .own_server import OwnServer
 
+pytestmark = pytest.mark.slow
+
 SLOTS = 16_384
 PREFIX, NAMESPACE = "{bandmaster}:exec_queue", "{bandmaster}:dramatiq"
 

@@ -18,6 +18,8 @@ from faults_server.own_server import OwnServer
 from faults_server.test_f09_f11_f13_away import ended, fill
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 BOUND: Final = ("--worker-shutdown-timeout", "2000")
 ENDLESS_SECONDS: Final = 600.0
 SOON_SECONDS: Final = 90.0

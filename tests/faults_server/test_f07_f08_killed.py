@@ -24,6 +24,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.own_server import OwnServer
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PRODUCERS = 4
 ACCEPTED_BEFORE = 200
 """So many were accepted when the server is killed."""

@@ -18,6 +18,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.own_server import OwnServer
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 3
 THREADS = 4
 
@@ -79,7 +81,7 @@ def test_f9_a_server_that_sleeps_for_25_s_finds_its_workers_alive(
     workers.probe(queue)
 
 
-@pytest.mark.parametrize("seconds", [8, 60])
+@pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.nightly)])
 def test_f11_workers_find_a_server_again_that_refused_connections(
     seconds: float,
     server: OwnServer,

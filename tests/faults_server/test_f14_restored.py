@@ -1,7 +1,7 @@
 """F14: a server that comes back with older data gives an attempt a second time. Who held it first changes nothing."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import redis
@@ -14,7 +14,10 @@ from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.restoring import RestoringServer, restoring_server
 
+pytestmark = pytest.mark.slow
+
 NAME = "the-one"
+Act = Callable[[Transitions, Grant], bool]
 LEASE_MS = 60_000
 
 
@@ -42,17 +45,21 @@ def other(request: pytest.FixtureRequest, server: RestoringServer, queue: Execut
         yield ExecutionQueueService(client)
 
 
+def admit_all(queue: ExecutionQueueService, count: int) -> list[Grant]:
+    return queue.transitions.admit((queue.lane,), count, lease_ms=LEASE_MS).grants
+
+
 def admit(queue: ExecutionQueueService) -> Grant:
-    (grant,) = queue.transitions.admit((queue.lane,), 1, lease_ms=LEASE_MS).grants
+    (grant,) = admit_all(queue, 1)
     return grant
 
 
-def everything(queue: ExecutionQueueService) -> tuple[object, ...]:
+def everything(queue: ExecutionQueueService, name: str = NAME) -> tuple[object, ...]:
     """What belongs to the execution."""
     leases = queue.scripts.client.zrange(queue.scripts.keys.named("lease"), 0, -1, withscores=True)
     pod_leases = queue.scripts.client.zrange(queue.scripts.keys.named("lease:pods"), 0, -1, withscores=True)
-    payload = queue.views.event(NAME), queue.views.message(NAME)
-    return queue.views.meta(NAME), queue.views.active(), leases, pod_leases, payload, list(queue.journal.entries())
+    payload = queue.views.event(name), queue.views.message(name)
+    return queue.views.meta(name), queue.views.active(), leases, pod_leases, payload, list(queue.journal.entries())
 
 
 def renew(transitions: Transitions, stale: Grant) -> bool:
@@ -61,47 +68,52 @@ def renew(transitions: Transitions, stale: Grant) -> bool:
 
 def release(transitions: Transitions, stale: Grant) -> bool:
     return (
-        transitions.release(NAME, stale.attempt, State.COMPLETED, holder=stale.nonce, result=b"{}").code is Code.STALE
+        transitions.release(stale.execution_id, stale.attempt, State.COMPLETED, holder=stale.nonce, result=b"{}").code
+        is Code.STALE
     )
 
 
 def retry(transitions: Transitions, stale: Grant) -> bool:
-    given = Retry(NAME, stale.attempt, "retry", holder=stale.nonce, message=b"another")
+    given = Retry(stale.execution_id, stale.attempt, "retry", holder=stale.nonce, message=b"another")
     return transitions.settle(given).code is Code.STALE
 
 
 def hand_back(transitions: Transitions, stale: Grant) -> bool:
-    return transitions.settle(Retry(NAME, 1, "hand_back", holder=stale.nonce)).code is Code.STALE
+    return transitions.settle(Retry(stale.execution_id, 1, "hand_back", holder=stale.nonce)).code is Code.STALE
 
 
 def hand_over(transitions: Transitions, stale: Grant) -> bool:
-    handed_over = transitions.hand_over(NAME, stale.attempt, "a-pod", "uid", holder=stale.nonce)
+    handed_over = transitions.hand_over(stale.execution_id, stale.attempt, "a-pod", "uid", holder=stale.nonce)
     # The pod is the attempt's, and the other holder's creation will find it: whoever made it must not delete it.
     return handed_over.code is Code.STALE and handed_over.is_wanted
 
 
-@pytest.mark.parametrize("act", [renew, release, retry, hand_back, hand_over])
+ACTS: Final[tuple[Act, ...]] = (renew, release, retry, hand_back, hand_over)
+
+
 def test_f14_who_held_an_attempt_that_was_given_again_changes_nothing(
-    act: Callable[[Transitions, Grant], bool],
-    server: RestoringServer,
-    queue: ExecutionQueueService,
-    other: ExecutionQueueService,
+    server: RestoringServer, queue: ExecutionQueueService, other: ExecutionQueueService
 ) -> None:
-    queue.enqueue(event(NAME))
+    for number in range(len(ACTS)):
+        queue.enqueue(event(f"of-{number}"))
     server.remember()
-    stale = admit(queue)
+    stale_ones = admit_all(queue, len(ACTS))
     server.restore()
-    current = admit(other)
-    assert (current.execution_id, current.attempt) == (stale.execution_id, stale.attempt)
-    assert current.nonce != stale.nonce
+    current_ones = admit_all(other, len(ACTS))
+    assert len(current_ones) == len(ACTS)
+    for act, stale, current in zip(ACTS, stale_ones, current_ones, strict=True):
+        assert (current.execution_id, current.attempt) == (stale.execution_id, stale.attempt)
+        assert current.nonce != stale.nonce
 
-    before = everything(queue)
-    assert act(queue.transitions, stale), "it was taken for the current holder"
-    assert everything(queue) == before
+        before = everything(queue, current.execution_id)
+        assert act(queue.transitions, stale), f"{act.__name__}: it was taken for the current holder"
+        assert everything(queue, current.execution_id) == before, act.__name__
 
-    assert other.transitions.renew([current]) == [Renewal.RENEWED]
-    settled = other.transitions.release(NAME, current.attempt, State.COMPLETED, holder=current.nonce)
-    assert settled.code is Code.OK
+        assert other.transitions.renew([current]) == [Renewal.RENEWED]
+        settled = other.transitions.release(
+            current.execution_id, current.attempt, State.COMPLETED, holder=current.nonce
+        )
+        assert settled.code is Code.OK
     assert queue.get_queue_status() == {"queue_depth": 0, "active_count": 0}
 
 

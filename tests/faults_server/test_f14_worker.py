@@ -18,6 +18,8 @@ from bandmaster.scheduler.server.connection import client_of
 from faults_server.restoring import RestoringServer, restoring_server
 from waiting import GENEROUS_MS, wait_until
 
+pytestmark = pytest.mark.slow
+
 THREADS = 4
 WAIT_SECONDS = 60.0
 

@@ -25,6 +25,8 @@ from bandmaster.scheduler.server.connection import client_of
 from faults_server.own_server import OwnServer
 from waiting import GENEROUS_SECONDS
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_SECONDS: Final = 0.5
 NEVER_SECONDS: Final = 600.0
 """How long a client would wait by itself: longer than any test does."""

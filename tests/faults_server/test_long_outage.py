@@ -3,6 +3,7 @@
 import signal
 import time
 
+import pytest
 import redis
 from acceptance.workers import Workers
 
@@ -11,11 +12,13 @@ from faults_server.own_server import OwnServer
 from faults_server.test_f09_f11_f13_away import ended, fill, settled
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 THREADS = 4
 LIMIT = 10
 """The default: more than there are threads."""
-AWAY_SECONDS = 20.0
-"""Thirteen leases, and longer than any call is tried again."""
+AWAY_SECONDS = 8.0
+"""Five leases, and longer than any call is tried again."""
 
 
 def test_after_a_long_outage_all_threads_of_its_worker_and_of_the_next_take_work(

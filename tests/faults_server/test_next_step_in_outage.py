@@ -17,6 +17,8 @@ from bandmaster.scheduler.server.connection import client_of
 from faults_server.own_server import OwnServer
 from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
+pytestmark = pytest.mark.slow
+
 LEASE_MS = 60_000
 DEADLINE_SECONDS = 0.5
 KINDS = ("ours", "plain")

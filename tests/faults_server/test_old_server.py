@@ -10,6 +10,8 @@ from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.own_server import OwnServer
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_server_without_functions_is_told_which_is_needed() -> None:
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:

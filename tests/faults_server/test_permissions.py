@@ -15,6 +15,8 @@ from bandmaster.scheduler.model.errors import QueueUnavailable
 from bandmaster.scheduler.queue import ExecutionQueueService
 from faults_server.own_server import OwnServer
 
+pytestmark = pytest.mark.slow
+
 MANUAL = Path(__file__).parents[2] / "docs" / "operations.md"
 
 

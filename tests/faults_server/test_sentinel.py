@@ -20,6 +20,8 @@ from waiting import wait_until
 
 from .sentinel_group import SentinelGroup
 
+pytestmark = pytest.mark.slow
+
 FAILOVERS: Final[dict[str, Callable[[SentinelGroup], None]]] = {
     "the primary is killed": SentinelGroup.kill_primary,
     "the primary becomes a replica": SentinelGroup.fail_over,

@@ -1,24 +1,18 @@
 """Two real servers, and an application whose broker has both."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from faults_server.own_server import OwnServer
 from sharded_application import Application
+from two_servers import two_servers
 
 
 @pytest.fixture
 def servers() -> Iterator[dict[str, OwnServer]]:
-    """They run, each on a folder of its own, by the names of their shards."""
-    with tempfile.TemporaryDirectory(prefix="bm-") as first, tempfile.TemporaryDirectory(prefix="bm-") as second:
-        own = {"default": OwnServer(Path(first)), "low": OwnServer(Path(second))}
-        for each in own.values():
-            each.start()
+    """Of this test alone."""
+    with two_servers() as own:
         yield own
-        for each in own.values():
-            each.end()
 
 
 @pytest.fixture

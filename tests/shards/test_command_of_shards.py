@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 from faults_server.own_server import OwnServer
+from two_servers import queue_of
 
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 class Installation:
@@ -86,7 +89,9 @@ def submitted(installation: Installation, priority: str) -> str:
     return told["executions"][0]["execution_id"] if "executions" in told else told["execution_id"]
 
 
-def test_executions_of_both_run_and_are_found_by_their_ids(installation: Installation) -> None:
+def test_executions_of_both_run_and_are_found_by_their_ids(
+    servers: dict[str, OwnServer], installation: Installation
+) -> None:
     high, low = submitted(installation, "high"), submitted(installation, "low")
     listed = {each["execution_id"]: each["shard"] for each in installation.told("list")["executions"]}
     assert listed == {high: "default", low: "low"}
@@ -97,16 +102,19 @@ def test_executions_of_both_run_and_are_found_by_their_ids(installation: Install
     installation.start("bandmaster.scheduler")
     installation.start("dramatiq", "bandmaster.actors", "--processes", "1", "--threads", "2")
 
-    def states() -> set[str]:
-        return {installation.told("show", one)["state"] for one in (high, low)}
+    with queue_of(servers["default"].url) as first, queue_of(servers["low"].url) as second:
 
-    wait_until(lambda: states() == {"COMPLETED"}, what="both run as pods of their own shard", timeout_seconds=120)
+        def have_run() -> bool:
+            states = [first.views.meta(high)["state"], second.views.meta(low)["state"]]
+            return states == ["COMPLETED"] * 2
+
+        wait_until(have_run, what="both run as pods of their own shard")
+        wait_until(lambda: first.views.leader() and second.views.leader(), what="both are led")
+    assert installation.told("show", low)["state"] == "COMPLETED"
     assert installation.run("logs", low).stdout.strip() == "low"
     shards = installation.told("status")["shards"]
-    wait_until(
-        lambda: all(each["leader"] for each in installation.told("status")["shards"].values()), what="both are led"
-    )
     assert shards.keys() == {"default", "low"}
+    assert all(each["leader"] for each in shards.values())
 
 
 def test_one_that_is_away_is_told_and_the_rest_is_shown(

@@ -12,9 +12,9 @@ from crowding import NAME, crowd, in_queue, is_free, wait_for_one_more
 from forked import holds_in_child
 
 from bandmaster import ExecutionQueueService, Slots, State
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
-LEASE_MS = 1_500
+LEASE_MS = 4_000
 LIMIT = 1
 
 
@@ -197,7 +197,7 @@ def test_a_forked_child_takes_slots_of_its_own_and_gives_none_of_its_parents_bac
     with parents:
 
         def act() -> bool:
-            with slots.slot(NAME, timeout=20):
+            with slots.slot(NAME, timeout=GENEROUS_SECONDS):
                 has_two = in_queue(queue) == 2
             parents.__exit__(None, None, None)
             return has_two and in_queue(queue) == 1
@@ -213,7 +213,7 @@ def test_a_child_forked_while_others_wait_does_not_wait_for_them(slots: Slots, q
         waiting.enter("waits")
 
         def act() -> bool:
-            with slots.slot("other", limit=1, timeout=20):
+            with slots.slot("other", limit=1, timeout=GENEROUS_SECONDS):
                 return in_queue(queue) == 2
 
         assert holds_in_child(act)

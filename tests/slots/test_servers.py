@@ -53,7 +53,7 @@ def test_a_slot_given_back_while_the_server_is_away_is_given_back_later(server: 
 def test_who_waits_is_sent_again_in_order_to_a_server_that_was_emptied(
     slots: Slots, queue: ExecutionQueueService, redis_client: redis.Redis
 ) -> None:
-    queue.controls.change_setting("lease_ttl_ms", 600)
+    queue.controls.change_setting("lease_ttl_ms", 3_000)
     with crowd(slots, queue, limit=1) as waiting:
         for who in ("holds", "1", "2", "3"):
             waiting.enter(who)
@@ -67,7 +67,7 @@ def test_who_waits_is_sent_again_in_order_to_a_server_that_was_emptied(
 def test_who_holds_a_slot_is_told_that_it_is_lost(
     slots: Slots, queue: ExecutionQueueService, redis_client: redis.Redis
 ) -> None:
-    queue.controls.change_setting("lease_ttl_ms", 300)
+    queue.controls.change_setting("lease_ttl_ms", 3_000)
     with slots.slot(NAME, limit=1) as held:
         redis_client.flushdb()
         wait_until(lambda: held.is_lost, what="the next renewal")

@@ -14,7 +14,7 @@ from redis.retry import Retry
 
 from bandmaster import BandedRedisBroker
 
-LEASE_TTL_MS = 1_500
+LEASE_TTL_MS = int(os.environ.get("APP_LEASE_MS", "1500"))
 HANGS_SECONDS = 120.0
 
 broker = BandedRedisBroker(url=os.environ["APP_REDIS_URL"], lease_ttl_ms=LEASE_TTL_MS)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import redis
 from acceptance.workers import Workers
+from ended_leases import LONG_LEASE_MS
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from stories.work import Work
@@ -22,6 +23,6 @@ def work(redis_client: redis.Redis) -> Work:
 @pytest.fixture
 def workers(redis_url: str, tmp_path: Path) -> Iterator[Workers]:
     """Its workers; all are ended."""
-    made = Workers(redis_url, tmp_path, module=APPLICATION)
+    made = Workers(redis_url, tmp_path, module=APPLICATION, lease_ms=LONG_LEASE_MS)
     yield made
     made.end()

@@ -7,6 +7,7 @@ worker meanwhile must not wait for the first idle moment.
 import signal
 
 from acceptance.workers import Workers, signal_all
+from ended_leases import end_leases
 
 from stories.work import CRITICAL, Work
 from waiting import wait_until
@@ -50,6 +51,7 @@ def test_a_killed_workers_execution_and_its_gate_come_back_while_the_backlog_is_
     wait_until(lambda: len(work.ended()) >= 60, what="more than one worker's work")
     assert work.began_after("behind") == []
     signal_all(killed, signal.SIGKILL)
+    end_leases(work.queue, "held")
     killed_after = len(work.ended())
     wait_until(lambda: {"held", "behind"} <= {*work.ended()}, timeout_seconds=60, what="the end of both")
     assert work.queue.views.meta("held")["attempt"] == "2"

@@ -5,6 +5,7 @@ from collections import Counter
 
 from acceptance.workers import Workers, signal_all
 from defects.contrast import event
+from ended_leases import end_leases
 
 from bandmaster.scheduler.model.states import TERMINAL, State
 from stories.work import CRITICAL, LANE, Work
@@ -39,6 +40,7 @@ def test_whatever_waited_while_nobody_ran_still_waits_and_runs_afterwards(work: 
     work.send("delayed", delay_ms=UNATTENDED_SECONDS * 500)
     work.send("delayed-for-long", delay_ms=UNATTENDED_SECONDS * 1_000 + 2_000)
     signal_all(killed, signal.SIGKILL)
+    end_leases(work.queue, "running")
     work.send("waiting")
     work.queue.enqueue(event("of-a-lane-without-workers"))
     names = ["running", "paused", "behind-a-gate", "delayed", "delayed-for-long", "waiting"]

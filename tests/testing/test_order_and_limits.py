@@ -8,7 +8,7 @@ from dramatiq.errors import QueueJoinTimeout
 
 from bandmaster import current_grant
 from bandmaster.testing import BandedStubBroker, working
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def test_bodies_start_by_band_and_first_in_first_out_within_one(broker: BandedStubBroker) -> None:
@@ -67,7 +67,7 @@ def test_the_order_holds_over_all_lanes_of_a_worker(broker: BandedStubBroker) ->
 def test_no_more_hold_a_gate_than_its_limit(broker: BandedStubBroker, gate: str) -> None:
     running, most = 0, 0
     lock = threading.Lock()
-    others = threading.Event()
+    pair, others = threading.Barrier(2), threading.Event()
 
     @dramatiq.actor(gates=["tenant:{tenant}"])
     def work(tenant: str) -> None:
@@ -75,7 +75,8 @@ def test_no_more_hold_a_gate_than_its_limit(broker: BandedStubBroker, gate: str)
         with lock:
             running += 1
             most = max(most, running)
-        others.wait(0.01)  # longer than it takes to start another
+        pair.wait(GENEROUS_SECONDS)  # two are there at once
+        others.wait(0.01)  # and there is time for a third
         with lock:
             running -= 1
 
