@@ -20,6 +20,8 @@ from bandmaster import ExecutionQueueService
 from bandmaster.scheduler.engine.transitions import Candidate
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def workers(redis_url: str, tmp_path: Path) -> Generator[Workers]:

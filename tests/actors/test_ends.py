@@ -15,6 +15,8 @@ from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailed
 from bandmaster.scheduler.model.states import TERMINAL, State
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def event(attempt: int = 1, **fields: Any) -> dict[str, Any]:
     return {"execution_id": "x", "attempt": attempt, **fields}

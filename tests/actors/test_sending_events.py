@@ -145,6 +145,7 @@ def test_a_request_called_and_not_sent_says_so(lifecycle: Lifecycle) -> None:
         execution_requested({"script": "1"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", ""], ids=["a server that is not there", "the embedded one"])
 def test_importing_the_actors_needs_no_server(url: str, lifecycle: Lifecycle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANDMASTER_REDIS__URL", url)
@@ -152,6 +153,7 @@ def test_importing_the_actors_needs_no_server(url: str, lifecycle: Lifecycle, mo
     assert "'script': '1'" in python(run)
 
 
+@pytest.mark.slow
 def test_an_application_keeps_the_broker_it_has(lifecycle: Lifecycle) -> None:
     run = "import dramatiq; from dramatiq.brokers.stub import StubBroker; own = StubBroker(); dramatiq.set_broker(own)"
     assert python(f"{run}; import bandmaster.actors; print(dramatiq.get_broker() is own)").strip() == "True"
@@ -174,6 +176,7 @@ def test_messages_are_plain_json_whatever_was_given(lifecycle: Lifecycle) -> Non
     assert Message.decode(message.encode()) == message
 
 
+@pytest.mark.slow
 def test_a_caller_that_finds_no_server_is_told_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
     code = (
         "from bandmaster.actors import execution_requested\n"

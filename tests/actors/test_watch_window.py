@@ -15,6 +15,8 @@ from bandmaster.scheduler.events import ExecutionCompletedEvent, ExecutionFailed
 from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 FOR_LONG: Final = 3600.0
 """Seconds; longer than any test."""
 

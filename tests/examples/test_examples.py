@@ -10,6 +10,8 @@ from bandmaster import ExecutionQueueService
 from examples.running import EXAMPLES, Running, most_at_once
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 FILES = sorted(path for path in EXAMPLES.rglob("*.py") if path.name != "conftest.py")
 
 

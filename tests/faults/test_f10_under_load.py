@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import dramatiq
+import pytest
 import redis
 from dramatiq import Message, Worker
 from history import History
@@ -18,6 +19,8 @@ from bandmaster.middleware.grants.permits import LANES
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.server.connection import client_of
 from waiting import GENEROUS_MS, wait_until
+
+pytestmark = pytest.mark.slow
 
 THREADS = 8
 JOBS = 2_000

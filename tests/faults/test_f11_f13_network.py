@@ -21,6 +21,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transport.scripts import REPEAT_PAUSES_SECONDS
 from waiting import GENEROUS_SECONDS
 
+pytestmark = pytest.mark.slow
+
 TRIES = len(REPEAT_PAUSES_SECONDS) + 1
 MAX_ACTIVE = 3
 

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import pytest
 import redis
 from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.engine.grants import Renewal
 from bandmaster.scheduler.engine.transitions import Candidate
 
-FEW, MANY = 50, 50_000
+pytestmark = pytest.mark.slow
+
+FEW, MANY = 50, 10_000
 LEAPS = 5
 LEAP_MS = 600_000
 LEASE_MS = 30_000

@@ -16,6 +16,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.transport.scripts import REPEAT_PAUSES_SECONDS
 from waiting import GENEROUS_SECONDS
 
+pytestmark = pytest.mark.slow
+
 TRIES: Final = len(REPEAT_PAUSES_SECONDS) + 1
 DEADLINE_SECONDS: Final = 1.0
 NEVER_SECONDS: Final = 600.0

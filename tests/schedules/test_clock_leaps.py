@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from schedule_playing import MINUTE_MS, Played, ids, schedule
 
+pytestmark = pytest.mark.slow
+
 YEAR_MS = 365 * 24 * 60 * MINUTE_MS
 MINUTES_A_YEAR = YEAR_MS // MINUTE_MS
 

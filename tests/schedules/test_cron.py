@@ -48,6 +48,7 @@ def test_a_fixed_time_comes_once_a_day_whatever_the_clocks_do(tz: str, minute: i
     assert list(Cron(f"{minute} {hour} * * *", tz).between(begin_ms, end_ms)) == fixed_times(minute, hour, tz)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tz", ZONES)
 def test_stars_follow_real_time(tz: str) -> None:
     begin_ms = int(BEGIN.timestamp() * 1000)

@@ -18,6 +18,8 @@ from bandmaster import Schedule
 from bandmaster.scheduler.planning import Planner
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 FAR = Schedule(cron="0 0 1 1 *", start=datetime(2098, 1, 1, tzinfo=UTC))
 FIRST = "schedule:moves:20980101T000000Z"
 

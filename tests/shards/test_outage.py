@@ -10,6 +10,8 @@ from sharded_application import THREADS, Application
 from bandmaster.scheduler.model.errors import QueueUnavailable
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 BACKLOG = 20_000
 
 

@@ -9,6 +9,8 @@ from bandmaster.scheduler.model.errors import OnAnotherShard, QueueUnavailable, 
 from bandmaster.scheduler.model.priority import Priority
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_group_of_two_shards_is_refused_before_anything_is_sent(application: Application) -> None:
     with pytest.raises(OnAnotherShard, match="shards default, low"):

@@ -14,6 +14,8 @@ from forked import holds_in_child
 from bandmaster import ExecutionQueueService, Slots, State
 from waiting import GENEROUS_SECONDS, wait_until
 
+pytestmark = pytest.mark.slow
+
 LEASE_MS = 4_000
 LIMIT = 1
 

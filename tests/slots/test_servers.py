@@ -13,6 +13,8 @@ from bandmaster import ExecutionQueueService, Slots
 from bandmaster.scheduler.server.connection import client_of
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server() -> Iterator[OwnServer]:
@@ -42,7 +44,7 @@ def test_waits_and_slots_survive_a_server_that_is_started_again(server: OwnServe
 
 
 def test_a_slot_given_back_while_the_server_is_away_is_given_back_later(server: OwnServer) -> None:
-    queue = ExecutionQueueService(client_of(server.url), deadline_seconds=0.3)
+    queue = ExecutionQueueService(client_of(server.url), deadline_seconds=3.0)
     with Slots(queue) as slots:
         with slots.slot(NAME, limit=1):
             server.kill()

@@ -3,10 +3,13 @@
 As a server does that is allowed to evict keys. Nothing in Redis says any more what the execution was.
 """
 
+import pytest
 from acceptance.workers import Workers
 
 from stories.work import CRITICAL, Work
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 TENANT = "tenant:a"
 

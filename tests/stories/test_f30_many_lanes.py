@@ -19,6 +19,8 @@ from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 # Not imported: the module is an application that needs its server's URL.
 LANES = [f"lane-{number}" for number in range(19)] + ["default"]
 THREADS = 8

@@ -6,11 +6,14 @@ worker meanwhile must not wait for the first idle moment.
 
 import signal
 
+import pytest
 from acceptance.workers import Workers, signal_all
 from ended_leases import end_leases
 
 from stories.work import CRITICAL, Work
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 JOBS = 300
 SECONDS = 0.1

@@ -21,6 +21,8 @@ from stories.conftest import APPLICATION
 from stories.work import Work
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 WORKERS, THREADS = 2, 4
 LONG_SECONDS = 2.5
 SHORT_SECONDS = 0.1

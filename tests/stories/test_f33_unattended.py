@@ -3,6 +3,7 @@
 import signal
 from collections import Counter
 
+import pytest
 from acceptance.workers import Workers, signal_all
 from defects.contrast import event
 from ended_leases import end_leases
@@ -10,6 +11,8 @@ from ended_leases import end_leases
 from bandmaster.scheduler.model.states import TERMINAL, State
 from stories.work import CRITICAL, LANE, Work
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 TTL_SECONDS = 1
 UNATTENDED_SECONDS = 3

@@ -1,10 +1,13 @@
 """Two worker processes in a fair lane: one user's many jobs do not stand before another's one."""
 
+import pytest
 from acceptance.workers import Workers
 
 from bandmaster.scheduler.engine.journal import Verb
 from stories.work import LANE, Work
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 PROCESSES, THREADS = 2, 2
 FLOOD, ONES = 200, 10

@@ -16,6 +16,8 @@ from bandmaster.scheduler.model.auto import BY, Adjusted, Auto
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 GATE = "action:call"
 AUTO = Auto(2, 16)
 LANE = "default"

@@ -3,12 +3,15 @@
 import itertools
 import statistics
 
+import pytest
 from acceptance.workers import Workers
 
 from bandmaster.scheduler.engine.journal import Verb
 from bandmaster.scheduler.model.rates import Rate
 from stories.work import Work
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 TENANT = "tenant:a"
 JOBS = 40

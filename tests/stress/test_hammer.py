@@ -3,6 +3,7 @@
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
+import pytest
 import redis
 from history import History
 from model.dump import read_dump
@@ -10,6 +11,8 @@ from model.invariants import Invariants, left_behind
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from stress.hammering import THREADS, Job, hammer
+
+pytestmark = pytest.mark.slow
 
 PROCESSES = 4
 PARKED_BY_EACH_THREAD = 40

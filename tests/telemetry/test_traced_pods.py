@@ -14,6 +14,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.views import Views
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 SENDER = """
 import os, redis
 from opentelemetry import trace

@@ -8,6 +8,8 @@ from processes import PROGRAMS, receiving
 
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 APPLICATION = """
 import os, sys, dramatiq
 from bandmaster import BandedRedisBroker

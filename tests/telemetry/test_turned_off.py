@@ -19,6 +19,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.spans import spans
 from bandmaster.telemetry import DramatiqInstrumentor
 
+pytestmark = pytest.mark.slow
+
 SENDER = """
 import sys
 if sys.argv[1:] == ["not installed"]:
