@@ -22,6 +22,7 @@ def test_whatever_is_killed_or_sleeps_each_execution_ends_once(seed: int, instal
     chance = random.Random(seed)
     queue = installation.queue
     queue.controls.change_setting("max_concurrent_executions", AT_LIMIT)
+    queue.controls.change_setting("lease_ttl_ms", SHORT_LEASE_MS)
     # On a busy machine who is neither killed nor asleep may lose a lease as well.
     queue.controls.change_setting("max_crashes", 1_000)
     installation.members.scheduler()
