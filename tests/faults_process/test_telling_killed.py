@@ -83,7 +83,8 @@ def test_a_worker_killed_while_it_tells_leaves_the_end_to_another(
     moment.kill(doomed)
     queue.controls.resume(f"lane:{CALLBACKS}")
     # After two leases another one takes it: longer than a client waits for one answer.
-    for each in redis_client.zrange(queue.scripts.keys.outbox(LANE), 0, -1):
+    claimed: list[bytes] = redis_client.zrange(queue.scripts.keys.outbox(LANE), 0, -1)  # type: ignore[assignment]
+    for each in claimed:
         redis_client.zincrby(queue.scripts.keys.outbox(LANE), -3 * LONG_LEASE_MS, each)
     end_leases(installation.queue)
     worker(installation, redis_url, redis_url)
