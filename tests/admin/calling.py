@@ -1,11 +1,17 @@
-"""Serves the API for a test, as the process does, and calls it over HTTP with tokens of each scope."""
+"""Serves the API for a test, as the process does, and calls it over HTTP with tokens of each scope.
 
+The tests of a process share one server and its routes (``SharedServer``); queue, ledger and all that an API keeps in
+memory are a test's own, so that each begins with cold caches. A test about the server itself, or one that needs two,
+starts its own (``api_on``, ``api_with``).
+"""
+
+import asyncio
 import base64
 import socket
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +20,7 @@ import httpx
 import redis
 import uvicorn
 from dramatiq.brokers.redis import RedisBroker
+from fastapi import FastAPI
 from ledger_reading import catch_up
 from pydantic import SecretStr
 
@@ -153,14 +160,25 @@ def found(keeper: Keeper, text: str) -> Token | None:
     return token
 
 
+class _Server(uvicorn.Server):
+    """A server whose event loop is known."""
+
+    loop: asyncio.AbstractEventLoop
+    own: asyncio.Task[Any]
+
+    async def main_loop(self) -> None:
+        """Serve until it is told to end."""
+        self.loop, self.own = asyncio.get_running_loop(), asyncio.tasks.current_task() or self.own
+        await super().main_loop()
+
+
 @contextmanager
-def api_on(
-    services: Services, settings: ApiSettings | None = None, *, listening: socket.socket | None = None
-) -> Generator[str]:
-    """Serve an API until the end of the block, where it is told to or at a free port; its URL."""
-    settings = settings or ApiSettings()
+def _serving(
+    application: FastAPI, settings: ApiSettings, listening: socket.socket | None = None
+) -> Generator[tuple[_Server, str]]:
+    """Serve an application in a thread; the server, and its URL."""
     config = uvicorn.Config(
-        guarded(build(services), settings),
+        guarded(application, settings),
         host="127.0.0.1",
         port=0,
         log_config=None,
@@ -169,7 +187,7 @@ def api_on(
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     # In a thread that is not the main one, it takes no signals.
     given = None if listening is None else [listening]
     thread = threading.Thread(target=server.run, args=(given,), daemon=True)
@@ -177,12 +195,62 @@ def api_on(
     wait_until(lambda: server.started, what="the API")
     listens: Any = server.servers[0].sockets[0]
     try:
-        yield f"http://127.0.0.1:{listens.getsockname()[1]}"
+        yield server, f"http://127.0.0.1:{listens.getsockname()[1]}"
     finally:
-        services.closing.set()
         server.should_exit = True
         thread.join(60)
         assert not thread.is_alive()
+
+
+@contextmanager
+def api_on(
+    services: Services, settings: ApiSettings | None = None, *, listening: socket.socket | None = None
+) -> Generator[str]:
+    """Serve an API of its own until the end of the block, where it is told to or at a free port; its URL."""
+    with _serving(build(services), settings or ApiSettings(), listening) as (_, url):
+        try:
+            yield url
+        finally:
+            services.closing.set()
+
+
+class SharedServer:
+    """One server and its routes, which work with what one test after another gives them."""
+
+    def __init__(self, application: FastAPI, server: _Server, url: str) -> None:
+        """Makes no call."""
+        self._application = application
+        self._server = server
+        self._url = url
+
+    @contextmanager
+    def working_with(self, services: Services) -> Generator[str]:
+        """Let it work with these until the end of the block; its URL."""
+        assert self._application.state.services is None, "another test works with it"
+        self._application.state.services = services
+        try:
+            yield self._url
+        finally:
+            services.closing.set()
+            wait_until(lambda: not self._server.server_state.tasks, timeout_seconds=60, what="the last answer")
+            # What reads on for followers, for example, would read the next test's.
+            asyncio.run_coroutine_threadsafe(self._end_rest(), self._server.loop).result(60)
+            self._application.state.services = None
+
+    async def _end_rest(self) -> None:
+        """End what runs in the event loop and is not the server itself, as at the end of a process."""
+        rest = asyncio.all_tasks() - {self._server.own, asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
+
+@contextmanager
+def shared_server() -> Generator[SharedServer]:
+    """Serve an API that works with nothing yet."""
+    application = build(None)  # pyright: ignore[reportArgumentType]  # it asks for them with each request
+    with _serving(application, ApiSettings()) as (server, url):
+        yield SharedServer(application, server, url)
 
 
 @contextmanager
@@ -210,14 +278,19 @@ def api_with(api: Api, **settings: Any) -> Generator[Api]:
         yield replace(api, url=url, services=services)
 
 
-def served(client: redis.Redis, ledger_url: str, folder: Path) -> Generator[Api]:
-    """Serve an API on an empty queue and an empty ledger, whose tables are there."""
+def served(
+    client: redis.Redis,
+    ledger_url: str,
+    folder: Path,
+    serving: Callable[[Services], AbstractContextManager[str]] = api_on,
+) -> Generator[Api]:
+    """Serve an API on an empty queue and an empty ledger, whose tables are there; by a server of its own or another."""
     database = Database(ledger_url)
     services = services_on(client, database, folder)
     queue = ExecutionQueueService(client)
     consumer = Consumer(queue, Book(database, queue="exec_queue", holder="this test", settle=settle))
     assert consumer.begin()
-    with api_on(services) as address:
+    with serving(services) as address:
         yield Api(address, queue, database, consumer, services, TokenTable(Asking(database, queue="exec_queue")))
     services.queue.close()
     queue.close()

@@ -43,14 +43,14 @@ def test_tokens_are_made_and_revoked_over_the_api(api: Api) -> None:
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def no_ledger_url(tmp_path: Path) -> str:
     """Of a ledger that is not there: the command makes it."""
-    return f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
+    return f"sqlite:///{tmp_path / 'none.sqlite3'}"
 
 
 @pytest.fixture
-def command(redis_url: str, sqlite_url: str) -> Run:
-    environment = os.environ | {"BANDMASTER_REDIS__URL": redis_url, "BANDMASTER_LEDGER__URL": sqlite_url}
+def command(redis_url: str, no_ledger_url: str) -> Run:
+    environment = os.environ | {"BANDMASTER_REDIS__URL": redis_url, "BANDMASTER_LEDGER__URL": no_ledger_url}
 
     def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
         asked = [sys.executable, "-m", "bandmaster", "token", *arguments]
@@ -59,12 +59,13 @@ def command(redis_url: str, sqlite_url: str) -> Run:
     return command
 
 
-def test_the_first_token_is_made_by_the_command(command: Run, sqlite_url: str) -> None:
+@pytest.mark.slow
+def test_the_first_token_is_made_by_the_command(command: Run, no_ledger_url: str) -> None:
     assert command().returncode == 2, "there is no ledger yet"
     created = command("create", "--owner", "ann", "--scope", "admin", "--expires", "90d", "--json")
     assert created.returncode == 0, created.stderr
     token = json.loads(created.stdout)["token"]
-    database = Database(sqlite_url)
+    database = Database(no_ledger_url)
     assert found(Keeper(table=TokenTable(Asking(database, queue="exec_queue"))), token["token"]) is not None
     database.close()
     assert token["token_id"] in command().stdout
@@ -78,9 +79,10 @@ def test_the_first_token_is_made_by_the_command(command: Run, sqlite_url: str) -
     assert plain.stdout.count("\n") == 1
 
 
-def test_the_ledger_of_another_queue_takes_and_shows_no_tokens(command: Run, sqlite_url: str) -> None:
+@pytest.mark.slow
+def test_the_ledger_of_another_queue_takes_and_shows_no_tokens(command: Run, no_ledger_url: str) -> None:
     assert command("create", "--owner", "ann", "--scope", "read").returncode == 0
-    database = Database(sqlite_url)
+    database = Database(no_ledger_url)
     assert Book(database, queue="another", holder="a test").take()
     database.close()
     for asked in ((), ("create", "--owner", "bob", "--scope", "admin"), ("revoke", "3f2a9c0d11e7")):
