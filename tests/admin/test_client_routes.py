@@ -106,24 +106,39 @@ ROUTES: Final = {
 }
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_each_route_has_a_call(route: str) -> None:
+def test_each_route_has_a_call() -> None:
+    called = {route for _, route, _ in MADE}
     # What admins have under a path of their own, they have under the other one, too.
-    meant = route.replace(ADMINS, "/api/v1/")
-    assert (meant in {each for _, each, _ in MADE}) != (meant in ONLY_OF_BROWSERS)
+    meant = {route.replace(ADMINS, "/api/v1/") for route in ROUTES}
+    assert meant - called == ONLY_OF_BROWSERS
+    assert called & ONLY_OF_BROWSERS == set()
 
 
-@pytest.mark.parametrize(("route", "call"), [(route, call) for _, route, call in MADE], ids=[name for name, *_ in MADE])
-def test_each_call_has_all_parameters_of_its_route(route: str, call: Call[Any] | Stream[Any] | Export) -> None:
-    operation = ROUTES[route]
+def unlike(call: Call[Any] | Stream[Any] | Export, operation: dict[str, Any]) -> list[str]:
+    """What of a route's parameters a call has not, or has besides."""
     parameters = operation.get("parameters", [])
-    assert {each["name"] for each in parameters if each["in"] == "query"} == set(call.query)
+    named = {where: {each["name"] for each in parameters if each["in"] == where} for where in ("query", "header")}
+    wrong = [f"query {name}" for name in named["query"] ^ set(call.query)]
     if isinstance(call, Call):
         # A stream's are the client's own, with which it goes on; a trace's are those of who instruments the client.
         sent = {name.lower() for name in call.headers}
-        assert {each["name"] for each in parameters if each["in"] == "header"} - OF_TRACES == sent
-        assert ("requestBody" in operation) == (call.body is not None or call.content is not None)
-        assert call.answer.__name__ in str(operation["responses"]) or call.answer.__name__ == "Nothing"
+        wrong += [f"header {name}" for name in (named["header"] - OF_TRACES) ^ sent]
+        if ("requestBody" in operation) != (call.body is not None or call.content is not None):
+            wrong.append("body")
+        answer = call.answer.__name__
+        if answer != "Nothing" and answer not in str(operation["responses"]):
+            wrong.append(f"answer {answer}")
+    return wrong
+
+
+def test_each_call_has_all_parameters_of_its_route() -> None:
+    assert {name: wrong for name, route, call in MADE if (wrong := unlike(call, ROUTES[route]))} == {}
+
+
+def test_a_call_that_is_not_like_its_route_is_found() -> None:
+    call = calls.submit({"command": ["x"]}, "k")
+    another: dict[str, Any] = {"parameters": [{"in": "query", "name": "new"}], "responses": {}}
+    assert unlike(call, another) == ["query new", "header idempotency-key", "body", f"answer {call.answer.__name__}"]
 
 
 def test_files_are_sent_as_files_and_their_fields_as_fields() -> None:
@@ -161,19 +176,18 @@ def test_neither_token_nor_payload_is_in_what_a_program_shows(caplog: pytest.Log
     assert "hunter2" not in shown
 
 
-@pytest.mark.parametrize("name", ["NotAllowed", "NotFound", "WrongState", "ChangedMeanwhile", "Invalid", "TooMany"])
-def test_a_refusal_is_of_the_kind_that_its_code_stands_for(name: str) -> None:
-    code = {
-        "NotAllowed": "forbidden",
-        "NotFound": "not_found",
-        "WrongState": "not_pending",
-        "ChangedMeanwhile": "changed_meanwhile",
-        "Invalid": "invalid",
-        "TooMany": "queue_full",
-    }[name]
-    problem = problem_of(400, code, "why")
-    assert type(problem).__name__ == name
-    assert isinstance(problem, ApiProblem)
+def test_a_refusal_is_of_the_kind_that_its_code_stands_for() -> None:
+    kinds = {
+        "forbidden": "NotAllowed",
+        "not_found": "NotFound",
+        "not_pending": "WrongState",
+        "changed_meanwhile": "ChangedMeanwhile",
+        "invalid": "Invalid",
+        "queue_full": "TooMany",
+    }
+    problems = {code: problem_of(400, code, "why") for code in kinds}
+    assert {code: type(problem).__name__ for code, problem in problems.items()} == kinds
+    assert all(isinstance(problem, ApiProblem) for problem in problems.values())
     assert type(problem_of(400, "of_a_later_release", "why")) is ApiProblem
 
 

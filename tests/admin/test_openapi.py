@@ -60,30 +60,43 @@ def test_bounds_are_said_in_the_words_of_json_schema() -> None:
     assert [word for word in ("ge", "gt", "le", "lt", "min_length", "max_length") if f'"{word}": ' in text] == []
 
 
-@pytest.mark.parametrize("operation", [each for _, each in OPERATIONS], ids=[name for name, _ in OPERATIONS])
-def test_each_operation_says_what_it_is_for_and_how_it_refuses(operation: dict[str, Any]) -> None:
-    assert operation["summary"]
-    assert operation["description"]
-    for status in ("401", "403", "404", "422", "503"):
-        content = resolved(DOCUMENT, operation["responses"][status])["content"]
-        assert {"application/problem+json", "application/json"} & set(content)
+def test_each_operation_says_what_it_is_for_and_how_it_refuses() -> None:
+    wrong = list[str]()
+    for name, operation in OPERATIONS:
+        wrong += [f"{name}: {word}" for word in ("summary", "description") if not operation.get(word)]
+        for status in ("401", "403", "404", "422", "503"):
+            content = resolved(DOCUMENT, operation["responses"].get(status, {})).get("content", {})
+            if not {"application/problem+json", "application/json"} & set(content):
+                wrong.append(f"{name}: {status}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("operation", [each for _, each in OPERATIONS], ids=[name for name, _ in OPERATIONS])
-def test_each_body_and_each_answer_has_an_example_that_is_one(operation: dict[str, Any]) -> None:
+def examples_that_are_none(operation: dict[str, Any]) -> list[str]:
+    """What is wrong with the example of each body and each answer of an operation."""
     answers = [each for status, each in operation["responses"].items() if status.startswith("2")]
     parts = [*answers, *([operation["requestBody"]] if "requestBody" in operation else [])]
+    wrong = list[str]()
     for content in [content for part in parts for content in part.get("content", {}).values()]:
+        if len(content.get("examples", {})) != 1:
+            wrong.append("it has not one example")
+            continue
         (example,) = content["examples"].values()
         validator = jsonschema_rs.Draft202012Validator(content["schema"] | {"components": DOCUMENT["components"]})
-        assert [problem.message for problem in validator.iter_errors(example["value"])] == []
+        wrong += [problem.message for problem in validator.iter_errors(example["value"])]
+    return wrong
 
 
-@pytest.mark.parametrize("operation", [each for _, each in OPERATIONS], ids=[name for name, _ in OPERATIONS])
-def test_each_operation_tells_of_every_refusal(operation: dict[str, Any]) -> None:
-    assert {"400", "401", "403", "404", "408", "409", "412", "413", "421", "422", "428", "429"} <= set(
-        operation["responses"]
-    )
+def test_each_body_and_each_answer_has_an_example_that_is_one() -> None:
+    assert {name: wrong for name, each in OPERATIONS if (wrong := examples_that_are_none(each))} == {}
+    planted = json.loads(json.dumps(dict(OPERATIONS)["get /healthz"]))
+    (example,) = planted["responses"]["200"]["content"]["application/json"]["examples"].values()
+    example["value"] = "another"
+    assert examples_that_are_none(planted) != []
+
+
+def test_each_operation_tells_of_every_refusal() -> None:
+    every = {"400", "401", "403", "404", "408", "409", "412", "413", "421", "422", "428", "429"}
+    assert {name: left for name, each in OPERATIONS if (left := every - set(each["responses"]))} == {}
 
 
 def test_version_1_only_grows() -> None:
