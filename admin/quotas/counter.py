@@ -22,7 +22,8 @@ _log = Logger(__name__)
 WINDOW_SECONDS: Final = 60
 ANSWER_SECONDS: Final = 0.5
 LOOK_SECONDS: Final = 1.0
-_LOOK: Final = "look"
+LOOK: Final = "look"
+"""The count to which a look in the background adds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Counter:
     def _look(self) -> None:
         try:
             # A write: a server may answer, and yet refuse these.
-            self._add(_LOOK, 0)
+            self._add(LOOK, 0)
         except QueueUnavailable as error:
             _log.debug("quotas_still_alone", problem=str(error))
         else:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
@@ -128,12 +129,18 @@ Change = Callable[[dict[str, Any]], object]
 Sign = Callable[[dict[str, Any], RSAKey], str]
 
 
+@cache
+def first_key() -> RSAKey:
+    """The key that a provider begins with; making one takes as long as a whole test."""
+    return RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
+
+
 @dataclass
 class Told:
     """A provider that does what a test tells it to: everything right, if nothing else is said."""
 
     url: str = ""
-    key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "first", "use": "sig"}))
+    key: RSAKey = field(default_factory=first_key)
     listed: list[Any] = field(default_factory=list[Any])
     """The keys that it says; none: its own."""
     claims: Change = _nothing

@@ -16,7 +16,7 @@ from bandmaster.admin.events.hub import MOST_MISSED, Hub
 from bandmaster.admin.places import Places
 from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.model.rates import Rate
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 DAMAGED: list[dict[str, Any]] = [
     {"verb": "park"},
@@ -136,11 +136,9 @@ def test_an_emptied_server_is_a_reset_and_the_stream_goes_on(api: Api, operator:
 def test_a_revoked_token_ends_its_streams(api: Api) -> None:
     token = api.token("ann", "read")
     with following(api, token) as stream:
-        began = time.monotonic()
         api.table.revoke(token.split("_")[1], by="a test")
-        assert stream.ended.wait(30)
-        # On a machine that has nothing else to do: 5 s. How it is made up does not depend on the machine.
-        assert time.monotonic() - began < 30
+        assert stream.ended.wait(GENEROUS_SECONDS)
+    # On a machine that has nothing else to do. How it is made up does not depend on the machine.
     assert CHECKED_SECONDS + FRESH_SECONDS <= 5
 
 
@@ -163,7 +161,7 @@ def test_a_session_that_ends_ends_its_streams(api: Api, end: str) -> None:
             connection.pexpire(name, 2_500)
         else:
             connection.flushdb()
-        assert stream.ended.wait(30)
+        assert stream.ended.wait(GENEROUS_SECONDS)
         assert not connection.exists(name) or end == "revoke"
 
 
@@ -172,7 +170,7 @@ def test_a_stream_ends_when_its_token_may_see_less(api: Api) -> None:
     with following(api, token) as stream:
         with api.database.writing() as connection:
             connection.exec_driver_sql("UPDATE tokens SET scopes = 'read'")
-        assert stream.ended.wait(30)
+        assert stream.ended.wait(GENEROUS_SECONDS)
 
 
 @pytest.mark.parametrize("damaged", DAMAGED)

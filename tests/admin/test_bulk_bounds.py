@@ -11,7 +11,7 @@ from calling import V1, Api
 
 from bandmaster.admin.api import bulk
 from bandmaster.admin.services import BULKS_AT_ONCE, QUEUE_AT_ONCE
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 PLAN, BULK, QUEUE = f"{V1}/executions/bulk/plan", f"{V1}/executions/bulk", f"{V1}/executions/queue"
 CANCEL = {"action": "cancel"}
@@ -31,7 +31,7 @@ class Held:
         def held(*given: Any, **named: Any) -> Any:
             with self._lock:
                 self.count += 1
-            assert self.goes_on.wait(60)
+            assert self.goes_on.wait(GENEROUS_SECONDS)
             return call(*given, **named)
 
         return held

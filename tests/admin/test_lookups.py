@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from bandmaster.admin.lookups import Lookups
+from waiting import GENEROUS_SECONDS
 
 
 class TooMany(Exception):
@@ -17,7 +18,7 @@ def test_those_who_ask_for_the_same_at_once_take_one_place() -> None:
 
     def look(name: str) -> str:
         asked.append(name)
-        assert go_on.wait(30)
+        assert go_on.wait(GENEROUS_SECONDS)
         return f"found {name}"
 
     async def all_at_once() -> list[str]:

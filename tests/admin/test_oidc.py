@@ -1,6 +1,7 @@
 """Signing in with an OpenID provider that others made: the whole way, who one is then, and whose login it is."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import httpx
@@ -145,21 +146,21 @@ def test_the_login_of_another_browser_does_not_count_and_stays_theirs(here: Api,
     assert browser.get(back).status_code == 200
 
 
-@pytest.mark.parametrize("state", ["", "x", "A" * 43, "a b"])
-def test_a_state_that_nobody_began_is_none(browser: httpx.Client, state: str) -> None:
-    sent_away(browser)
-    assert code_of(browser.get(f"{CALLBACK}?state={state}&code=x")) == (401, "login_failed")
+def test_a_state_that_nobody_began_is_none(browser: httpx.Client) -> None:
+    for state in ("", "x", "A" * 43, "a b"):
+        sent_away(browser)
+        assert code_of(browser.get(f"{CALLBACK}?state={state}&code=x")) == (401, "login_failed"), state
 
 
-@pytest.mark.parametrize("name", ["state", "code", "iss", "error"])
-@pytest.mark.parametrize("text", ["é", "%00", "A" * 4_097])
-def test_what_no_provider_sends_is_refused_before_anything_is_taken(
-    browser: httpx.Client, name: str, text: str
-) -> None:
+def test_what_no_provider_sends_is_refused_before_anything_is_taken(browser: httpx.Client) -> None:
     state = query_of(sent_away(browser))["state"]
-    asked = {"state": state, "code": "x"} | {name: text}
-    answer = browser.get(f"{CALLBACK}?{'&'.join(f'{key}={value}' for key, value in asked.items())}")
-    assert code_of(answer) == (422, "invalid")
+    taken = list[tuple[str, str]]()
+    for name, text in product(("state", "code", "iss", "error"), ("é", "%00", "A" * 4_097)):
+        asked = {"state": state, "code": "x"} | {name: text}
+        answer = browser.get(f"{CALLBACK}?{'&'.join(f'{key}={value}' for key, value in asked.items())}")
+        if code_of(answer) != (422, "invalid"):
+            taken.append((name, text))
+    assert taken == []
 
 
 def test_what_is_kept_of_a_login_is_no_code_and_a_code_no_login(here: Api, browser: httpx.Client) -> None:

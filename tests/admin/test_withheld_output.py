@@ -20,7 +20,7 @@ from bandmaster.k8s.errors import PodsForbidden
 from bandmaster.k8s.output import Closing
 from bandmaster.scheduler.engine.settlements import Release, Retry
 from bandmaster.scheduler.model.states import State
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 POD: Final = (Path(__file__).parents[1] / "k8s" / "recorded" / "running.json").read_bytes()
 MOST_ASKED: Final = 16
@@ -109,7 +109,7 @@ def test_the_routes_say_that_it_is_withheld_and_show_what_was_kept(api: Api, pod
             api.queue.transitions.settle(
                 Release("x", 2, State.COMPLETED, reason="Completed", result=b'{"exit_code": 0, "output_tail": "kept"}')
             )
-            assert stream.ended.wait(30)
+            assert stream.ended.wait(GENEROUS_SECONDS)
         told = [each for each in stream.events if each["event"] != "state"]
         assert [each["event"] for each in told] == ["attempt", "withheld", "attempt", "withheld", "output", "end"]
         assert [each["data"] for each in told[3:5]] == [
