@@ -1,6 +1,6 @@
 """Addresses of queues and triggers over the API, told whole to admins only, and what was not delivered to them."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from calling import V1, Api
@@ -32,14 +32,17 @@ def test_an_address_is_set_and_told_whole_to_admins_only(api: Api, path: str, bo
     assert "T0KEN" not in audit
 
 
-@pytest.mark.parametrize("url", ["http://169.254.169.254/", "https://me:hunter2@a.example/", "file:///etc/passwd", ""])
-def test_what_is_no_address_is_refused(api: Api, url: str) -> None:
-    with api.client(api.token("root", "admin")) as root:
-        for path, body in (("queues", {"name": "tidy"}), ("triggers", TIDY)):
-            refused = root.post(f"{V1}/{path}", json=body | {"notify_url": url})
-            assert (refused.status_code, "notify_url" in refused.text) == (422, True), refused.text
-            assert "hunter2" not in refused.text
-            assert root.get(f"{V1}/{path}").json()[path] == []
+NO_ADDRESSES: Final[list[str]] = ["http://169.254.169.254/", "https://me:hunter2@a.example/", "file:///etc/passwd", ""]
+
+
+def test_what_is_no_address_is_refused(api: Api, subtests: pytest.Subtests) -> None:
+    for url in NO_ADDRESSES:
+        with subtests.test(url=url), api.client(api.token("root", "admin")) as root:
+            for path, body in (("queues", {"name": "tidy"}), ("triggers", TIDY)):
+                refused = root.post(f"{V1}/{path}", json=body | {"notify_url": url})
+                assert (refused.status_code, "notify_url" in refused.text) == (422, True), refused.text
+                assert "hunter2" not in refused.text
+                assert root.get(f"{V1}/{path}").json()[path] == []
 
 
 def test_what_was_not_delivered_is_listed_with_its_problem(api: Api) -> None:

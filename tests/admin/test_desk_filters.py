@@ -60,26 +60,28 @@ def listed(desk: ApiExecutions, group: str, wanted: Wanted, most: int = 9) -> tu
     return sorted(each.execution_id for each in found.records), found.more
 
 
-@pytest.mark.parametrize(("wanted", "meant"), MEANT)
 def test_what_waits_is_found_behind_the_first_that_the_api_lists(
-    desk: ApiExecutions, ids: list[str], wanted: Wanted, meant: list[str], monkeypatch: pytest.MonkeyPatch
+    desk: ApiExecutions, ids: list[str], monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
-    assert len(listed(desk, "waiting", ANY)[0]) == 2
-    if len(meant) > 1:
-        monkeypatch.setattr(api_executions, "A_PAGE", 9)
-    assert listed(desk, "waiting", wanted) == (meant, False)
-    assert sorted(each.execution_id for each in desk.every("waiting", wanted)) == meant
+    for wanted, meant in MEANT:
+        with subtests.test(wanted=wanted), monkeypatch.context() as patched:
+            assert len(listed(desk, "waiting", ANY)[0]) == 2
+            if len(meant) > 1:
+                patched.setattr(api_executions, "A_PAGE", 9)
+            assert listed(desk, "waiting", wanted) == (meant, False)
+            assert sorted(each.execution_id for each in desk.every("waiting", wanted)) == meant
 
 
-@pytest.mark.parametrize(("wanted", "meant"), MEANT)
 def test_what_has_ended_is_filtered_and_read_until_enough_is_found(
-    api: Api, desk: ApiExecutions, ids: list[str], wanted: Wanted, meant: list[str]
+    api: Api, desk: ApiExecutions, ids: list[str], subtests: pytest.Subtests
 ) -> None:
     for each in ids:
         api.queue.cancel(each)
     api.catch_up()
-    assert listed(desk, "ended", wanted) == (meant, False)
-    assert listed(desk, "ended", wanted, most=1)[1] is (len(meant) > 1)
+    for wanted, meant in MEANT:
+        with subtests.test(wanted=wanted):
+            assert listed(desk, "ended", wanted) == (meant, False)
+            assert listed(desk, "ended", wanted, most=1)[1] is (len(meant) > 1)
 
 
 def test_what_has_ended_is_not_searched_for_ever(
@@ -92,22 +94,18 @@ def test_what_has_ended_is_not_searched_for_ever(
     assert listed(desk, "ended", Wanted(None, None, None, gate="tenant:2")) == ([], True)
 
 
-@pytest.mark.parametrize(("wanted", "meant"), MEANT)
 def test_a_dead_letter_is_found_behind_the_latest(
-    api: Api,
-    desk: ApiExecutions,
-    ids: list[str],
-    wanted: Wanted,
-    meant: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    api: Api, desk: ApiExecutions, ids: list[str], monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     granted = api.queue.transitions.admit(("executions", "late"), len(ids), lease_ms=60_000).grants
     for each in sorted((grant.execution_id for grant in granted), reverse=True):
         api.queue.transitions.settle(Release(each, 1, State.FAILED, reason="crashed", dead=True))
-    assert len(listed(desk, "dead", ANY)[0]) == 2
-    if len(meant) > 1:
-        monkeypatch.setattr(api_executions, "A_PAGE", 9)
-    assert listed(desk, "dead", wanted) == (meant, False)
+    for wanted, meant in MEANT:
+        with subtests.test(wanted=wanted), monkeypatch.context() as patched:
+            assert len(listed(desk, "dead", ANY)[0]) == 2
+            if len(meant) > 1:
+                patched.setattr(api_executions, "A_PAGE", 9)
+            assert listed(desk, "dead", wanted) == (meant, False)
     with api.client(api.token("ann", "read")) as client:
         assert client.get(f"{V1}/executions/dead", params={"user": "bob"}).status_code == 403
         monkeypatch.setattr(living, "SEARCHED", 1)

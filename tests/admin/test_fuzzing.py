@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from calling import V1, Api, api_on
 from sqlalchemy import update
 
@@ -34,6 +35,8 @@ from bandmaster.scheduler.events.schedule import Schedule
 from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.planning import put
+
+pytestmark = pytest.mark.slow
 
 HERE: Final = Path(__file__).parent
 EXAMPLES: Final = int(os.environ.get("BANDMASTER_FUZZ_EXAMPLES", "0"))
@@ -197,6 +200,7 @@ def test_every_route_answers_as_the_document_says(api: Api, tmp_path: Path) -> N
     check_succeeded(answers, allowed)
 
 
+@pytest.mark.nightly
 def test_every_route_answers_as_the_document_says_to_who_may_less(api: Api, tmp_path: Path) -> None:
     allowed = {name for name in OPERATIONS if needed_of(name) <= INCLUDED[Scope.SUBMIT]}
     answers = fuzz_all(api, Scope.SUBMIT, tmp_path, allowed)

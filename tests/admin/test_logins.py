@@ -1,7 +1,7 @@
 """Logins: codes, what is no login, what is told of them, and how many there may be."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -47,17 +47,25 @@ def test_a_code_that_is_wrong_or_too_old_or_of_a_revoked_token_is_none(api: Api,
         assert client.post(SESSION, json={"code": code}).status_code == 401
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"token": "bm_x_y", "code": "x"}, {"token": 1}, {"code": ["x"]}, {"token": None}, {"password": "x"}]
-)
-def test_what_is_no_login_is_told_so_without_being_repeated(api: Api, body: dict[str, Any]) -> None:
-    with api.client(None) as client:
-        answer = client.post(SESSION, json=body)
-        assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
-        assert "bm_x_y" not in answer.text
-        # As a form of any page could send it.
-        sent = client.post(SESSION, content=b'{"token": "x"}', headers={"Content-Type": "text/plain"})
-        assert sent.status_code == 422
+NO_LOGINS: Final[list[dict[str, Any]]] = [
+    {},
+    {"token": "bm_x_y", "code": "x"},
+    {"token": 1},
+    {"code": ["x"]},
+    {"token": None},
+    {"password": "x"},
+]
+
+
+def test_what_is_no_login_is_told_so_without_being_repeated(api: Api, subtests: pytest.Subtests) -> None:
+    for body in NO_LOGINS:
+        with subtests.test(body=body), api.client(None) as client:
+            answer = client.post(SESSION, json=body)
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+            assert "bm_x_y" not in answer.text
+            # As a form of any page could send it.
+            sent = client.post(SESSION, content=b'{"token": "x"}', headers={"Content-Type": "text/plain"})
+            assert sent.status_code == 422
 
 
 def test_the_audit_has_who_signed_in_and_out_and_no_secret(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import pytest
 from calling import V1
 from running import Start, local_token, start
 from scraped import Series, scrape_port, value
@@ -29,6 +30,7 @@ def metrics_of(said: list[dict[str, object]]) -> Series:
     return scrape_port(port)
 
 
+@pytest.mark.slow
 def test_requests_are_counted_by_template_and_streams_while_they_last(
     start: Start, local_token: Callable[[], dict[str, str]]
 ) -> None:

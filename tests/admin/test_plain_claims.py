@@ -49,13 +49,14 @@ def test_what_is_taken_is_told_alike(api: Api) -> None:
         assert told(ask(robot, PLAIN, WANTED)) == told(ask(robot, BY_FRAMEWORK, WANTED))
 
 
-@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_told_alike(api: Api, body: bytes) -> None:
+def test_what_is_wrong_is_told_alike(api: Api, subtests: pytest.Subtests) -> None:
     with api.client(api.token("root", "admin")) as root, api.client(api.token("desk-7", "robot")) as robot:
         assert root.post(f"{V1}/queues", json={"name": "invoices"}).status_code == 201
-        refused = ask(robot, PLAIN, body)
-        assert 400 <= refused.status_code < 500
-        assert told(ask(robot, BY_FRAMEWORK, body)) == told(refused)
+        for what, body in WRONG.items():
+            with subtests.test(what):
+                refused = ask(robot, PLAIN, body)
+                assert 400 <= refused.status_code < 500
+                assert told(ask(robot, BY_FRAMEWORK, body)) == told(refused)
 
 
 def test_who_may_not_is_told_alike(api: Api) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from calling import Clock
@@ -133,18 +133,19 @@ def test_however_many_callers_come_there_are_so_many_keys(queue: ExecutionQueueS
     asyncio.run(play())
 
 
-@pytest.mark.parametrize(
-    ("address", "network"),
-    [
-        ("192.0.2.7", "192.0.2.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
-        ("2001:db8:1:3::9", "2001:db8:1:3::/64"),
-        ("::ffff:192.0.2.7", "192.0.2.7"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("unknown", "'unknown'"),
-        ("1.2.3.4\r\nx", "'1.2.3.4\\r\\nx'"),
-    ],
-)
-def test_an_address_of_ipv6_stands_for_its_network(address: str, network: str) -> None:
-    assert network_of(address) == network
+NETWORKS: Final[list[tuple[str, str]]] = [
+    ("192.0.2.7", "192.0.2.7"),
+    ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+    ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+    ("2001:db8:1:3::9", "2001:db8:1:3::/64"),
+    ("::ffff:192.0.2.7", "192.0.2.7"),
+    ("fe80::1%eth0", "fe80::/64"),
+    ("unknown", "'unknown'"),
+    ("1.2.3.4\r\nx", "'1.2.3.4\\r\\nx'"),
+]
+
+
+def test_an_address_of_ipv6_stands_for_its_network(subtests: pytest.Subtests) -> None:
+    for address, network in NETWORKS:
+        with subtests.test(address=address, network=network):
+            assert network_of(address) == network

@@ -27,6 +27,8 @@ from bandmaster.ledger.schema.upgrading import upgrade
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["start"]
 
 CALLERS = 4

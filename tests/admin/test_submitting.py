@@ -1,7 +1,7 @@
 """Submitting, cancelling and moving: what is allowed to whom, and nothing of what is refused is kept."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from calling import V1, Api
@@ -34,36 +34,37 @@ def test_one_for_later_has_no_position(api: Api) -> None:
     assert (accepted["state"], accepted["position"]) == ("SCHEDULED", None)
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "script, command"),
-        (ECHO | {"script": "x"}, "script, command"),
-        (ECHO | {"surprise": 1}, "surprise"),
-        (ECHO | {"priority": "URGENT"}, "priority"),
-        (ECHO | {"timeout_seconds": 0}, "timeout_seconds"),
-        (ECHO | {"cpu_limit": "many"}, "cpu_limit"),
-        (ECHO | {"cpu_limit": "0.0001"}, "cpu_limit"),
-        (ECHO | {"memory_limit": "0.5"}, "memory_limit"),
-        ({"script": "x", "runtime": "cobol"}, "runtime"),
-        (ECHO | {"gates": ["a*"]}, "gate"),
-        (ECHO | {"execution_id": "a b"}, "execution_id"),
-        ({"command": []}, "command"),
-        ({"command": ["a\0b"]}, "command"),
-        ({"script": "x" * 1_100_000}, "event"),
-        (ECHO | {"scheduled_at": "tomorrow"}, "scheduled_at"),
-        (ECHO | {"metadata": {"labels": {"": "x"}}}, "metadata"),
-    ],
-)
-def test_what_is_wrong_is_named_and_nothing_is_kept(api: Api, body: dict[str, Any], field: str) -> None:
-    with api.client(api.token("ann", "submit")) as client:
-        answer = client.post(HERE, json=body, headers={"Idempotency-Key": "k"})
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
-    assert field in answer.json()["detail"]
-    assert answer.json()["field"]
-    assert answer.headers["Content-Type"] == "application/problem+json"
-    assert api.queue.get_queue_status()["queue_depth"] == 0
-    assert not list(api.queue.scripts.client.scan_iter("exec_queue:request:*"))
+WRONG: Final[list[tuple[dict[str, Any], str]]] = [
+    ({}, "script, command"),
+    (ECHO | {"script": "x"}, "script, command"),
+    (ECHO | {"surprise": 1}, "surprise"),
+    (ECHO | {"priority": "URGENT"}, "priority"),
+    (ECHO | {"timeout_seconds": 0}, "timeout_seconds"),
+    (ECHO | {"cpu_limit": "many"}, "cpu_limit"),
+    (ECHO | {"cpu_limit": "0.0001"}, "cpu_limit"),
+    (ECHO | {"memory_limit": "0.5"}, "memory_limit"),
+    ({"script": "x", "runtime": "cobol"}, "runtime"),
+    (ECHO | {"gates": ["a*"]}, "gate"),
+    (ECHO | {"execution_id": "a b"}, "execution_id"),
+    ({"command": []}, "command"),
+    ({"command": ["a\0b"]}, "command"),
+    ({"script": "x" * 1_100_000}, "event"),
+    (ECHO | {"scheduled_at": "tomorrow"}, "scheduled_at"),
+    (ECHO | {"metadata": {"labels": {"": "x"}}}, "metadata"),
+]
+
+
+def test_what_is_wrong_is_named_and_nothing_is_kept(api: Api, subtests: pytest.Subtests) -> None:
+    for body, field in WRONG:
+        with subtests.test(field=field):
+            with api.client(api.token("ann", "submit")) as client:
+                answer = client.post(HERE, json=body, headers={"Idempotency-Key": "k"})
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+            assert field in answer.json()["detail"]
+            assert answer.json()["field"]
+            assert answer.headers["Content-Type"] == "application/problem+json"
+            assert api.queue.get_queue_status()["queue_depth"] == 0
+            assert not list(api.queue.scripts.client.scan_iter("exec_queue:request:*"))
 
 
 def test_a_payload_is_in_no_answer_to_a_wrong_request(api: Api) -> None:
@@ -74,42 +75,44 @@ def test_a_payload_is_in_no_answer_to_a_wrong_request(api: Api) -> None:
             assert "hunter2" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (ECHO | {"priority": "HIGH"}, 403),
-        (ECHO | {"priority": "LOW"}, 201),
-        (ECHO | {"gates": ["tenant:1"]}, 201),
-        (ECHO | {"gates": ["licence:x"]}, 403),
-        (ECHO | {"user_id": "bob"}, 403),
-        (ECHO | {"user_id": "ann"}, 201),
-    ],
-)
-def test_a_token_bounds_what_is_asked_for(api: Api, body: dict[str, Any], status: int) -> None:
-    with api.client(api.token("ann", "submit", gates=("tenant:*",))) as client:
-        answer = client.post(HERE, json=body)
-    assert answer.status_code == status, answer.text
+BOUNDED: Final[list[tuple[dict[str, Any], int]]] = [
+    (ECHO | {"priority": "HIGH"}, 403),
+    (ECHO | {"priority": "LOW"}, 201),
+    (ECHO | {"gates": ["tenant:1"]}, 201),
+    (ECHO | {"gates": ["licence:x"]}, 403),
+    (ECHO | {"user_id": "bob"}, 403),
+    (ECHO | {"user_id": "ann"}, 201),
+]
 
 
-@pytest.mark.parametrize(
-    ("gate", "status"),
-    [
-        ("tenant:1", 201),
-        ("user:ann", 201),
-        ("action:pod", 201),
-        ("user:bob", 403),
-        ("action:other", 403),
-    ],
-)
+def test_a_token_bounds_what_is_asked_for(api: Api, subtests: pytest.Subtests) -> None:
+    for body, status in BOUNDED:
+        with subtests.test(body=body, status=status):
+            with api.client(api.token("ann", "submit", gates=("tenant:*",))) as client:
+                answer = client.post(HERE, json=body)
+            assert answer.status_code == status, answer.text
+
+
+GATES: Final[list[tuple[str, int]]] = [
+    ("tenant:1", 201),
+    ("user:ann", 201),
+    ("action:pod", 201),
+    ("user:bob", 403),
+    ("action:other", 403),
+]
+
+
 def test_the_gates_of_other_users_and_actions_are_not_filled_without_a_word_of_the_token(
-    api: Api, gate: str, status: int
+    api: Api, subtests: pytest.Subtests
 ) -> None:
-    body = ECHO | {"action": "pod", "gates": [gate]}
-    with api.client(api.token("ann", "submit")) as client:
-        answer = client.post(HERE, json=body)
-    assert answer.status_code == status, answer.text
-    with api.client(api.token("ann", "submit", gates=("*",))) as client:
-        assert client.post(HERE, json=body).status_code == 201
+    for gate, status in GATES:
+        with subtests.test(gate=gate, status=status):
+            body = ECHO | {"action": "pod", "gates": [gate]}
+            with api.client(api.token("ann", "submit")) as client:
+                answer = client.post(HERE, json=body)
+            assert answer.status_code == status, answer.text
+            with api.client(api.token("ann", "submit", gates=("*",))) as client:
+                assert client.post(HERE, json=body).status_code == 201
 
 
 def test_an_id_that_could_not_be_asked_for_is_refused(api: Api) -> None:
@@ -131,29 +134,28 @@ def test_an_id_that_could_not_be_asked_for_is_refused(api: Api) -> None:
     assert api.queue.get_queue_status()["queue_depth"] == 1
 
 
-@pytest.mark.parametrize(
-    ("scope", "gates", "status"),
-    [
-        ("submit", ("tenant:ci",), 403),
-        ("submit", (), 403),
-        ("submit", ("tenant:ci", "action:report"), 201),
-        ("submit", ("action:re*",), 201),
-        ("submit", None, 201),
-        ("admin", ("tenant:ci",), 201),
-    ],
-)
-def test_an_action_is_chosen_only_as_far_as_the_token_may_name_its_gate(
-    api: Api, scope: str, gates: tuple[str, ...] | None, status: int
-) -> None:
-    with api.client(api.token("ann", scope, gates=gates)) as client:
-        answer = client.post(HERE, json=ECHO | {"action": "report"})
-        file = {"script": ("job.sh", b"true")}
-        uploaded = client.post(f"{HERE}upload", files=file, data={"submission": '{"action": "report"}'})
-        assert client.post(HERE, json=ECHO).status_code == 201, "the default action is everybody's"
-    assert (answer.status_code, uploaded.status_code) == (status, status), answer.text
-    if status == 403:
-        assert (answer.json()["code"], "action:report" in answer.json()["detail"]) == ("forbidden", True)
-    assert api.queue.action_statistics("report").queue_length == (0 if status == 403 else 2)
+ACTIONS: Final[list[tuple[str, tuple[str, ...] | None, int]]] = [
+    ("submit", ("tenant:ci",), 403),
+    ("submit", (), 403),
+    ("submit", ("tenant:ci", "action:report"), 201),
+    ("submit", ("action:re*",), 201),
+    ("submit", None, 201),
+    ("admin", ("tenant:ci",), 201),
+]
+
+
+def test_an_action_is_chosen_only_as_far_as_the_token_may_name_its_gate(api: Api, subtests: pytest.Subtests) -> None:
+    for scope, gates, status in ACTIONS:
+        with subtests.test(scope=scope, gates=gates, status=status):
+            with api.client(api.token("ann", scope, gates=gates)) as client:
+                answer = client.post(HERE, json=ECHO | {"action": "report"})
+                file = {"script": ("job.sh", b"true")}
+                uploaded = client.post(f"{HERE}upload", files=file, data={"submission": '{"action": "report"}'})
+                assert client.post(HERE, json=ECHO).status_code == 201, "the default action is everybody's"
+            assert (answer.status_code, uploaded.status_code) == (status, status), answer.text
+            if status == 403:
+                assert (answer.json()["code"], "action:report" in answer.json()["detail"]) == ("forbidden", True)
+            assert api.queue.action_statistics("report").queue_length == (0 if status == 403 else 2)
 
 
 def test_the_queues_own_refusals_are_told(api: Api) -> None:

@@ -1,7 +1,7 @@
 """A script is submitted as a file: the same submission as one of JSON, and the same rules."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -48,34 +48,35 @@ def test_a_key_counts_for_both_ways(api: Api) -> None:
     assert len(api.queue.views.pending()) == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"script": b"echo \xff"}, "script"),
-        ({"script": b""}, "script"),
-        ({"script": b"a\0b"}, "script"),
-        ({"name": "a/b"}, "file_name"),
-        ({"fields": "{"}, "submission"),
-        ({"fields": "[]"}, "submission"),
-        ({"fields": {"command": ["true"]}}, "submission"),
-        ({"fields": {"script": "true"}}, "submission"),
-        ({"fields": {"priority": "SOON"}}, "priority"),
-        ({"fields": {"metadata": {"labels": 5}}}, "metadata.labels"),
-        ({"fields": {"nothing": 5}}, "nothing"),
-    ],
-)
-def test_what_is_wrong_is_named_and_leaves_nothing(api: Api, given: dict[str, Any], field: str) -> None:
-    with api.client(api.token("root", "admin")) as client:
-        answer = upload(client, **given)
-        problem = answer.json()
-        assert (answer.status_code, problem["code"], problem["field"]) == (422, "invalid", field), answer.text
-        # Not passed over: it would have another priority than its sender thinks.
-        beside = client.post(HERE, files={"script": ("job.sh", b"true")}, data={"priority": "HIGH"})
-        assert (beside.status_code, beside.json()["field"]) == (422, "priority")
-        missing = client.post(HERE, data={"submission": "{}"})
-        assert (missing.status_code, missing.json()["field"]) == (422, "script")
-        assert client.post(HERE, json={"script": "true"}).status_code == 422
-    assert api.queue.views.pending() == []
+WRONG: Final[list[tuple[dict[str, Any], str]]] = [
+    ({"script": b"echo \xff"}, "script"),
+    ({"script": b""}, "script"),
+    ({"script": b"a\0b"}, "script"),
+    ({"name": "a/b"}, "file_name"),
+    ({"fields": "{"}, "submission"),
+    ({"fields": "[]"}, "submission"),
+    ({"fields": {"command": ["true"]}}, "submission"),
+    ({"fields": {"script": "true"}}, "submission"),
+    ({"fields": {"priority": "SOON"}}, "priority"),
+    ({"fields": {"metadata": {"labels": 5}}}, "metadata.labels"),
+    ({"fields": {"nothing": 5}}, "nothing"),
+]
+
+
+def test_what_is_wrong_is_named_and_leaves_nothing(api: Api, subtests: pytest.Subtests) -> None:
+    for given, field in WRONG:
+        with subtests.test(given=given, field=field):
+            with api.client(api.token("root", "admin")) as client:
+                answer = upload(client, **given)
+                problem = answer.json()
+                assert (answer.status_code, problem["code"], problem["field"]) == (422, "invalid", field), answer.text
+                # Not passed over: it would have another priority than its sender thinks.
+                beside = client.post(HERE, files={"script": ("job.sh", b"true")}, data={"priority": "HIGH"})
+                assert (beside.status_code, beside.json()["field"]) == (422, "priority")
+                missing = client.post(HERE, data={"submission": "{}"})
+                assert (missing.status_code, missing.json()["field"]) == (422, "script")
+                assert client.post(HERE, json={"script": "true"}).status_code == 422
+            assert api.queue.views.pending() == []
 
 
 def test_a_token_allows_no_more_than_as_json(api: Api) -> None:
