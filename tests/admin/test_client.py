@@ -197,9 +197,8 @@ def test_it_waits_as_long_as_the_api_asks_for(subtests: pytest.Subtests) -> None
             busy = httpx.Response(503, headers=headers)
             assert wire.pause_seconds(calls.whoami(), 2, busy, 60) == seconds
             assert wire.pause_seconds(calls.whoami(), wire.TRIES, busy, 60) is None
-            assert wire.pause_seconds(calls.plan_bulk({"action": "cancel"}), 1, busy, 60) is None, (
-                "it is not to be repeated"
-            )
+            once = calls.plan_bulk({"action": "cancel"})
+            assert wire.pause_seconds(once, 1, busy, 60) is None, "it is not to be repeated"
             full = httpx.Response(429, headers=headers, json={"code": "queue_full"})
             assert wire.pause_seconds(calls.whoami(), 2, full, 60) is None
             often = httpx.Response(429, headers=headers, json={"code": "rate_limited"})
