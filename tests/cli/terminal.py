@@ -9,11 +9,13 @@ import struct
 import subprocess
 import termios
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 
-from waiting import wait_until
+from cli.driving import Driver
+
+from waiting import GENEROUS_SECONDS, wait_until
 
 
 def _begin() -> None:
@@ -95,6 +97,30 @@ class Terminal:
     def _stay_open(self) -> None:
         while self.process.poll() is None and not self._closing.wait(0.05):
             pass
+
+
+def shown_to(driver: Driver, columns: int, *arguments: str) -> tuple[int, str]:
+    """Run a command to its end with its three streams in a terminal: its exit code, and what it shows.
+
+    It is forked as `Driver.run` does, and so not the terminal's foreground process: for what no signal is meant.
+    """
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    shown = bytearray()
+
+    def read_on() -> None:
+        with suppress(OSError):
+            while data := os.read(ours, 65536):
+                shown.extend(data)
+
+    reader = Thread(target=read_on, daemon=True)
+    reader.start()
+    code = driver.run_with([os.ttyname(theirs)] * 3, *arguments, TERM="xterm-256color")
+    # When nobody has it open any more, the reader has read all.
+    os.close(theirs)
+    reader.join(timeout=GENEROUS_SECONDS)
+    os.close(ours)
+    return code, shown.decode(errors="replace").replace("\r\n", "\n")
 
 
 @contextmanager

@@ -76,7 +76,10 @@ def test_it_asks_first_and_does_nothing_where_nobody_can_be_asked(driver: Driver
     assert cancelled(driver, waiting) == set()
 
 
-@pytest.mark.parametrize(("typed", "code", "gone"), [("n\n", 1, set[str]()), ("y\n", 0, {"ann.sum", "ann.sort"})])
+@pytest.mark.parametrize(
+    ("typed", "code", "gone"),
+    [("n\n", 1, set[str]()), pytest.param("y\n", 0, {"ann.sum", "ann.sort"}, marks=pytest.mark.slow)],
+)
 def test_the_answer_decides(driver: Driver, waiting: dict[str, str], typed: str, code: int, gone: set[str]) -> None:
     command = [*COMMAND, "cancel", "--user", "ann"]
     with terminal(command, columns=80, cwd=driver.folder, environment=driver.environment) as one:

@@ -47,6 +47,7 @@ def test_where_none_runs_it_says_how_to_start_one(idle: Driver) -> None:
     assert "`bandmaster up`" in answer.err
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_named(idle: Driver, server: subprocess.Popen[bytes]) -> None:
     socket = f"unix://{idle.folder}/var/redis/redis.sock"
     with stopped(server):
@@ -59,12 +60,13 @@ def test_one_that_hangs_is_named(idle: Driver, server: subprocess.Popen[bytes]) 
         assert "start that server" not in answer.err
 
 
+@pytest.mark.slow
 def test_one_that_lost_its_socket_is_named_and_no_second_one_is_started(
     idle: Driver, server: subprocess.Popen[bytes]
 ) -> None:
     (idle.folder / "var" / "redis" / "redis.sock").unlink()
     for command in ("status", "up"):
-        answer = idle.run_fresh(command)
+        answer = idle.run(command)
         assert (answer.code, answer.out, answer.err.count("\n")) == (4, "", 1)
         assert f"the server of this folder runs as process {server.pid}, but its socket" in answer.err
         assert f"`kill {server.pid}`" in answer.err
@@ -82,6 +84,7 @@ def as_nobody() -> Generator[None]:
         os.seteuid(before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_one_of_another_user_is_named(idle: Driver) -> None:
     idle.folder.chmod(0o755)
@@ -94,6 +97,7 @@ def test_one_of_another_user_is_named(idle: Driver) -> None:
     assert "cannot be entered" in said
 
 
+@pytest.mark.slow
 def test_one_whose_disk_is_full_says_so(idle: Driver) -> None:
     var = idle.folder / "var"
     var.mkdir()

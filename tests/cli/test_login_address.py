@@ -1,13 +1,12 @@
 """The address by which a browser signs in: shown by `up` in a terminal, and by a command; once, and in no log."""
 
 import re
-import signal
 from pathlib import Path
 
 import httpx
 import pytest
 import redis
-from cli.driving import COMMAND, Driver, running
+from cli.driving import COMMAND, Driver
 from cli.terminal import terminal
 
 from bandmaster.cli import login_address
@@ -16,7 +15,6 @@ from bandmaster.configs.api import URL_FILE
 from bandmaster.configs.areas import PathSettings
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
 
 
 def signs_in(address: str) -> int:
@@ -26,6 +24,7 @@ def signs_in(address: str) -> int:
     return httpx.post(f"{url}/api/v1/session", json={"code": code}).status_code
 
 
+@pytest.mark.slow
 def test_up_shows_an_address_that_signs_in_once_and_a_command_another_one(idle: Driver) -> None:
     command = [*COMMAND, "up", "--workers", "1"]
     with terminal(command, columns=300, cwd=idle.folder, environment=idle.environment) as one:
@@ -44,12 +43,10 @@ def test_up_shows_an_address_that_signs_in_once_and_a_command_another_one(idle: 
             }
 
 
-def test_what_may_be_a_log_gets_no_address(idle: Driver) -> None:
-    with running(idle) as up:
-        wait_until((idle.folder / "var" / URL_FILE).exists, what="the API")
-        assert signs_in(idle.json("token", "login")["address"]) == 201
-        up.end(signal.SIGINT, up.family())
-        assert "code=" not in up.out + up.err
+def test_what_may_be_a_log_gets_no_address(driver: Driver) -> None:
+    assert signs_in(driver.json("token", "login")["address"]) == 201
+    assert '"ready"' in (driver.folder / "up.out").read_text()
+    assert "code=" not in (driver.folder / "up.out").read_text() + (driver.folder / "up.err").read_text()
 
 
 def test_without_an_api_of_this_folder_there_is_no_address(redis_client: redis.Redis, tmp_path: Path) -> None:

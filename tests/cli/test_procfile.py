@@ -5,9 +5,12 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
 from cli.driving import Driver, Up
 
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 PROCFILE = Path(__file__).parents[2] / "Procfile"
 

@@ -32,12 +32,26 @@ def shell(driver: Driver, line: str, **environment: str) -> subprocess.Completed
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor"),
-        ("$B list >&-", 1, "standard output cannot be written: Bad file descriptor"),
+        pytest.param(
+            "$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "$B list >&-", 1, "standard output cannot be written: Bad file descriptor", marks=pytest.mark.slow
+        ),
         ("$B status --json >&-", 1, "standard output cannot be written: Bad file descriptor"),
         ("$B status > /dev/full", 1, "standard output cannot be written: No space left on device"),
-        ("$B status --json > /dev/full", 1, "standard output cannot be written: No space left on device"),
-        ("$B --help > /dev/full", 1, "standard output cannot be written: No space left on device"),
+        pytest.param(
+            "$B status --json > /dev/full",
+            1,
+            "standard output cannot be written: No space left on device",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "$B --help > /dev/full",
+            1,
+            "standard output cannot be written: No space left on device",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_stream_that_cannot_be_used_is_said_in_one_line(driver: Driver, line: str, code: int, said: str) -> None:
@@ -49,7 +63,7 @@ def test_a_stream_that_cannot_be_used_is_said_in_one_line(driver: Driver, line: 
     ("line", "code"),
     [
         ("$B show nobody 2>&-", 3),
-        ("$B show nobody 2> /dev/full", 3),
+        pytest.param("$B show nobody 2> /dev/full", 3, marks=pytest.mark.slow),
         ("set -o pipefail; $B submit - --json <<< true | head -c 0", 141),
     ],
 )
@@ -58,6 +72,7 @@ def test_where_nobody_can_be_told_nothing_is_said(driver: Driver, line: str, cod
     assert (done.returncode, done.stderr) == (code, "")
 
 
+@pytest.mark.slow
 def test_a_deleted_folder_is_named_and_matters_only_where_it_is_needed(driver: Driver) -> None:
     gone = "mkdir gone; cd gone; rmdir ../gone; unset BANDMASTER_PATHS__VAR_DIR;"
     for command in ("status", "up"):
@@ -76,6 +91,7 @@ def test_nothing_is_imported_before_ctrl_c_is_seen_to() -> None:
     assert set(done.stdout.split()) == {"bandmaster", "bandmaster.cli"}
 
 
+@pytest.mark.slow
 def test_a_deleted_folder_stops_nothing_that_needs_none(driver: Driver) -> None:
     ended = driver.submit("--wait", "--", "echo", "kept")
     url = f"BANDMASTER_REDIS__URL=unix://{driver.folder}/var/redis/redis.sock"
@@ -89,6 +105,7 @@ def test_a_deleted_folder_stops_nothing_that_needs_none(driver: Driver) -> None:
     assert "only what is stored can be shown: the current folder was deleted" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["status", "up"])
 def test_a_variable_that_is_near_one_of_ours_is_warned_of(driver: Driver, command: str) -> None:
     answer = driver.run_fresh(command, BANDMASTER_REDIS_URL="redis://:hunter2@host")
@@ -98,6 +115,7 @@ def test_a_variable_that_is_near_one_of_ours_is_warned_of(driver: Driver, comman
     assert "variable_unknown" not in driver.run_fresh("--help", BANDMASTER_REDIS_URL="redis://host").err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loaded", ["bandmaster" if sys.platform == "darwin" else "_pydantic_core", "hiredis"])
 def test_ctrl_c_while_it_is_imported_ends_it_without_a_word(idle: Driver, tmp_path: Path, loaded: str) -> None:
     with (tmp_path / "err").open("w") as err:
@@ -124,6 +142,7 @@ def test_python_m_bandmaster_is_the_command(idle: Driver) -> None:
     assert done.stdout == idle.run_fresh("--version").out.encode()
 
 
+@pytest.mark.slow
 def test_every_public_name_is_found_and_only_when_it_is_asked_for() -> None:
     program = (
         "import sys, bandmaster; assert not any(name.startswith('bandmaster.') for name in sys.modules); "

@@ -5,10 +5,11 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cli.driving import COMMAND, Driver
-from cli.terminal import terminal
+from cli.driving import Driver
+from cli.terminal import shown_to, terminal
 from rich.cells import cell_len
 
 from bandmaster.scheduler.engine.transitions import Candidate
@@ -39,9 +40,9 @@ def busy(driver: Driver, paused: None) -> Iterator[list[str]]:
 
 def lines(driver: Driver, columns: int, *arguments: str) -> list[str]:
     """What a command shows in a terminal."""
-    with terminal([*COMMAND, *arguments], columns=columns, cwd=driver.folder, environment=driver.environment) as one:
-        assert one.wait() == 0, one.shown
-        return ANSI.sub("", one.shown).splitlines()
+    code, shown = shown_to(driver, columns, *arguments)
+    assert code == 0, shown
+    return ANSI.sub("", shown).splitlines()
 
 
 @pytest.mark.parametrize("columns", [60, 200])
@@ -79,15 +80,15 @@ def test_every_pause_is_seen_in_gates(driver: Driver, busy: list[str], columns: 
     ("typed", "completed"),
     [
         ("limit tenant:a-cust", "limit tenant:a-customer-with-a-long-name"),
-        ("pause lane:exec", "pause lane:executions"),
-        ("pause action:nightly", "pause action:nightly-report"),
-        ("list --user some", "list --user somebody-with-a-long-name"),
-        ("list --action=night", "list --action=nightly-report"),
-        ("setting --lane exec", "setting --lane executions"),
+        pytest.param("pause lane:exec", "pause lane:executions", marks=pytest.mark.slow),
+        pytest.param("pause action:nightly", "pause action:nightly-report", marks=pytest.mark.slow),
+        pytest.param("list --user some", "list --user somebody-with-a-long-name", marks=pytest.mark.slow),
+        pytest.param("list --action=night", "list --action=nightly-report", marks=pytest.mark.slow),
+        pytest.param("setting --lane exec", "setting --lane executions", marks=pytest.mark.slow),
     ],
 )
 def test_bash_completes_names_with_colons(driver: Driver, busy: list[str], typed: str, completed: str) -> None:
-    script = driver.run_fresh(_BANDMASTER_COMPLETE="source_bash").out
+    script = driver.run(_BANDMASTER_COMPLETE="source_bash").out
     (driver.folder / "completion").write_text(script)
     environment = driver.environment | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PS1": "> "}
     bash = ["bash", "--norc", "--noprofile", "-i"]
@@ -121,23 +122,23 @@ def test_what_is_waited_for_is_shown_whole(driver: Driver, columns: int) -> None
 )
 def test_a_shell_completes_what_is_typed(driver: Driver, typed: str, offered: set[str]) -> None:
     words = typed.split()
-    answer = driver.run_fresh(_BANDMASTER_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1))
+    answer = driver.run(_BANDMASTER_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1))
     assert set(answer.out.split()) == offered
     assert answer.err == ""
 
 
 def test_a_shell_completes_ids_and_says_nothing_without_a_server(driver: Driver, idle: Driver, busy: list[str]) -> None:
-    asked = {
+    asked: Any = {
         "_BANDMASTER_COMPLETE": "complete_bash",
         "COMP_WORDS": f"bandmaster show {busy[0][:30]}",
         "COMP_CWORD": "2",
     }
-    assert driver.run_fresh(**asked).out.split() == [busy[0]]
-    nothing = idle.run_fresh(**asked)
+    assert driver.run(**asked).out.split() == [busy[0]]
+    nothing = idle.run(**asked)
     assert (nothing.out.strip(), nothing.err) == ("", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_can_be_had_for_every_usual_shell(idle: Driver, shell: str) -> None:
-    answer = idle.run_fresh(_BANDMASTER_COMPLETE=f"source_{shell}")
+    answer = idle.run(_BANDMASTER_COMPLETE=f"source_{shell}")
     assert "_BANDMASTER_COMPLETE=complete_" in answer.out

@@ -1,27 +1,32 @@
 """`bandmaster up` from start to end: ready, ended in order, nothing left behind, and everything found again."""
 
-import os
-import shlex
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from cli.driving import COMMAND, Driver, Up, running
-from cli.terminal import Terminal, terminal
 
 from bandmaster.cli.processes import ASK_ALL_SECONDS, STOP_SECONDS
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 
+def all_answer(driver: Driver) -> None:
+    """The API and the ledger do, since it says that it is ready."""
+    url = (driver.folder / "var" / "api-url").read_text().strip()
+    with urllib.request.urlopen(f"{url}/healthz", timeout=GENEROUS_SECONDS) as answer:
+        assert answer.status == 200
+    assert driver.json("status")["ledger"] == {"read": True, "written": True}
+
+
+@pytest.mark.slow
 def test_ctrl_c_ends_every_process_in_order_and_the_next_start_finds_everything(idle: Driver) -> None:
     with running(idle) as up:
+        all_answer(idle)
         may_end = idle.folder / "may end"
         runs = idle.submit("--", "sh", "-c", f"until [ -e '{may_end}' ]; do sleep 0.1; done; echo survived")
         idle.wait_for(runs, "POD")
@@ -37,6 +42,7 @@ def test_ctrl_c_ends_every_process_in_order_and_the_next_start_finds_everything(
         assert "executions that still run: 1" in up.err
         assert up.out.splitlines()[-1] == '{"event": "ended", "exit_code": 130, "died": {}}'
     with running(idle):
+        all_answer(idle)
         assert idle.json("show", waits)["explanation"]["reasons"][0] == "everything is paused"
         may_end.touch()
         idle.json("resume")
@@ -45,16 +51,7 @@ def test_ctrl_c_ends_every_process_in_order_and_the_next_start_finds_everything(
         assert idle.json("logs", runs)["output"] == "survived\n"
 
 
-def test_when_it_is_ready_the_api_and_the_ledger_answer(idle: Driver) -> None:
-    for _ in range(2):  # the second one finds what the first has left
-        with running(idle) as up:
-            url = (idle.folder / "var" / "api-url").read_text().strip()
-            with urllib.request.urlopen(f"{url}/healthz", timeout=10) as answer:
-                assert answer.status == 200
-            assert idle.json("status")["ledger"] == {"read": True, "written": True}
-            up.end(signal.SIGINT, up.family())
-
-
+@pytest.mark.slow
 def test_one_process_that_dies_ends_all_with_exit_code_1(idle: Driver) -> None:
     with running(idle) as up:
         family = up.family()
@@ -62,20 +59,21 @@ def test_one_process_that_dies_ends_all_with_exit_code_1(idle: Driver) -> None:
             one for one in family if one.cmdline()[-1] == "bandmaster.scheduler" and "-m" in one.cmdline()[:2]
         ]
         scheduler.kill()
-        assert up.process.wait(timeout=40) == 1
-        _, left = psutil.wait_procs(family, timeout=30)
+        assert up.process.wait(timeout=GENEROUS_SECONDS) == 1
+        _, left = psutil.wait_procs(family, timeout=GENEROUS_SECONDS)
         assert left == []
         last = up.err.splitlines()[-1]
         assert last == "bandmaster: ended by itself: scheduler (exit code -9); so everything was ended"
 
 
+@pytest.mark.slow
 def test_killed_it_leaves_no_process_behind(idle: Driver) -> None:
     with running(idle) as up:
         assert up.end(signal.SIGKILL, up.family()) == -signal.SIGKILL
 
 
 def test_a_second_one_for_the_same_folder_is_refused(driver: Driver) -> None:
-    answer = driver.run_fresh("up")
+    answer = driver.run("up")
     assert answer.code == 1
     assert answer.err.startswith("bandmaster: a server runs already for this folder (")
 
@@ -113,7 +111,7 @@ def test_a_part_of_it_that_cannot_be_written_is_named(idle: Driver, part: str) -
     path = idle.folder / "var" / part
     path.parent.mkdir(parents=True)
     path.touch()
-    answer = idle.run_fresh("up")
+    answer = idle.run("up")
     path.unlink()
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert f"{str(path)!r}, cannot be written (Not a directory): make it writable" in answer.err
@@ -122,6 +120,7 @@ def test_a_part_of_it_that_cannot_be_written_is_named(idle: Driver, part: str) -
 @pytest.mark.parametrize(
     ("option", "said"), [("size=300k", "the disk is full at"), ("ro", "cannot be written (Read-only file system)")]
 )
+@pytest.mark.slow
 def test_a_disk_that_is_full_or_read_only_is_said_before_anything_starts(idle: Driver, option: str, said: str) -> None:
     (idle.folder / "var").mkdir()
     mounted = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o {option} none var && exec "$@"', "sh"]
@@ -133,21 +132,26 @@ def test_a_disk_that_is_full_or_read_only_is_said_before_anything_starts(idle: D
         env=idle.environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GENEROUS_SECONDS,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert said in done.stderr
 
 
-def test_what_lies_in_the_folder_is_not_imported(idle: Driver) -> None:
+@pytest.mark.slow
+def test_what_lies_in_the_folder_is_neither_imported_nor_run(idle: Driver) -> None:
     for name in ("redis", "dramatiq", "typer"):
         (idle.folder / f"{name}.py").write_text("open('imported', 'w'); raise SystemExit(7)\n")
+    (idle.folder / "Procfile").write_text("web: touch foreign; exec sleep 60\n")
     with running(idle) as up:
-        assert up.end(signal.SIGINT, up.family()) == 130
+        assert '"processes": ["redis", "worker", "scheduler", "ledger", "api"]' in up.out
+        assert up.end(signal.SIGTERM, up.family()) == 0
     assert not (idle.folder / "imported").exists()
+    assert not (idle.folder / "foreign").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
     log = idle.folder / "var" / "redis" / "appendonlydir"
     log.mkdir(parents=True)
@@ -159,6 +163,7 @@ def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
     assert time.monotonic() - began < STOP_SECONDS
 
 
+@pytest.mark.slow
 def test_ended_before_the_server_ever_answered_it_kills_the_workers_that_wait_and_nothing_else(idle: Driver) -> None:
     said = idle.folder / "said by up"
     environment = {**idle.environment, "BANDMASTER_REDIS__URL": "redis://127.0.0.1:1/0"}
@@ -167,12 +172,13 @@ def test_ended_before_the_server_ever_answered_it_kills_the_workers_that_wait_an
         wait_until(lambda: "embedded_not_needed" in said.read_text(), what="the process in the server's place")
         family = psutil.Process(up.pid).children(recursive=True)
         up.terminate()
-        assert up.wait(timeout=60) == 0
-    _, left = psutil.wait_procs(family, timeout=30)
+        assert up.wait(timeout=GENEROUS_SECONDS) == 0
+    _, left = psutil.wait_procs(family, timeout=GENEROUS_SECONDS)
     assert left == []
     assert "SIGKILL" not in said.read_text(), "none waited until its time was over"
 
 
+@pytest.mark.slow
 def test_a_machine_without_shared_memory_is_said_in_one_line(idle: Driver) -> None:
     without = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
     if subprocess.run([*without, "true"], capture_output=True, check=False).returncode:
@@ -185,63 +191,7 @@ def test_a_machine_without_shared_memory_is_said_in_one_line(idle: Driver) -> No
     assert done.stderr.count("\n") == 1
 
 
-@contextmanager
-def in_a_terminal(idle: Driver, *command: str | Path) -> Generator[tuple[Terminal, list[psutil.Process]]]:
-    with terminal([*command, "up", "--workers", "1"], columns=80, cwd=idle.folder, environment=idle.environment) as one:
-        one.wait_for("ready: ")
-        yield one, psutil.Process(one.process.pid).children(recursive=True)
-
-
-def test_a_closed_terminal_ends_everything(idle: Driver) -> None:
-    with in_a_terminal(idle, *COMMAND) as (one, family):
-        assert len(family) >= 6
-        one.close()
-        assert one.process.wait(timeout=40) == 0
-        _, left = psutil.wait_procs(family, timeout=30)
-        assert left == []
-
-
-def test_ctrl_backslash_ends_everything_too(idle: Driver) -> None:
-    with in_a_terminal(idle, *COMMAND) as (one, family):
-        os.killpg(one.process.pid, signal.SIGQUIT)
-        assert one.process.wait(timeout=40) == 0
-        _, left = psutil.wait_procs(family, timeout=30)
-        assert left == []
-
-
-def test_under_nohup_a_closed_terminal_ends_nothing(idle: Driver) -> None:
-    log = idle.folder / "log"
-    line = f"exec nohup {shlex.join(COMMAND)} up --json --workers 1 > {log} 2>&1"
-    with terminal(["sh", "-c", line], columns=80, cwd=idle.folder, environment=idle.environment) as one:
-        wait_until(lambda: log.exists() and '"ready"' in log.read_text(), what="ready")
-        family = psutil.Process(one.process.pid).children(recursive=True)
-        one.close()
-        assert idle.run("submit", "--wait", "--", "true").code == 0
-        one.process.send_signal(signal.SIGTERM)
-        assert one.process.wait(timeout=40) == 0
-        _, left = psutil.wait_procs(family, timeout=30)
-        assert left == []
-
-
-def test_it_ends_when_nobody_reads_it_any_more(idle: Driver) -> None:
-    line = f"{shlex.join(COMMAND)} up --json --workers 1 2> log | head -n 1"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", line], cwd=idle.folder, env=idle.environment, timeout=60, check=False
-    )
-    log = (idle.folder / "log").read_text()
-    assert "redis stopped (rc=0)" in log
-    assert "Traceback" not in log
-    assert done.returncode == 0
-
-
-def test_a_procfile_that_lies_in_the_folder_is_not_run(idle: Driver) -> None:
-    (idle.folder / "Procfile").write_text("web: touch foreign; exec sleep 60\n")
-    with running(idle) as up:
-        assert '"processes": ["redis", "worker", "scheduler", "ledger", "api"]' in up.out
-        assert up.end(signal.SIGTERM, up.family()) == 0
-    assert not (idle.folder / "foreign").exists()
-
-
+@pytest.mark.slow
 def test_what_a_line_of_a_procfile_runs_in_a_shell_is_ended_with_it(idle: Driver) -> None:
     (idle.folder / "Procfile").write_text("web: touch started; sleep 100\n")
     up = Up(idle, [*COMMAND, "up", "--procfile", "Procfile"])
@@ -254,6 +204,7 @@ def test_what_a_line_of_a_procfile_runs_in_a_shell_is_ended_with_it(idle: Driver
         up.clean_up()
 
 
+@pytest.mark.slow
 def test_a_procfile_that_is_named_is_what_runs(idle: Driver) -> None:
     (idle.folder / "Procfile").write_text("one: echo I am $(command -v python); exit 3\ntwo: exec sleep 60\n")
     up = Up(idle, [*COMMAND, "up", "--procfile", "Procfile"])
