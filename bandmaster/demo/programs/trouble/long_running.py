@@ -1,4 +1,4 @@
-"""Export a customer table page by page, for about a minute.
+"""Export a customer table page by page, for about ten minutes.
 
 Each page takes a tenth of a second, as from a slow database. It can be stopped at any time: the rows are
 written to a temporary file, which gets its final name only when it is complete.
@@ -9,7 +9,7 @@ import random
 import time
 from pathlib import Path
 
-PAGES = 600
+PAGES = 6_000
 ROWS_A_PAGE = 50
 SECONDS_A_PAGE = 0.1
 REPORT_EVERY = 20  # pages
