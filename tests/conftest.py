@@ -21,6 +21,7 @@ from hypothesis import settings as hypothesis_settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from tiers import LeftOut
+from together import Together
 from unread import Unread
 
 from waiting import GENEROUS_SECONDS, wait_until
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     named = frozenset((config.invocation_params.dir / each.partition("::")[0]).resolve() for each in config.args)
     config.pluginmanager.register(Unread(config.option.markexpr, config.rootpath / "tests", named))
     config.pluginmanager.register(LeftOut())
+    config.pluginmanager.register(Together())
     folder = os.environ.get("BANDMASTER_COSTS")
     if folder and not config.pluginmanager.has_plugin("dsession"):
         config.pluginmanager.register(Costs(Path(folder)))

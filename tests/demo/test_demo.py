@@ -14,7 +14,7 @@ from bandmaster.demo.checks import check
 from bandmaster.demo.observed import Observed
 from bandmaster.demo.plan import plan
 from bandmaster.scheduler.views import QueueStatus
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -49,8 +49,8 @@ def test_a_demo_that_is_ended_leaves_nothing_running(how: signal.Signals) -> Non
         wait_until(lambda: len(demo.children(recursive=True)) >= 4, what="its processes")
         family = demo.children(recursive=True)
         demo.send_signal(how)
-        demo.wait(60)
-        _, left = psutil.wait_procs(family, timeout=60)
+        demo.wait(GENEROUS_SECONDS)
+        _, left = psutil.wait_procs(family, timeout=GENEROUS_SECONDS)
         assert left == []
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from bandmaster.demo.plan import PROGRAMS as FOLDER
+from waiting import GENEROUS_SECONDS
 
 pytestmark = pytest.mark.slow
 
 TROUBLE = FOLDER / "trouble"
 PROGRAMS = sorted(path for path in FOLDER.iterdir() if path.suffix in {".py", ".sh"})
 EVERYTHING = [*PROGRAMS, *sorted(TROUBLE.glob("*.py"))]
-TIMEOUT_SECONDS = 60.0  # bounds a hang; a program takes well under a second
 ADDRESS_SPACE_KIB = 256 * 1024
 
 
@@ -68,7 +68,7 @@ def test_a_program_succeeds_alone_in_an_empty_folder_and_reports_a_result(path: 
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=TIMEOUT_SECONDS,
+        timeout=GENEROUS_SECONDS,
         check=False,
     )
 
@@ -101,7 +101,7 @@ def test_the_corrupt_import_exits_with_code_3_and_says_why(tmp_path: Path) -> No
         cwd=_empty(tmp_path),
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_SECONDS,
+        timeout=GENEROUS_SECONDS,
         check=False,
     )
 
@@ -137,7 +137,7 @@ def test_the_memory_hog_grows_until_a_limit_stops_it(tmp_path: Path) -> None:
         cwd=_empty(tmp_path),
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_SECONDS,
+        timeout=GENEROUS_SECONDS,
         check=False,
     )
 

@@ -31,7 +31,7 @@ def probe(tmp_path: Path) -> Probe:
     def run(*arguments: str) -> tuple[int, str]:
         environment = {**os.environ, variable_of("paths", "pulse_dir"): str(tmp_path)}
         command = [sys.executable, "-IS", str(PROBE), *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout
 
     return run
@@ -68,7 +68,7 @@ def test_a_process_that_stands_still_is_not_alive(probe: Probe, tmp_path: Path) 
 def test_the_pulse_of_a_process_that_is_gone_says_nothing(probe: Probe, tmp_path: Path) -> None:
     beat = "import sys; from pathlib import Path; from bandmaster.scheduler.process.health_file import HealthFile; "
     beat += "HealthFile(Path(sys.argv[1])).beat(answered=True)"
-    subprocess.run([sys.executable, "-c", beat, str(tmp_path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", beat, str(tmp_path)], check=True)
     assert len(list(tmp_path.glob("*.pulse"))) == 1
     _make_older(tmp_path, seconds=100)
     assert probe("alive") == (1, "no process has started to work yet\n")
@@ -89,14 +89,14 @@ def test_a_process_that_works_has_a_pulse_and_one_that_is_stopped_loses_it(
     environment = {**os.environ, **settings, variable_of("paths", "pulse_dir"): str(tmp_path)}
     with subprocess.Popen([sys.executable, *command], env=environment) as process:
         try:
-            wait_until(lambda: probe("ready")[0] == 0, timeout_seconds=60, what="readiness")
+            wait_until(lambda: probe("ready")[0] == 0, what="readiness")
             (path,) = tmp_path.glob("*.pulse")
             beaten = path.stat().st_mtime
-            wait_until(lambda: path.stat().st_mtime > beaten, timeout_seconds=60, what="the next beat")
+            wait_until(lambda: path.stat().st_mtime > beaten, what="the next beat")
             os.kill(int(path.stem), signal.SIGSTOP)
-            wait_until(lambda: probe("alive", "2")[0] == 1, timeout_seconds=60, what="the end of the pulse")
+            wait_until(lambda: probe("alive", "2")[0] == 1, what="the end of the pulse")
             os.kill(int(path.stem), signal.SIGCONT)
-            wait_until(lambda: probe("alive", "30")[0] == 0, timeout_seconds=60, what="the pulse again")
+            wait_until(lambda: probe("alive", "30")[0] == 0, what="the pulse again")
         finally:
             process.terminate()
 

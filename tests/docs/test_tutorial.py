@@ -12,7 +12,7 @@ import redis
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from docs.documents import ROOT, text_of
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 TUTORIAL: Final = text_of(ROOT / "docs" / "tutorial.md")
 PRINTED: Final = re.search(r"```text\n(.*?)```", TUTORIAL, re.DOTALL)
@@ -30,7 +30,7 @@ def test_the_urgent_one_is_first_and_one_of_a_tenant_runs_at_a_time(
     folder: Path, redis_url: str, redis_client: redis.Redis
 ) -> None:
     environment = {**os.environ, "BANDMASTER_REDIS__URL": redis_url, "PYTHONPATH": str(folder)}
-    subprocess.run([sys.executable, "send.py"], cwd=folder, env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "send.py"], cwd=folder, env=environment, check=True)
     queue = ExecutionQueueService(redis_client, lane="default")
     assert queue.get_pending_by_priority() == {"CRITICAL": 1, "HIGH": 0, "NORMAL": 4, "LOW": 0, "BACKGROUND": 0}
     log = folder / "log"
@@ -46,7 +46,7 @@ def test_the_urgent_one_is_first_and_one_of_a_tenant_runs_at_a_time(
             wait_until(lambda: log.read_text().count("is done") == 5, what="the reports")
         finally:
             worker.terminate()
-            worker.wait(timeout=60)
+            worker.wait(GENEROUS_SECONDS)
     # Of several threads: a line and its end may be written with another's in between.
     printed = re.findall(r"(?:acme|zeta) [\d-]+ (?:begins|is done)", log.read_text())
     assert PRINTED is not None

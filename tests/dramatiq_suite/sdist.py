@@ -37,7 +37,7 @@ def download() -> Path:
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         asked = [f"dramatiq=={version('dramatiq')}", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
         pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--dest", folder, *asked]
-        done = subprocess.run(pip, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(pip, capture_output=True, text=True)
         if done.returncode != 0:
             raise NotDownloaded(done.stderr)
         os.replace(Path(folder) / name, kept)  # whole or not at all

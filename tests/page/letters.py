@@ -1,11 +1,11 @@
 """Dead letters, and what waits in a lane that no worker asks for: made as workers would, by the engine."""
 
 import redis
-from served_page import Installation
 
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
+from page.served_page import Installation
 
 LANE = "billing"
 

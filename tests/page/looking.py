@@ -3,7 +3,9 @@
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
-from served_page import Installation
+
+from page.served_page import Installation
+from waiting import GENEROUS_MS
 
 _EXPECTED = ("status of 4", "status of 503", "ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY_RESPONSE", "[DOM]")
 """What a browser says by itself of answers that the page expects: a call is refused, the API is away."""
@@ -24,7 +26,7 @@ class Look:
         url = (of or self._installation).url
         self._urls.add(url)
         context = self._browser.new_context(viewport={"width": 1360, "height": 860}, **options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(GENEROUS_MS)
         self._contexts.append(context)
         page = context.new_page()
         page.on("console", self._heard)

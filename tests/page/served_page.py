@@ -47,7 +47,7 @@ class Installation:
 
     def start_api(self, **settings: str) -> None:
         environment = os.environ | {"BANDMASTER_API__PORT": str(self.port)} | NOTIFYING | settings
-        self._client = self._client or httpx.Client(base_url=self.url, timeout=60)
+        self._client = self._client or httpx.Client(base_url=self.url, timeout=GENEROUS_SECONDS)
         with (self.folder / "api.log").open("ab") as log:
             self._api = subprocess.Popen(
                 [sys.executable, "-m", "bandmaster.admin"], cwd=self.folder, env=environment, stdout=log, stderr=log
@@ -74,7 +74,7 @@ class Installation:
     def stop_api(self) -> None:
         assert self._api is not None
         self._api.terminate()
-        self._api.wait(60)
+        self._api.wait(GENEROUS_SECONDS)
 
     def close(self) -> None:
         assert self._client is not None
@@ -134,7 +134,7 @@ def installed(folder: Path) -> Generator[Installation]:
             assert up.poll() is None, (folder / "up.log").read_text()
             return "ready:" in (folder / "up.log").read_text() and (folder / "var" / "api-token").exists()
 
-        wait_until(is_ready, timeout_seconds=60, what="the installation")
+        wait_until(is_ready, what="the installation")
         installation.start_api()
         yield installation
         installation.stop_api()

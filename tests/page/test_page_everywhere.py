@@ -4,14 +4,14 @@ from itertools import count, pairwise
 from typing import Final
 
 import pytest
-from accessible import wrong_for_some
-from letters import make_dead
-from looking import Look
 from playwright.sync_api import Page, expect
-from served_page import Installation
 
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
+from page.accessible import wrong_for_some
+from page.letters import make_dead
+from page.looking import Look
+from page.served_page import Installation
 from waiting import wait_until
 
 pytestmark = pytest.mark.slow

@@ -4,11 +4,11 @@ import json
 from itertools import chain, repeat
 
 import pytest
-from looking import Look
 from playwright.sync_api import expect
-from served_page import V1, Installation
 
-from waiting import wait_until
+from page.looking import Look
+from page.served_page import V1, Installation
+from waiting import GENEROUS_MS, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,9 @@ ANEW = """async () => {
 def test_who_signs_out_and_in_again_is_told_what_happens(look: Look, installation: Installation) -> None:
     page = look.signed_in(installation.admin)
     page.wait_for_load_state()
-    told = page.evaluate(f"() => Promise.race([({ANEW})(), new Promise((done) => setTimeout(done, 15_000, false))])")
+    told = page.evaluate(
+        f"() => Promise.race([({ANEW})(), new Promise((done) => setTimeout(done, {GENEROUS_MS}, false))])"
+    )
     assert told, "it said that it was live, and followed nothing"
 
 

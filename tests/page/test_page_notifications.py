@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from looking import Look
 from playwright.sync_api import Locator, Page, expect
 from receiver import SECRET, receiving
-from served_page import Installation
 
 from bandmaster.client import verify_notification
+from page.looking import Look
+from page.served_page import Installation
 from waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -62,7 +62,7 @@ def test_what_is_not_delivered_is_listed_and_an_item_tells_when_it_was_sent(
         expect(card(page)).to_contain_text("1 waits, 0 were given up.")
         look.go(page, f"queues/away/{item_id}")
         expect(row).to_contain_text("waits")
-        wait_until(lambda: len(receiver.got) == 2, timeout_seconds=60, what="the second attempt")
+        wait_until(lambda: len(receiver.got) == 2, what="the second attempt")
         expect(row.locator("td[data-label='Delivery']")).to_contain_text("sent")
         expect(row.locator("td[data-label='Tries']")).to_have_text("2")
         look.go(page, "queues/away")

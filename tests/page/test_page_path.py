@@ -3,9 +3,7 @@
 import httpx
 import pytest
 import redis
-from looking import Look
 from playwright.sync_api import expect
-from served_page import V1, Installation
 
 from bandmaster.admin.auth.browser_sessions import BrowserSessions
 from bandmaster.admin.auth.token_table import TokenTable
@@ -14,6 +12,8 @@ from bandmaster.configs.api import ApiSettings
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.queries.asking import Asking
 from bandmaster.scheduler.queue import ExecutionQueueService
+from page.looking import Look
+from page.served_page import V1, Installation
 from waiting import wait_until
 
 pytestmark = pytest.mark.slow

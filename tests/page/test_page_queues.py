@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from looking import Look
 from playwright.sync_api import FilePayload, Page, expect
-from served_page import Installation
+
+from page.looking import Look
+from page.served_page import Installation
 
 pytestmark = pytest.mark.slow
 

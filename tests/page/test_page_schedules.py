@@ -1,9 +1,10 @@
 """The page's view of schedules: added, run, paused, resumed and removed."""
 
 import pytest
-from looking import Look
 from playwright.sync_api import expect
-from served_page import Installation
+
+from page.looking import Look
+from page.served_page import Installation
 
 pytestmark = pytest.mark.slow
 

@@ -4,10 +4,11 @@ import random
 from pathlib import Path
 
 import pytest
-from letters import make_dead
-from looking import Look
 from playwright.sync_api import Page, expect
-from served_page import Installation
+
+from page.letters import make_dead
+from page.looking import Look
+from page.served_page import Installation
 
 pytestmark = pytest.mark.slow
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from faults_server.own_server import OwnServer
-from looking import Look
 from playwright.sync_api import expect
-from served_page import Installation
 
 from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.connection import client_of
+from page.looking import Look
+from page.served_page import Installation
 
 pytestmark = pytest.mark.slow
 

@@ -4,12 +4,12 @@ import re
 
 import pytest
 import redis
-from looking import Look
 from playwright.sync_api import expect
-from served_page import Installation
 
 from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
+from page.looking import Look
+from page.served_page import Installation
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def test_now_tells_of_a_full_queue_and_of_an_action_that_its_limit_holds_back(
         full = "Lane jammed: 2 of 2 places are taken by what waits or is scheduled; it is full, and refuses"
         expect(words.locator("li.bad").filter(has_text=full)).to_be_visible()
         limited = "Action jam has waited for 4 min: limit 0 reached, 2 executions wait."
-        expect(words.get_by_text(limited)).to_be_visible(timeout=20_000)
+        expect(words.get_by_text(limited)).to_be_visible()
         expect(words.get_by_text(re.compile("Action jam: limit 0 reached"))).to_have_count(0)
         for number in range(2):
             queue.cancel(f"jam-{number}")

@@ -4,11 +4,11 @@ import re
 from typing import Final
 
 import pytest
-from letters import LANE, make_dead
-from looking import Look
 from playwright.sync_api import Page, expect
-from served_page import Installation
 
+from page.letters import LANE, make_dead
+from page.looking import Look
+from page.served_page import Installation
 from waiting import wait_until
 
 pytestmark = pytest.mark.slow
