@@ -3,7 +3,7 @@
 Without KUBECONFIG these tests are skipped, or fail if BANDMASTER_REQUIRE_CLUSTER is 1. The images that they run are on
 the node already, or named by BANDMASTER_TEST_BUSYBOX_IMAGE and BANDMASTER_TEST_PYTHON_IMAGE. Tests that disturb the
 whole cluster have it for themselves. Most of their time is spent waiting for the cluster: run several at once
-(``pytest -n 4 tests/cluster``).
+(``pytest -n 4 tests/cluster``), in the order that `turns.py` gives them.
 """
 
 import os
@@ -20,6 +20,7 @@ from components import RESET_BEFORE_HANDSHAKE
 from installation import Installation
 from making import PYTHON, Connect, MakeSpec, pod_settings
 from sharing import cluster_of_ones_own
+from turns import in_turns, turn_of
 
 from bandmaster.configs.areas import KubernetesSettings
 from bandmaster.k8s.backend import connect
@@ -41,8 +42,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # A test cluster's certificate may be one that nobody knows.
         item.add_marker(pytest.mark.filterwarnings("ignore:Unverified HTTPS request"))
         item.add_marker(pytest.mark.filterwarnings(f"ignore:{RESET_BEFORE_HANDSHAKE}:ResourceWarning"))
-    # Last, so that the fewest wait for those that want the cluster for themselves.
-    items.sort(key=lambda item: item.get_closest_marker("disturbs") is not None)
+    items.sort(key=lambda item: turn_of(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return in_turns(config, log)
 
 
 @pytest.fixture(scope="session")

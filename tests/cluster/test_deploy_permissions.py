@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from deploy_chart import Values, of_kind, rendered_for
-from deploy_kubectl import Kubectl, Manifest, cluster_or_skip
+from deploy_kubectl import Kubectl, Manifest, cluster_or_skip, undisturbed
 from deploy_namespaces import Namespaces, own_namespaces
 
 pytestmark = pytest.mark.cluster
@@ -57,7 +57,7 @@ def kubectl() -> Kubectl:
 
 @pytest.fixture(scope="module")
 def namespaces(kubectl: Kubectl) -> Iterator[Namespaces]:
-    with own_namespaces(kubectl) as namespaces:
+    with undisturbed(kubectl), own_namespaces(kubectl) as namespaces:
         yield namespaces
 
 

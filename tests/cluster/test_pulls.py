@@ -16,9 +16,6 @@ from bandmaster.k8s.cluster.manifest import pod_manifest
 from bandmaster.k8s.pods import Pods, Reason
 from waiting import wait_until
 
-#: A node pulls one image after the other, so a pull that is held up holds up all.
-pytestmark = pytest.mark.disturbs
-
 TIMEOUT_SECONDS = 3
 MINUTES = 60.0
 
