@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 
 from cluster_admin import Admin
 
+from waiting import wait_until
+
 HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 
 
@@ -131,6 +133,14 @@ class ApiProxy:
             self._faults.append(fault)
         return fault
 
+    def wait_for_looks(self, count: int = 2) -> None:
+        """Wait until pods were watched anew so many times, so that whoever watches has seen them as they are now."""
+        before = self._looks()
+        wait_until(lambda: self._looks() >= before + count, timeout_seconds=120, what="another look at the pods")
+
+    def _looks(self) -> int:
+        return sum(1 for line in self.requests.copy() if "/pods?" in line and "watch=" in line)
+
     def heal(self) -> None:
         """Switch all faults off; what fell silent stays so."""
         with self._lock:
@@ -148,7 +158,7 @@ class ApiProxy:
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         fault = self._fault_of(line)
         if fault is not None and fault.mute:
-            self._stopped.wait(60)
+            self._stopped.wait()
             return
         if fault is not None and fault.until is not None:
             fault.until.wait(60)

@@ -3,8 +3,10 @@
 import contextlib
 import json
 import secrets
+from pathlib import Path
 from typing import Any
 
+from deploy_kubectl import Kubectl
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
@@ -18,6 +20,7 @@ class Admin:
     """An administrator of the whole cluster, with the official client as it comes."""
 
     def __init__(self, kubeconfig: str) -> None:
+        self._kubectl = Kubectl(Path(kubeconfig))
         self.configuration = client.Configuration()
         config.load_kube_config(kubeconfig, client_configuration=self.configuration)
         self.configuration.retries = False  # pyright: ignore[reportAttributeAccessIssue] # urllib3 takes it
@@ -73,6 +76,14 @@ class Admin:
         pod = self.pod(namespace, name) or {"status": {}}
         return bool(pod["status"].get("containerStatuses"))
 
+    def wait_running(self, namespace: str, name: str) -> None:
+        """Wait until a pod's program runs."""
+        wait_until(
+            lambda: (self.pod(namespace, name) or {"status": {"phase": ""}})["status"]["phase"] == "Running",
+            timeout_seconds=120,
+            what=f"the start of {name}",
+        )
+
     def config_maps(self, namespace: str) -> list[str]:
         """The names of Bandmaster's ConfigMaps."""
         found = self._json(
@@ -87,6 +98,10 @@ class Admin:
         found = self._json(self.core.list_namespaced_secret, namespace, label_selector=selector)
         items: list[Json] = found["items"] or []
         return [each["metadata"]["name"] for each in items]
+
+    def let_go(self, namespace: str, name: str) -> None:
+        """Let a running program that is `HELD` go on."""
+        self._kubectl.run("exec", f"--namespace={namespace}", name, "--", "touch", "/tmp/go")
 
     def delete(self, namespace: str, name: str, **options: Any) -> None:
         """Delete a pod by hand."""

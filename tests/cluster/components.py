@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Generator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,25 @@ class Components:
         finally:
             os.kill(pid, signal.SIGCONT)
             wait_until(self._healthy, timeout_seconds=120, what="the cluster's recovery")
+
+    @contextlib.contextmanager
+    def lost(self, namespace: str) -> Generator[None]:
+        """The node is silent and counts as lost: what its controller notes after 40 s is noted at once.
+
+        Args:
+            namespace: Whose pods are not ready any more; all pods that do not tolerate it are evicted.
+        """
+        with self.stopped("kubelet"):
+            (node,) = self._admin.core.list_node(_request_timeout=TIMEOUT).items
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            silent = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+            self._admin.core.patch_node_status(
+                node.metadata.name, {"status": {"conditions": [silent]}}, _request_timeout=TIMEOUT
+            )
+            for pod in self._admin.pods(namespace):
+                unready = {"type": "Ready", "status": "False", "lastTransitionTime": now}
+                self._admin.patch_status(namespace, pod["metadata"]["name"], {"conditions": [unready]})
+            yield
 
     def restart(self, component: str) -> None:
         """End a part of the cluster and start it again with the same arguments."""

@@ -9,8 +9,8 @@ from bandmaster.k8s.pods import Pods, PodSpec
 BUSYBOX = os.environ.get("BANDMASTER_TEST_BUSYBOX_IMAGE", "localhost/busybox:test")
 PYTHON = os.environ.get("BANDMASTER_TEST_PYTHON_IMAGE", "localhost/python:test")
 
-SEEN_RUNNING_SECONDS = 12
-"""A program that is over much sooner is perhaps never told to run, by a node that has much to do."""
+HELD = "until [ -e /tmp/go ]; do sleep 0.1; done"
+"""A program waits here for `Admin.let_go`: so it is seen to run, however much its node has to do."""
 
 MakeSpec = Callable[..., PodSpec]
 Connect = Callable[..., Pods]

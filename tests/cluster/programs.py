@@ -3,9 +3,14 @@
 It looks at the environment of every process that there is, so the node has to be this machine: see `components.py`.
 """
 
+import contextlib
+import os
+import signal
 import threading
 from pathlib import Path
 from types import TracebackType
+
+from waiting import wait_until
 
 LOOK_EACH_SECONDS = 0.05
 MARK = b"EXECUTION_ID="
@@ -47,6 +52,16 @@ class Programs:
     def now(self) -> frozenset[str]:
         """Those that have one at this moment."""
         return frozenset(found for path in Path("/proc").glob("[0-9]*/environ") if (found := self._of(path)))
+
+    def end(self, execution_id: str) -> None:
+        """Ask a program to end, without the cluster's doing, and wait until it has; it has to handle SIGTERM."""
+        found = {path.parent.name for path in Path("/proc").glob("[0-9]*/environ") if self._of(path) == execution_id}
+        for process in found:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                parent = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[1]
+                if parent not in found:
+                    os.kill(int(process), signal.SIGTERM)
+        wait_until(lambda: execution_id not in self.now(), what="the program's end")
 
     def _of(self, path: Path) -> str | None:
         try:

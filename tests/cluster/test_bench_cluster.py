@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ("pod_turnaround", "pod_creation", "pod_events", "pod_scale")
 
 
+@pytest.mark.nightly  # it is measured seldom, and whether pods work is shown by all the others
 def test_every_question_about_pods_is_answered(kubeconfig: str, tmp_path: Path) -> None:
     asked = [word for name in QUESTIONS for word in ("--only", name)]
     done = subprocess.run(

@@ -12,7 +12,9 @@ FOUND = {
     "execution": "planted",
 }
 """What is planted → how the violation begins, or what it names."""
-pytestmark = pytest.mark.disturbs
+# Each fault by itself is made in a test of its own; here they meet, and the checker is checked (what it finds, without
+# a cluster: test_chaos_rules.py).
+pytestmark = [pytest.mark.disturbs, pytest.mark.nightly]
 
 
 def test_in_rough_weather_no_slot_is_given_twice_and_each_execution_ends_once(kubeconfig: str) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from api_proxy import ApiProxy, Fault
 from cluster_admin import Admin
 from installation import FOREVER, LIMIT, LONG_LEASES, MINUTES, Installation
-from making import SEEN_RUNNING_SECONDS
+from making import HELD
 from observing import Observer
 
 from bandmaster.scheduler.model.states import State
@@ -57,11 +57,14 @@ def test_f2_a_pod_whose_creator_was_killed_is_found_and_its_attempt_goes_on(
     creation = proxy.fail(Fault(CREATING, keep_reply=True))
     with Observer(admin, namespace) as observer:
         worker = installation.worker(kubeconfig=str(proxy.kubeconfig), leases=LONG_LEASES)
-        execution_id = installation.submit("sleep 8; echo $EXECUTION_ATTEMPT")
+        execution_id = installation.submit(f"{HELD}; echo $EXECUTION_ATTEMPT")
         wait_until(creation.done.is_set, what="the creation")
         worker.kill()
         assert installation.state(execution_id) is State.RUNNING
         installation.worker(leases=LONG_LEASES)
+        (pod,) = installation.pods_of(execution_id)
+        admin.wait_running(namespace, pod["metadata"]["name"])
+        admin.let_go(namespace, pod["metadata"]["name"])
         # The dead one's watch may still have its lock until the pod has ended: found alive or ended, it is the same.
         installation.wait_until_all([execution_id])
     assert installation.state(execution_id) is State.COMPLETED
@@ -98,11 +101,12 @@ def test_pods_that_end_or_are_deleted_while_nobody_watches_are_found_by_the_next
     worker = installation.worker()
     deleted, ending = (
         installation.submit(FOREVER),
-        installation.submit(f"sleep {SEEN_RUNNING_SECONDS}; echo alone; exit 4"),
+        installation.submit(f"{HELD}; echo alone; exit 4"),
     )
     ended_name = installation.wait_for_pod(ending)
     name = installation.wait_for_pod(deleted)
     worker.kill()
+    admin.let_go(namespace, ended_name)
     admin.delete(namespace, name)
 
     def phases() -> set[str]:

@@ -1,12 +1,11 @@
 """Parts of the cluster stop and come back while pods run: nothing is lost, and what is lost is told as such."""
 
-import time
-
 import pytest
+from api_proxy import ApiProxy
 from cluster_admin import Admin
 from components import Components, components_or_skip
 from installation import LIMIT, LONG_LEASES, Installation
-from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec
+from making import HELD, Connect, MakeSpec
 from programs import Programs
 from watcher import Watcher
 
@@ -15,8 +14,7 @@ from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 ENDED_BECAUSE = "bandmaster.dev/ended-because"
-WINDOW_SECONDS = 2.5
-"""Of a watch under LONG_LEASES."""
+UNTIL_TERM = "trap 'echo first; exit 0' TERM; while :; do sleep 0.1; done"
 
 pytestmark = pytest.mark.disturbs
 
@@ -31,10 +29,11 @@ def test_executions_end_and_begin_while_the_api_server_restarts(
 ) -> None:
     # However busy the machine is: pods that have ended are counted below.
     installation.worker(leases=LONG_LEASES, pod_ttl_seconds=3_600)
-    short, long = installation.submit("sleep 6; echo short"), installation.submit("sleep 30; echo long")
-    installation.wait_for_pod(long)  # and the short one, which came first, runs or has just ended
+    short, long = installation.submit("sleep 6; echo short"), installation.submit(f"{HELD}; echo long")
+    name = installation.wait_for_pod(long)  # and the short one, which came first, runs or has just ended
     meanwhile = [installation.submit(f"echo {number}") for number in range(LIMIT)]
     components.restart("kube-apiserver")
+    admin.let_go(namespace, name)
     after = installation.submit("echo after")
     ids = [short, long, *meanwhile, after]
     installation.wait_until_all(ids)
@@ -49,14 +48,15 @@ def test_executions_end_and_begin_while_the_api_server_restarts(
 
 
 def test_an_execution_that_ends_while_the_kubelet_is_stopped_holds_its_slot_until_that_is_back(
-    components: Components, installation: Installation
+    components: Components, installation: Installation, proxy: ApiProxy
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 1)
-    installation.worker(leases=LONG_LEASES)
-    first, second = installation.submit(f"sleep {SEEN_RUNNING_SECONDS}; echo first"), installation.submit("echo second")
+    installation.worker(leases=LONG_LEASES, kubeconfig=str(proxy.kubeconfig))
+    first, second = installation.submit(UNTIL_TERM), installation.submit("echo second")
     installation.wait_for_pod(first)
-    with components.stopped("kubelet"):
-        time.sleep(SEEN_RUNNING_SECONDS + WINDOW_SECONDS)  # the program is over, and its pod was looked at since
+    with Programs() as programs, components.stopped("kubelet"):
+        programs.end(programs.expect(first))
+        proxy.wait_for_looks()
         assert [installation.state(each) for each in (first, second)] == [State.POD, State.PENDING]
     installation.wait_until_all([first, second])
     assert [installation.result(each)["output_tail"] for each in (first, second)] == ["first\n", "second\n"]
@@ -65,21 +65,20 @@ def test_an_execution_that_ends_while_the_kubelet_is_stopped_holds_its_slot_unti
 
 
 def test_an_execution_whose_node_is_lost_holds_its_slot_until_the_node_is_back_and_runs_again_then(
-    components: Components, installation: Installation, admin: Admin, namespace: str
+    components: Components, installation: Installation, proxy: ApiProxy, admin: Admin, namespace: str
 ) -> None:
-    installation.worker(leases=LONG_LEASES, node_lost_seconds=1)
+    installation.worker(leases=LONG_LEASES, node_lost_seconds=1, kubeconfig=str(proxy.kubeconfig))
     execution_id = installation.submit("[ $EXECUTION_ATTEMPT = 2 ] && echo again && exit; sleep 1000")
     name = installation.wait_for_pod(execution_id)
     with Programs() as programs:
         programs.expect(execution_id)
-        with components.stopped("kubelet"):
-            # 40 s until the node counts as lost.
+        with components.lost(namespace):
             wait_until(
                 lambda: (admin.pod(namespace, name) or {})["metadata"].get("annotations", {}).get(ENDED_BECAUSE),
                 timeout_seconds=240,
                 what="the pod given up",
             )
-            time.sleep(2 * WINDOW_SECONDS)  # it was looked at since
+            proxy.wait_for_looks()
             assert installation.state(execution_id) is State.POD
             assert programs.now(), "for it runs on"
         installation.wait_until_all([execution_id])
@@ -90,15 +89,15 @@ def test_an_execution_whose_node_is_lost_holds_its_slot_until_the_node_is_back_a
 
 
 def test_the_slot_of_a_pod_whose_node_never_comes_back_is_freed_by_hand(
-    components: Components, installation: Installation, admin: Admin, namespace: str
+    components: Components, installation: Installation, proxy: ApiProxy, admin: Admin, namespace: str
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 1)
-    installation.worker(leases=LONG_LEASES, node_lost_seconds=1)
+    installation.worker(leases=LONG_LEASES, node_lost_seconds=1, kubeconfig=str(proxy.kubeconfig))
     execution_id = installation.submit("[ $EXECUTION_ATTEMPT = 2 ] || sleep 1000")
     name = installation.wait_for_pod(execution_id)
     with components.stopped("kubelet"):
         admin.delete(namespace, name, grace_period_seconds=0)
-        time.sleep(2 * WINDOW_SECONDS)  # it was looked at since
+        proxy.wait_for_looks()
         assert installation.state(execution_id) is State.POD
         admin.strip(namespace, name)
         wait_until(lambda: installation.meta(execution_id)["attempt"] == "2", timeout_seconds=60, what="a new attempt")
@@ -106,20 +105,24 @@ def test_the_slot_of_a_pod_whose_node_never_comes_back_is_freed_by_hand(
     assert installation.state(execution_id) is State.COMPLETED
 
 
+@pytest.mark.nightly  # the end that is told later is shown above, with a worker
 def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
     components: Components, pods: Pods, spec: MakeSpec
 ) -> None:
-    created = pods.create(spec(f"sleep {SEEN_RUNNING_SECONDS}; echo while it was away"))
-    with Watcher(pods) as watcher:
+    asked = spec(UNTIL_TERM)
+    created = pods.create(asked)
+    with Watcher(pods) as watcher, Programs() as programs:
         watcher.wait_running(created.name)
         with components.stopped("kubelet"):
+            programs.end(programs.expect(asked.execution_id))
             late = pods.create(spec("echo late"))
             wait_until(lambda: watcher.of(late.name), what="the sight of the other pod")
             assert watcher.ends(created.name) == []
-        assert watcher.end(created.name).output_tail == "while it was away\n"
+        assert watcher.end(created.name).output_tail == "first\n"
         assert watcher.end(late.name).output_tail == "late\n"
 
 
+@pytest.mark.nightly  # here the cluster itself notes that the node is lost, after 40 s; above a test does
 def test_a_pod_whose_node_is_lost_ends_when_that_is_back_and_its_end_is_the_clusters_fault(
     components: Components, connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
 ) -> None:

@@ -9,7 +9,7 @@ import redis
 from cluster_admin import Admin
 from faults_server.restoring import restoring_server
 from installation import LONG_LEASES, Installation
-from making import SEEN_RUNNING_SECONDS, Connect, MakeSpec
+from making import HELD, Connect, MakeSpec
 from watcher import Watcher
 
 from bandmaster.configs.areas import KubernetesSettings
@@ -83,12 +83,13 @@ def test_a_pod_of_an_earlier_release_is_of_whoever_knows_it(
     installation: Installation, pods: Pods, admin: Admin, namespace: str
 ) -> None:
     worker = installation.worker()
-    execution_id = installation.submit(f"sleep {SEEN_RUNNING_SECONDS}; echo $EXECUTION_ATTEMPT")
+    execution_id = installation.submit(f"{HELD}; echo $EXECUTION_ATTEMPT")
     name = installation.wait_for_pod(execution_id)
     # As an earlier release made it.
     admin.patch(namespace, name, {"metadata": {"labels": {LABEL: None}}})
     worker.kill()
     installation.worker()
+    admin.let_go(namespace, name)
     installation.wait_until_all([execution_id])
     assert installation.state(execution_id) is State.COMPLETED
     assert installation.result(execution_id)["output_tail"] == "1\n"

@@ -1,5 +1,7 @@
 """How real pods end, and what is told of it."""
 
+import time
+
 import pytest
 from cluster_admin import Admin
 from making import Connect, MakeSpec
@@ -10,6 +12,7 @@ from waiting import wait_until
 
 
 def test_a_success_tells_exit_code_output_and_times(pods: Pods, spec: MakeSpec) -> None:
+    began = time.monotonic()
     created = pods.create(spec("echo to out; echo to err >&2; sleep 1"))
     with Watcher(pods) as watcher:
         outcome = watcher.end(created.name)
@@ -17,7 +20,7 @@ def test_a_success_tells_exit_code_output_and_times(pods: Pods, spec: MakeSpec) 
     assert sorted(outcome.output_tail.splitlines()) == ["to err", "to out"]
     assert not outcome.output_truncated
     assert outcome.started_at is not None
-    assert 1 <= outcome.duration_seconds <= 30
+    assert 1 <= outcome.duration_seconds <= time.monotonic() - began + 1, "the cluster tells whole seconds"
     assert watcher.statuses(created.name)[-1].phase is PodPhase.SUCCEEDED
 
 

@@ -8,7 +8,7 @@ import redis
 from cluster_admin import Admin
 from faults_server.restoring import RestoringServer, restoring_server
 from installation import LONG_LEASES, Installation
-from making import SEEN_RUNNING_SECONDS
+from making import HELD
 from observing import Observer
 
 from bandmaster.configs.areas import KubernetesSettings
@@ -42,11 +42,12 @@ def test_f32_ends_that_were_acknowledged_and_forgotten_are_reported_again_as_the
     restored.queue.controls.change_setting("max_concurrent_executions", AT_LIMIT)
     restored.worker(leases=LONG_LEASES)
     with Observer(admin, namespace) as observer:
-        line = f"sleep {SEEN_RUNNING_SECONDS}; echo the end of $EXECUTION_ID; exit 3"
+        line = f"{HELD}; echo the end of $EXECUTION_ID; exit 3"
         ids = [restored.submit(line) for _ in range(AT_LIMIT)]
-        for each in ids:
-            restored.wait_for_pod(each)
+        names = [restored.wait_for_pod(each) for each in ids]
         server.remember()
+        for name in names:
+            admin.let_go(namespace, name)
         restored.wait_until_all(ids)
         restored.wait_until_settled()
         server.restore()
