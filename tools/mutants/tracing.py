@@ -46,8 +46,11 @@ def _on_call(frame: FrameType, event: str, _: object) -> Any:
 
 
 def _seen() -> dict[str, list[int]]:
+    global _unseen
+    # Threads that outlive the case go on with another one.
+    ended, _unseen = _unseen, {}
     found: dict[str, set[int]] = {}
-    for code, unseen in list(_unseen.items()):
+    for code, unseen in ended.items():
         path, lines = _lines[code]
         if lines - unseen:
             found.setdefault(path, set()).update(lines - unseen)
@@ -56,7 +59,6 @@ def _seen() -> dict[str, list[int]]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    _unseen.clear()
     threading.settrace(_on_call)
     sys.settrace(_on_call)
     try:
