@@ -21,8 +21,6 @@ Made = TypeVar("Made")
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _ALWAYS: Final = ("-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-seed=1", "-p", "mutants_unshrunk")
-_FEWER_GAMES: Final = "25"
-"""Of the model's hundred."""
 
 
 @dataclass(slots=True)
@@ -70,7 +68,6 @@ class Tree:
                 **os.environ,
                 "PYTHONPATH": str(self._paths),
                 "TMPDIR": str(temporary),
-                "BANDMASTER_MODEL_EXAMPLES": _FEWER_GAMES,
                 **variables,
             },
             stdout=subprocess.PIPE,
