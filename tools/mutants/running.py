@@ -18,9 +18,9 @@ from .covering import CHOSEN, Case
 from .results import Outcome, Result
 from .trees import Tree, in_copies
 
-_BATCHES: Final = (0, 8, 40, 160)
-"""So many cases together: most mutants die early, and each run of pytest has to begin anew."""
-_HUNG_SECONDS: Final = 300.0
+_BATCHES: Final = (0, 1, 8, 40, 160)
+"""So many cases together: most mutants die early, by the first one if it is known, and each run begins anew."""
+_HUNG_SECONDS: Final = 900.0
 _HUNG_TIMES: Final = 10.0
 """A run has hung after so many seconds, and so many times as long as its cases took."""
 _ENOUGH: Final = 400
@@ -69,7 +69,7 @@ def run(
     def run_next(copy: Tree, numbered: tuple[int, Change]) -> Result:
         number, mutant = numbered
         there = [case for case in mutant.cases(cases) if (copy.root / case.file).exists()]
-        return _run_one(copy, number, mutant, _chosen(there, killers.get(mutant.name), budget_seconds))
+        return _run_one(copy, number, mutant, _chosen(there, killers.get(mutant.name, ""), budget_seconds))
 
     yield from in_copies(tree, jobs, enumerate(mutants, 1), run_next)
 
@@ -89,7 +89,7 @@ def _run_one(copy: Tree, number: int, mutant: Change, chosen: list[Case]) -> Res
 
 
 def _judged(copy: Tree, chosen: list[Case]) -> tuple[Outcome, str]:
-    for begin, end in pairwise((*_BATCHES, len(chosen))):
+    for begin, end in pairwise((*_BATCHES, _ENOUGH)):
         batch = sorted(chosen[begin:end], key=lambda case: _place(case, chosen[begin:end]))
         if not batch:
             break
@@ -105,13 +105,13 @@ def _judged(copy: Tree, chosen: list[Case]) -> tuple[Outcome, str]:
     return Outcome.SURVIVED if chosen else Outcome.UNCOVERED, ""
 
 
-def _chosen(cases: Sequence[Case], killer: str | None, budget_seconds: float) -> list[Case]:
+def _chosen(cases: Sequence[Case], killer: str, budget_seconds: float) -> list[Case]:
     """Those that fit into the budget, in the order in which they are worth to be tried."""
     ranks = Counter[str]()
     ranked: list[tuple[bool, int, float, Case]] = []
     for case in sorted(cases, key=lambda case: case.seconds):
         ranks[case.function] += 1
-        ranked.append((case.name != killer, ranks[case.function], case.seconds, case))
+        ranked.append((case.name not in (killer, killer.partition("::")[0]), ranks[case.function], case.seconds, case))
     ranked.sort(key=lambda each: each[:3])
     chosen, seconds = list[Case](), 0.0
     for *_, case in ranked[:_ENOUGH]:

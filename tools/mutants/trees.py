@@ -20,7 +20,7 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_ALWAYS: Final = ("-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-seed=1", "-p", "mutants_unshrunk")
+_ALWAYS: Final = ("-q", "--tb=no", "-p", "no:cacheprovider", "-p", "mutants_unshrunk")
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class Tree:
         shutil.rmtree(self.root / ".hypothesis", ignore_errors=True)  # else it would know the failures of other mutants
         temporary.mkdir()
         run = subprocess.Popen(
-            (sys.executable, "-m", "pytest", *_ALWAYS, f"--basetemp={temporary / 'base'}", *arguments),
+            (sys.executable, "-P", "-m", "pytest", *_ALWAYS, f"--basetemp={temporary / 'base'}", *arguments),
             cwd=self.root,
             env={
                 **os.environ,
