@@ -97,8 +97,9 @@ def _judged(copy: Tree, chosen: list[Case]) -> tuple[Outcome, str]:
         code, said = copy.pytest(("-x", *CHOSEN, *(case.name for case in batch)), within_seconds=bound)
         if code is None:
             return Outcome.HUNG, ""
-        if code in _MISUSED and "while loading conftest" not in said:
-            raise LookupError(f"pytest ran nothing: {said[-500:]}")
+        # Ended from outside, or nothing run: that says nothing of the mutant.
+        if code < 0 or (code in _MISUSED and "while loading conftest" not in said):
+            raise LookupError(f"pytest did not run (exit code {code}): {said[-500:]}")
         if code:
             failed = _FAILED.search(said)
             return Outcome.KILLED, failed[1] if failed else "the tests could not be loaded"
