@@ -8,7 +8,7 @@ PHASE = $(BIN)/python -m tools.costs run
 # Half of the time a test waits for a process, so three at once for two cores.
 PYTEST_ARGS ?= -n $(shell $(PYTHON) -c 'import os; print(max(2, (os.cpu_count() or 2) * 3 // 2))') --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
-CLUSTER_ARGS ?= -n 4 --dist loadfile
+CLUSTER_ARGS ?= -n 4
 # Of chaos and chaos-cluster: how long, and which chances; CHAOS_ARGS="--plant lost", of the latter "--plant program", has to be found.
 SECONDS ?= 600
 SEED ?= 1
@@ -19,7 +19,7 @@ EXAMPLES ?= 200
 REDIS_SERVER ?=
 OTHER_SERVER = $(or $(REDIS_SERVER),redis-server)
 REDIS_TESTS ?= tests/scheduler tests/model tests/acceptance
-REDIS_MARKERS ?= not nightly and not cluster
+REDIS_MARKERS ?= not slow and not nightly and not cluster
 # Of `make nightly`: the chances of its chaos.
 NIGHTLY_SEEDS ?= 1 2 3
 
@@ -88,7 +88,7 @@ nightly: install ## All there is: every database and server, longer games, chaos
 	$(PHASE) fuzz -- $(MAKE) --no-print-directory fuzz || status=$$?; \
 	for seed in $(NIGHTLY_SEEDS); do $(PHASE) chaos-$$seed -- $(MAKE) --no-print-directory chaos SEED=$$seed || status=$$?; done; \
 	if [ -n "$$KUBECONFIG" ]; then \
-		$(PHASE) cluster -- $(BIN)/pytest -m cluster $(CLUSTER_ARGS) || status=$$?; \
+		$(PHASE) cluster -- $(BIN)/pytest tests/cluster -m cluster $(CLUSTER_ARGS) || status=$$?; \
 		$(PHASE) chaos-cluster -- $(MAKE) --no-print-directory chaos-cluster || status=$$?; \
 	fi; \
 	$(BIN)/python -m tools.costs; \
@@ -113,7 +113,7 @@ cluster-down: ## End that cluster
 
 # Apart from the others, which fill the machine. A test that disturbs the whole cluster waits until it has it for itself.
 test-cluster: install ## Run the tests of a cluster (choose some with CLUSTER_ARGS="-k ...")
-	$(BIN)/pytest -m "cluster and not nightly" $(CLUSTER_ARGS)
+	$(BIN)/pytest tests/cluster -m "cluster and not nightly" $(CLUSTER_ARGS)
 
 chaos: install ## Ten minutes of rough weather for processes, server and network here, then everything that must hold (SECONDS=600 SEED=1)
 	PYTHONPATH=tests $(BIN)/python -m chaos --seconds $(SECONDS) --seed $(SEED) $(CHAOS_ARGS)
