@@ -62,7 +62,7 @@ def test_those_who_follow_are_let_go_when_it_ends(start: Start, local_token: Cal
     assert "timeout" not in json.dumps(running.said()).lower()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_signal_that_comes_early_ends_it(start: Start) -> None:
     running = start()
     status = Path(f"/proc/{running.process.pid}/status")
@@ -90,7 +90,7 @@ def test_elsewhere_it_needs_tokens(start: Start, tmp_path: Path) -> None:
     assert not (tmp_path / "var" / "api-token").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_with_a_file_of_tokens_it_needs_no_database(start: Start, tmp_path: Path) -> None:
     file = tmp_path / "tokens.toml"
     digest = hashlib.sha256(b"A" * 43).hexdigest()
@@ -111,7 +111,7 @@ def test_with_a_file_of_tokens_it_needs_no_database(start: Start, tmp_path: Path
     assert not (tmp_path / "var" / "ledger.sqlite3").exists(), "who asks makes none"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, str]], tmp_path: Path) -> None:
     one = start().url()
     mine = local_token()
@@ -125,13 +125,13 @@ def test_two_serve_one_queue(start: Start, local_token: Callable[[], dict[str, s
     assert httpx.get(f"{one}{V1}/executions/{sent}", headers=mine).status_code == 200
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_its_address_stands_beside_its_token(start: Start, tmp_path: Path) -> None:
     url = start().url()
     assert (tmp_path / "var" / "api-url").read_text() == f"{url}\n"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_taken_port_gives_way_if_nobody_chose_it(start: Start) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -164,7 +164,7 @@ def test_over_tls(start: Start, tmp_path: Path, local_token: Callable[[], dict[s
         httpx.get(f"{url}/healthz")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -182,7 +182,7 @@ def test_a_wrong_setting_is_told_in_one_line(start: Start, settings: dict[str, s
     assert sum(not line.startswith("{") for line in said.splitlines()) == 1, said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_ledger_of_another_queue_is_not_shown(start: Start, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
     database = Database(url)
@@ -203,7 +203,7 @@ def test_it_starts_without_redis_and_says_so(start: Start, local_token: Callable
     assert httpx.get(f"{url}/healthz").status_code == 200
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_share_the_quota_of_a_token(start: Start, local_token: Callable[[], dict[str, str]]) -> None:
     both = [start(api__requests_per_minute="20") for _ in range(2)]
     urls = [each.url() for each in both]

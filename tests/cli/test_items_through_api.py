@@ -166,7 +166,7 @@ def plain(document: JsonValue) -> JsonValue:
             return document
 
 
-@pytest.mark.parametrize("is_json", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("is_json", [False, pytest.param(True, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("command", OF_ITEMS)
 def test_what_is_done_with_items_is_the_same_through_the_api(filled: Sides, command: str, is_json: bool) -> None:
     played: list[list[tuple[str, tuple[int, Any, list[str]]]]] = []

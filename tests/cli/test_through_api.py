@@ -237,7 +237,7 @@ def test_what_is_read_as_json_has_the_same_shape_through_the_api(filled: Sides, 
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("is_json", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("is_json", [False, pytest.param(True, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("command", CHANGING)
 def test_what_is_changed_is_the_same_through_the_api(filled: Sides, command: str, is_json: bool) -> None:
     more = ["--json"] if is_json else []

@@ -1,6 +1,7 @@
 """However long its waits, however high the limits: for one answer no more rows are read than are allowed."""
 
 from collections.abc import Mapping
+from itertools import product
 
 import pytest
 from sqlalchemy import Connection, insert, update
@@ -61,43 +62,39 @@ def read(
     return told, rows
 
 
-@pytest.mark.parametrize("name", ["waits", "often"])
-@pytest.mark.parametrize("limit", [None, 10, 1_000, 2_500, HELD])
-def test_no_more_rows_are_read_than_are_allowed(filled: Database, name: str, limit: int | None) -> None:
-    with filled.reading() as connection:
-        told, rows = read(connection, name, limit)
-    assert len(told.waits) > 0
-    # As many as a high limit allows have to be counted, at one moment.
-    assert rows <= ROWS + max(0, (limit or 0) - ROWS // 2)
-    for each in told.waits:
-        assert sum(part.ms for part in each.parts) == each.wait.span.length_ms
-    # It always was full, and that is known at one moment at least, however high the limit.
-    if limit is not None:
-        latest = told.waits[-1]
-        assert latest.sampled
-        assert {part.cause for part in latest.parts} == {Cause.GATE}
+def test_no_more_rows_are_read_than_are_allowed(filled: Database, subtests: pytest.Subtests) -> None:
+    for name, limit in product(("waits", "often"), (None, 10, 1_000, 2_500, HELD)):
+        with subtests.test(name=name, limit=limit), filled.reading() as connection:
+            told, rows = read(connection, name, limit)
+            assert len(told.waits) > 0
+            # As many as a high limit allows have to be counted, at one moment.
+            assert rows <= ROWS + max(0, (limit or 0) - ROWS // 2)
+            for each in told.waits:
+                assert sum(part.ms for part in each.parts) == each.wait.span.length_ms
+            # It always was full, and that is known at one moment at least, however high the limit.
+            if limit is not None:
+                latest = told.waits[-1]
+                assert latest.sampled
+                assert {part.cause for part in latest.parts} == {Cause.GATE}
 
 
-@pytest.mark.parametrize("name", ["waits", "often"])
-@pytest.mark.parametrize("limit", [None, HELD])
-@pytest.mark.parametrize(("rate", "cause"), [("1/5ms burst 2", Cause.RATE), ("2/ms burst 9000", None)])
-def test_nor_for_the_grants_of_a_gate_with_a_rate(
-    filled: Database, name: str, limit: int | None, rate: str, cause: Cause | None
-) -> None:
+def test_nor_for_the_grants_of_a_gate_with_a_rate(filled: Database, subtests: pytest.Subtests) -> None:
     with filled.writing() as connection:
         # The gate of those that begin one each millisecond: faster than the one rate, which so was used up always.
         connection.execute(update(holds).where(holds.c.gate == "action:brief").values(gate="user:ann"))
         connection.execute(update(executions).values(user_id="ann"))
-    with filled.reading() as connection:
-        told, rows = read(connection, name, limit, {"user:ann": Rate.read(rate)})
-    assert len(told.waits) > 0
-    assert rows <= ROWS + max(0, (limit or 0) - ROWS // 2)
-    latest = told.waits[-1]
-    for each in told.waits:
-        assert sum(part.ms for part in each.parts) == each.wait.span.length_ms
-    expected = cause or (Cause.THREAD if limit is None else Cause.GATE)
-    assert max(latest.parts, key=lambda part: part.ms).cause is expected
-    assert latest.sampled or name == "often"
+    rates = (("1/5ms burst 2", Cause.RATE), ("2/ms burst 9000", None))
+    for name, limit, (rate, cause) in product(("waits", "often"), (None, HELD), rates):
+        with subtests.test(name=name, limit=limit, rate=rate), filled.reading() as connection:
+            told, rows = read(connection, name, limit, {"user:ann": Rate.read(rate)})
+            assert len(told.waits) > 0
+            assert rows <= ROWS + max(0, (limit or 0) - ROWS // 2)
+            latest = told.waits[-1]
+            for each in told.waits:
+                assert sum(part.ms for part in each.parts) == each.wait.span.length_ms
+            expected = cause or (Cause.THREAD if limit is None else Cause.GATE)
+            assert max(latest.parts, key=lambda part: part.ms).cause is expected
+            assert latest.sampled or name == "often"
 
 
 def test_the_more_lanes_are_counted_together_the_fewer_moments_are_looked_at(database: Database) -> None:

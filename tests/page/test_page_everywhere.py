@@ -157,6 +157,7 @@ def test_however_much_happens_the_page_asks_twice_a_second_at_most(look: Look, i
     assert min(later - earlier for earlier, later in pairwise(asked())) >= 450
 
 
+@pytest.mark.nightly
 def test_axe_finds_nothing_in_any_view_light_or_dark(look: Look, installation: Installation) -> None:
     make_dead(installation, "dead-for-axe")
     held = installation.submit("sh", "-c", rf"printf '\033[31mred\033[0m\n'; {HOLDS}", action="held")

@@ -10,7 +10,7 @@ from page.letters import make_dead
 from page.looking import Look
 from page.served_page import Installation
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 WORK = r"""printf '\033[1mtrain\033[0m  model \033[36mresnet-lite\033[0m\n'
 for epoch in 1 2 3 4 5 6; do

@@ -12,7 +12,7 @@ from bandmaster.scheduler.server.connection import client_of
 from page.looking import Look
 from page.served_page import Installation
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def test_now_shows_each_server_and_says_which_one_is_away(look: Look, installation: Installation) -> None:
