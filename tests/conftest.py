@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Unread(config.option.markexpr, config.rootpath / "tests", named))
     config.pluginmanager.register(LeftOut())
     config.pluginmanager.register(Together())
-    folder = os.environ.get("BANDMASTER_COSTS")
+    folder = os.environ.get("TEST_COSTS_FOLDER")
     if folder and not config.pluginmanager.has_plugin("dsession"):
         config.pluginmanager.register(Costs(Path(folder)))
 

@@ -1,6 +1,6 @@
 """What each file of tests costs: seconds on the clock, and of processors with all children and servers.
 
-A plugin of pytest that writes one line of JSON a file into the folder that BANDMASTER_COSTS names, from which
+A plugin of pytest that writes one line of JSON a file into the folder that TEST_COSTS_FOLDER names, from which
 `python -m tools.costs` makes tables. Processors are counted when a file begins and ends: this process, its living
 descendants, and the descendants for which one of them has waited. A descendant whose parent died before it is left out.
 """

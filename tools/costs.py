@@ -1,7 +1,7 @@
 """``python -m tools.costs``: what the tests and the phases of a check cost, as tables.
 
 ``python -m tools.costs run PHASE -- COMMAND …`` runs a command and notes the seconds that it took, on the clock and of
-processors. Tests note theirs by file (`tests/costs.py`) where BANDMASTER_COSTS names a folder. Without ``run``, the
+processors. Tests note theirs by file (`tests/costs.py`) where TEST_COSTS_FOLDER names a folder. Without ``run``, the
 program prints both. It needs nothing but the standard library, since the first phase installs everything else.
 """
 
@@ -45,7 +45,7 @@ def note_phase(folder: Path, name: str, command: Sequence[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     used_before = _cpu_seconds_of_children()
-    code = subprocess.call(command, env=os.environ | {"BANDMASTER_COSTS": str(folder.absolute())})
+    code = subprocess.call(command, env=os.environ | {"TEST_COSTS_FOLDER": str(folder.absolute())})
     cost = Cost(name, round(time.monotonic() - began, 1), round(_cpu_seconds_of_children() - used_before, 1))
     with (folder / PHASES).open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(asdict(cost)) + "\n")

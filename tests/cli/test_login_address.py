@@ -44,9 +44,14 @@ def test_up_shows_an_address_that_signs_in_once_and_a_command_another_one(idle: 
 
 
 def test_what_may_be_a_log_gets_no_address(driver: Driver) -> None:
-    assert signs_in(driver.json("token", "login")["address"]) == 201
+    address = driver.json("token", "login")["address"]
+    assert signs_in(address) == 201
     assert '"ready"' in (driver.folder / "up.out").read_text()
-    assert "code=" not in (driver.folder / "up.out").read_text() + (driver.folder / "up.err").read_text()
+    said = (driver.folder / "up.out").read_text() + (driver.folder / "up.err").read_text()
+    # No address that signs in, neither this one nor one of the start.
+    assert "#code=" in address
+    assert "#code=" not in said
+    assert address.partition("#code=")[2] not in said
 
 
 def test_without_an_api_of_this_folder_there_is_no_address(redis_client: redis.Redis, tmp_path: Path) -> None:
