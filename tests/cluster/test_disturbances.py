@@ -122,7 +122,6 @@ def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
         assert watcher.end(late.name).output_tail == "late\n"
 
 
-@pytest.mark.nightly  # here the cluster itself notes that the node is lost, after 40 s; above a test does
 def test_a_pod_whose_node_is_lost_ends_when_that_is_back_and_its_end_is_the_clusters_fault(
     components: Components, connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
 ) -> None:
