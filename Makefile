@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Notes what a command costs; `make costs` prints all of it.
 PHASE = $(BIN)/python -m tools.costs run
-# Half of the time a test waits for a process, so two at once for each core.
-PYTEST_ARGS ?= -n $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))') --dist loadfile
+# Half of the time a test waits for a process, so three at once for two cores.
+PYTEST_ARGS ?= -n $(shell $(PYTHON) -c 'import os; print(max(2, (os.cpu_count() or 2) * 3 // 2))') --dist loadfile
 # Mostly they wait for the cluster, so more at once than there are cores.
 CLUSTER_ARGS ?= -n 4
 # Of chaos and chaos-cluster: how long, and which chances; CHAOS_ARGS="--plant lost", of the latter "--plant program", has to be found.
