@@ -14,4 +14,5 @@ def end_leases(queue: ExecutionQueueService, *execution_ids: str) -> None:
     named = [each for each in members if not execution_ids or each.decode().partition("\n")[0] in execution_ids]
     assert named or not execution_ids
     for each in named:
-        client.zincrby(lease, -2 * LONG_LEASE_MS, each)  # pyright: ignore[reportArgumentType]
+        # Only of one that is still held: an execution that has ended since must not get a lease again.
+        client.zadd(lease, {each: -2 * LONG_LEASE_MS}, xx=True, incr=True)

@@ -3,8 +3,7 @@
 import pytest
 import redis
 from cluster_admin import Admin
-from installation import FOREVER
-from making import MakeSpec
+from making import HELD, Connect, MakeSpec
 
 from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.pods import Pods
@@ -26,23 +25,25 @@ def queue(redis_client: redis.Redis) -> ExecutionQueueService:
 
 
 def test_f14_a_pod_that_was_deleted_as_nobodys_does_not_end_the_grant_that_has_its_attempt_now(
-    queue: ExecutionQueueService, pods: Pods, spec: MakeSpec, admin: Admin, namespace: str
+    queue: ExecutionQueueService, connect_with: Connect, spec: MakeSpec, admin: Admin, namespace: str
 ) -> None:
     told: list[ExecutionEndedEvent] = []
-    pod = pods.create(spec(f"trap '' TERM; {FOREVER}", execution_id=NAME))
-    wait_until(
-        lambda: (admin.pod(namespace, pod.name) or {})["status"]["phase"] == "Running",
-        timeout_seconds=120,
-        what="the program",
-    )
+    pods = connect_with(termination_grace_seconds=120)
+    pod = pods.create(spec(f"trap '' TERM; echo deaf; {HELD}", execution_id=NAME))
+    admin.wait_running(namespace, pod.name)
+    wait_until(lambda: b"deaf" in b"".join(pods.logs(pod.name)), what="a program that no TERM ends")
     pods.delete(pod.name, uid=pod.uid)  # as its creator does, whose grant the server has forgotten
     watch = Watch(queue, pods, told.append, tend_seconds=0.2, again_seconds=60)
-    seen_deleting = False
-    while (now := pods.get(pod.name)) is not None:
-        seen_deleting |= now.deleting and now.outcome is None
+    now = pods.get(pod.name)
+    assert now is not None
+    assert now.deleting
+    assert now.outcome is None
+    watch.run(1)
+    assert queue.views.meta(NAME)["state"] == State.RUNNING, "it waits for a pod of its own"
+    admin.let_go(namespace, pod.name)
+    while pods.get(pod.name) is not None:
         watch.run(1)
         assert queue.views.meta(NAME)["state"] == State.RUNNING, "it waits for a pod of its own"
-    assert seen_deleting
     assert told == []
 
 

@@ -52,8 +52,10 @@ def test_f26_an_execution_that_kills_its_workers_is_dead_lettered_and_the_next_o
             lane=LANE,
         )
         wait_until(partial(is_over, installation, worker), what="a crash, or the end")
-        crashes += worker.process.poll() is not None
-        end_leases(installation.queue)
+        if worker.process.poll() is None:
+            break
+        crashes += 1
+        end_leases(installation.queue, "deadly")
         assert crashes <= max_crashes + 1
     wait_until(lambda: installation.state("harmless") is State.COMPLETED, what="the end of the other")
     assert crashes == max_crashes + 1

@@ -5,12 +5,16 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
 
 from bandmaster.configs.children import Replaced, child_environment
+from bandmaster.ledger.database import Database
+from bandmaster.ledger.standing import standing
+from bandmaster.scheduler.engine.journal_following import Follower
 from bandmaster.scheduler.model.states import TERMINAL, State
 from faults_process.installation import Installation
 from faults_process.members import SHORT, SHORT_LEASE_MS
@@ -32,6 +36,13 @@ def rows(installation: Installation, query: str) -> list[tuple[Any, ...]]:
         found = [tuple(row) for row in connection.execute(text(query))]
     engine.dispose()
     return found
+
+
+def read_by_the_ledger(installation: Installation) -> int:
+    """How many entries of the journal it has."""
+    with closing(Database(f"sqlite:///{installation.folder}/ledger.sqlite3")) as database:
+        position = standing(database, "exec_queue").position
+    return 0 if position is None else position.count
 
 
 def bandmaster(installation: Installation, url: str, *arguments: str) -> Any:
@@ -70,11 +81,16 @@ def test_a_lost_redis_is_rebuilt_while_pods_run(installation: Installation, redi
         return {one for (one,) in rows(installation, query)}
 
     wait_until(lambda: len(ended()) >= EXECUTIONS // 3, what="a part of the work")
+    # An attempt that the ledger has not read of is given again (promise 8), so none is given until it knows all.
+    installation.queue.controls.pause()
+    given = Follower(installation.queue.scripts).end().count
+    wait_until(lambda: read_by_the_ledger(installation) >= given, what="the ledger to have read of all attempts")
     installation.client.flushdb()
     before = ended()
     rebuilt = bandmaster(installation, redis_url, "ledger", "rebuild", "--merge")["rebuilt"]
     assert rebuilt["not_restored"] == {}
     assert installation.queue.controls.limits() == {"tenant:acme": 2}
+    installation.queue.controls.resume()
     installation.tell()
 
     def all_ended() -> bool:

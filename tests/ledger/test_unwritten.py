@@ -21,7 +21,7 @@ from bandmaster.ledger.metrics.collecting import FiguresCollector
 from bandmaster.ledger.schema.tables import journals
 from bandmaster.ledger.write_signs import ELSEWHERE_MS, KEPT_MS, WriteSigns
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
+from waiting import GENEROUS_MS, wait_until
 
 KEY = "exec_queue:ledger"
 MINUTES_MS = 5 * 60_000
@@ -35,8 +35,9 @@ def set_read_only(ledger_url: str, *, is_on: bool) -> None:
         changed = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
         connection.execute(changed.format(name, sql.Literal("on" if is_on else "off")))
         connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
-            (connection.info.dbname,),
+            # With a time it returns when they have ended: a pool that looks meanwhile finds a connection in order.
+            "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
+            (GENEROUS_MS, connection.info.dbname),
         )
 
 
