@@ -24,6 +24,8 @@ REDIS_MARKERS ?= not slow and not nightly and not cluster
 NIGHTLY_SEEDS ?= 1 2 3
 
 # pyright is run at its pinned version, offline: without a look for a newer one.
+# Each of thousands of processes would compile all that it imports, if its bytecode were not kept.
+unexport PYTHONDONTWRITEBYTECODE
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

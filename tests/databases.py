@@ -28,6 +28,8 @@ POSTGRESQLS: Final = (
 KINDS: Final = ("sqlite", *POSTGRESQLS)
 SQLITE_IN_CHECK: Final = ("sqlite", *(pytest.param(name, marks=pytest.mark.nightly) for name in installations()))
 """The same for tests of processes and commands, to which it is all the same which database theirs is."""
+POSTGRESQL_IN_CHECK: Final = (*POSTGRESQLS, pytest.param("sqlite", marks=pytest.mark.nightly))
+"""The same for tests that end processes in the middle of a transaction, and take long for it."""
 ALL_IN_CHECK: Final = ("sqlite", *(pytest.param(name, marks=pytest.mark.slow) for name in installations()))
 """The same for tests of what the schema itself needs of a version: Debian has the oldest that is supported."""
 

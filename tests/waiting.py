@@ -20,7 +20,7 @@ def wait_until(
     """Poll ``condition`` until it is truthy.
 
     Args:
-        condition: Called every 10 ms.
+        condition: Called every 10 ms at first; the longer it takes, the less often, down to every 50 ms.
         timeout_seconds: After this the test fails.
         what: Named in the failure.
 
@@ -30,11 +30,12 @@ def wait_until(
     Raises:
         AssertionError: If the deadline passed.
     """
-    deadline = time.monotonic() + timeout_seconds
+    began = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() >= deadline:
+        waited_seconds = time.monotonic() - began
+        if waited_seconds >= timeout_seconds:
             raise AssertionError(f"{what} did not hold within {timeout_seconds} s (last value: {value!r})")
-        time.sleep(0.01)
+        time.sleep(min(0.05, max(0.01, waited_seconds / 40)))

@@ -1,5 +1,6 @@
 """`bandmaster limit` with the real command: of a gate, of a kind, from a file, and one that adjusts itself."""
 
+import pytest
 from cli.driving import Driver
 
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -86,6 +87,7 @@ def test_limits_are_set_from_a_file_all_or_none(driver: Driver) -> None:
     assert driver.run("limit").out.startswith("no gate is limited")
 
 
+@pytest.mark.nightly
 def test_thousands_of_limits_are_shown_in_part(driver: Driver) -> None:
     names = [f"customer:{number}" for number in range(5_000)]
     with driver.connect() as client:

@@ -33,10 +33,10 @@ def shell(driver: Driver, line: str, **environment: str) -> subprocess.Completed
     ("line", "code", "said"),
     [
         pytest.param(
-            "$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor", marks=pytest.mark.slow
+            "$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor", marks=pytest.mark.nightly
         ),
         pytest.param(
-            "$B list >&-", 1, "standard output cannot be written: Bad file descriptor", marks=pytest.mark.slow
+            "$B list >&-", 1, "standard output cannot be written: Bad file descriptor", marks=pytest.mark.nightly
         ),
         ("$B status --json >&-", 1, "standard output cannot be written: Bad file descriptor"),
         ("$B status > /dev/full", 1, "standard output cannot be written: No space left on device"),
@@ -44,13 +44,13 @@ def shell(driver: Driver, line: str, **environment: str) -> subprocess.Completed
             "$B status --json > /dev/full",
             1,
             "standard output cannot be written: No space left on device",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.nightly,
         ),
         pytest.param(
             "$B --help > /dev/full",
             1,
             "standard output cannot be written: No space left on device",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.nightly,
         ),
     ],
 )
@@ -63,7 +63,7 @@ def test_a_stream_that_cannot_be_used_is_said_in_one_line(driver: Driver, line: 
     ("line", "code"),
     [
         ("$B show nobody 2>&-", 3),
-        pytest.param("$B show nobody 2> /dev/full", 3, marks=pytest.mark.slow),
+        pytest.param("$B show nobody 2> /dev/full", 3, marks=pytest.mark.nightly),
         ("set -o pipefail; $B submit - --json <<< true | head -c 0", 141),
     ],
 )
@@ -72,7 +72,7 @@ def test_where_nobody_can_be_told_nothing_is_said(driver: Driver, line: str, cod
     assert (done.returncode, done.stderr) == (code, "")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_deleted_folder_is_named_and_matters_only_where_it_is_needed(driver: Driver) -> None:
     gone = "mkdir gone; cd gone; rmdir ../gone; unset BANDMASTER_PATHS__VAR_DIR;"
     for command in ("status", "up"):

@@ -80,11 +80,11 @@ def test_every_pause_is_seen_in_gates(driver: Driver, busy: list[str], columns: 
     ("typed", "completed"),
     [
         ("limit tenant:a-cust", "limit tenant:a-customer-with-a-long-name"),
-        pytest.param("pause lane:exec", "pause lane:executions", marks=pytest.mark.slow),
-        pytest.param("pause action:nightly", "pause action:nightly-report", marks=pytest.mark.slow),
-        pytest.param("list --user some", "list --user somebody-with-a-long-name", marks=pytest.mark.slow),
-        pytest.param("list --action=night", "list --action=nightly-report", marks=pytest.mark.slow),
-        pytest.param("setting --lane exec", "setting --lane executions", marks=pytest.mark.slow),
+        pytest.param("pause lane:exec", "pause lane:executions", marks=pytest.mark.nightly),
+        pytest.param("pause action:nightly", "pause action:nightly-report", marks=pytest.mark.nightly),
+        pytest.param("list --user some", "list --user somebody-with-a-long-name", marks=pytest.mark.nightly),
+        pytest.param("list --action=night", "list --action=nightly-report", marks=pytest.mark.nightly),
+        pytest.param("setting --lane exec", "setting --lane executions", marks=pytest.mark.nightly),
     ],
 )
 def test_bash_completes_names_with_colons(driver: Driver, busy: list[str], typed: str, completed: str) -> None:

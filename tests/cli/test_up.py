@@ -140,6 +140,7 @@ def test_a_disk_that_is_full_or_read_only_is_said_before_anything_starts(idle: D
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_what_lies_in_the_folder_is_neither_imported_nor_run(idle: Driver) -> None:
     for name in ("redis", "dramatiq", "typer"):
         (idle.folder / f"{name}.py").write_text("open('imported', 'w'); raise SystemExit(7)\n")
@@ -152,6 +153,7 @@ def test_what_lies_in_the_folder_is_neither_imported_nor_run(idle: Driver) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
     log = idle.folder / "var" / "redis" / "appendonlydir"
     log.mkdir(parents=True)
@@ -164,6 +166,7 @@ def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_ended_before_the_server_ever_answered_it_kills_the_workers_that_wait_and_nothing_else(idle: Driver) -> None:
     said = idle.folder / "said by up"
     environment = {**idle.environment, "BANDMASTER_REDIS__URL": "redis://127.0.0.1:1/0"}
@@ -179,6 +182,7 @@ def test_ended_before_the_server_ever_answered_it_kills_the_workers_that_wait_an
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_machine_without_shared_memory_is_said_in_one_line(idle: Driver) -> None:
     without = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
     if subprocess.run([*without, "true"], capture_output=True, check=False).returncode:
@@ -205,6 +209,7 @@ def test_what_a_line_of_a_procfile_runs_in_a_shell_is_ended_with_it(idle: Driver
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_procfile_that_is_named_is_what_runs(idle: Driver) -> None:
     (idle.folder / "Procfile").write_text("one: echo I am $(command -v python); exit 3\ntwo: exec sleep 60\n")
     up = Up(idle, [*COMMAND, "up", "--procfile", "Procfile"])

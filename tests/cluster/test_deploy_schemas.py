@@ -33,7 +33,13 @@ MAKERS: dict[str, Callable[[], list[Manifest]]] = {
 }
 
 
-@pytest.mark.parametrize("release", RELEASES)
+#: In every check the oldest and the newest.
+IN_TURN = [
+    each if each in (RELEASES[0], RELEASES[-1]) else pytest.param(each, marks=pytest.mark.nightly) for each in RELEASES
+]
+
+
+@pytest.mark.parametrize("release", IN_TURN)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_manifests_are_what_the_schemas_of_each_release_say(maker: str, release: str) -> None:
     assert [fault for each in MAKERS[maker]() if (fault := schema_fault(each, release))] == []

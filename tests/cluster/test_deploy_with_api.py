@@ -24,7 +24,7 @@ from bandmaster.admin.client.errors import ApiProblem
 from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly]
 
 SECONDS: Final = 90.0
 

@@ -36,7 +36,10 @@ def test_the_demo_runs_the_main_job_and_all_its_claims_hold() -> None:
     assert all(claim["holds"] for claim in claims), claims
 
 
-@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how",
+    [*(pytest.param(each, marks=pytest.mark.nightly) for each in (signal.SIGHUP, signal.SIGTERM)), signal.SIGKILL],
+)
 def test_a_demo_that_is_ended_leaves_nothing_running(how: signal.Signals) -> None:
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         demo = psutil.Popen(

@@ -27,6 +27,7 @@ def test_tenants_have_limits_of_their_own(running: Running, queue: ExecutionQueu
     assert most_at_once(("acme", said.endswith("begins")) for said in of_acme) == {"acme": 2}
 
 
+@pytest.mark.nightly
 def test_later_comes_later_and_tries_are_one_execution(running: Running, queue: ExecutionQueueService) -> None:
     assert running.run("later.py") == "the tea is SCHEDULED\n"
     running.start_worker("later")
@@ -43,6 +44,7 @@ def test_later_comes_later_and_tries_are_one_execution(running: Running, queue: 
     assert len(queue.views.dead()) == 1
 
 
+@pytest.mark.nightly
 def test_results_are_told_whether_it_ran_or_not(running: Running) -> None:
     running.start_worker("results")
     assert running.run("results.py").splitlines() == [
@@ -66,6 +68,7 @@ def test_the_steps_of_pipelines_wait_under_their_own_limits(running: Running) ->
     assert most["fetch from south"] <= 2
 
 
+@pytest.mark.nightly
 def test_coroutines_are_bodies_under_limits_too(running: Running) -> None:
     first, second = running.run("asyncio_actor.py").splitlines()
     assert first == "5 accepted, 0 refused"
@@ -99,6 +102,7 @@ def test_a_web_application_accepts_refuses_and_tells(running: Running) -> None:
     running.wait_until_said(r"the report of (?:acme|zeta) for 2026-11", 4)
 
 
+@pytest.mark.nightly
 def test_executions_are_followed_to_their_end(running: Running) -> None:
     running.start_worker("bandmaster.actors")
     printed = running.run("executions.py").splitlines()
@@ -108,6 +112,7 @@ def test_executions_are_followed_to_their_end(running: Running) -> None:
     assert [line.rpartition(" ")[2] for line in printed[5:]] == ["FAILED", "CANCELLED"]
 
 
+@pytest.mark.nightly
 def test_the_tests_of_an_application_need_no_server(running: Running) -> None:
     arguments = ("-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "-p", "no:valkey")
     nowhere = Running("unix:///nowhere/redis.sock", EXAMPLES)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from databases import POSTGRESQL_IN_CHECK
 from notified import notes, open_notifying, set_notes
 from receiver import ALLOWED, HANGS, SECRET, Receiver, receiving
 from sqlalchemy import Connection
@@ -97,6 +98,7 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database_kind", POSTGRESQL_IN_CHECK, indirect=True)
 @pytest.mark.parametrize("step", ["before it is sent", "before it is noted"])
 def test_killed_at_any_step_it_is_delivered_under_its_id(
     notifying: Items, database: Database, ledger_url: str, step: str
@@ -243,6 +245,7 @@ def test_each_pause_is_longer_up_to_an_hour() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database_kind", POSTGRESQL_IN_CHECK, indirect=True)
 def test_the_ledgers_process_delivers(
     notifying: Items, database: Database, ledger_url: str, redis_url: str, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from databases import POSTGRESQL_IN_CHECK
 from sqlalchemy import update
 from trigger_work import Work, instant
 from work_items import end_lease, end_postponing, take
@@ -177,6 +178,7 @@ STEPS = ("before the claim is kept", "before it is sent", "before Redis is asked
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database_kind", POSTGRESQL_IN_CHECK, indirect=True)
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_any_step_a_firing_is_one_execution(work: Work, ledger_url: str, redis_url: str, step: str) -> None:
     work.trigger()

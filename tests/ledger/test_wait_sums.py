@@ -64,7 +64,7 @@ def stage(queue: ExecutionQueueService, database: Database) -> Stage:
     return Stage(queue, database)
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_sums_equal_all_single_answers_whatever_is_killed_between(
     seed: int, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ except BackendNotAvailable as error:
         pytest.param("all", {"tests"}, marks=pytest.mark.nightly),
     ],
 )
+@pytest.mark.nightly
 def test_everything_is_imported_but_what_another_extra_brings(
     installed: Installed, extra: str, absent: set[str]
 ) -> None:
@@ -210,6 +211,7 @@ def test_every_public_name_is_there_with_the_base(installed: Installed) -> None:
 
 @pytest.mark.parametrize("application", [BANDED, BY_MIDDLEWARE], ids=["banded broker", "two middleware"])
 @pytest.mark.usefixtures("redis_client")
+@pytest.mark.nightly
 def test_the_base_runs_an_application(installed: Installed, redis_url: str, application: str) -> None:
     environment = installed("")
     (environment.place / "app.py").write_text(application)
@@ -327,6 +329,7 @@ def test_the_command_asks_a_server_with_its_extra(installed: Installed) -> None:
     assert answer.code == 4, answer
 
 
+@pytest.mark.nightly
 def test_local_runs_an_execution_with_nothing_else(installed: Installed) -> None:
     environment = installed("local")
     server = environment.run("-c", SERVER_BINARY).out

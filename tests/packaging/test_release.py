@@ -38,6 +38,7 @@ def test_the_wheel_has_every_file_of_the_package_and_nothing_else(checkout: Path
     assert {each for each in _contents(wheel) if ".dist-info/" not in each} == expected
 
 
+@pytest.mark.nightly
 def test_the_sdist_builds_the_wheel_that_a_checkout_builds(wheel: Path, release: Release) -> None:
     assert release.wheel.name == wheel.name
     assert _contents(release.wheel) == _contents(wheel)

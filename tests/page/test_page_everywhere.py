@@ -93,6 +93,7 @@ def test_it_survives_a_restart_of_the_api_and_is_right_afterwards(look: Look, in
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_without_a_ledger_it_lists_what_runs_and_waits(look: Look, installation: Installation) -> None:
     running = installation.submit("sh", "-c", HOLDS)
     wait_until(lambda: installation.state(running) == "POD", what="its start")
@@ -107,6 +108,7 @@ def test_without_a_ledger_it_lists_what_runs_and_waits(look: Look, installation:
         page.context.close()
 
 
+@pytest.mark.nightly
 def test_a_history_that_nobody_writes_says_so(look: Look, installation: Installation) -> None:
     upgrade(Database(f"sqlite:///{installation.folder / 'unwritten.sqlite3'}"))
     with installation.with_ledger("unwritten.sqlite3") as other:
@@ -136,6 +138,7 @@ def test_all_tabs_of_a_browser_share_one_stream(look: Look, installation: Instal
     assert len(streams) == 1
 
 
+@pytest.mark.nightly
 def test_however_much_happens_the_page_asks_twice_a_second_at_most(look: Look, installation: Installation) -> None:
     installation.submit("true", execution_id="burst")
     page = look.signed_in(installation.admin, "executions")

@@ -44,6 +44,7 @@ def _event(name: str, **data: object) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
+@pytest.mark.nightly
 def test_an_output_that_begins_anew_after_a_long_one_is_shown_whole(look: Look, installation: Installation) -> None:
     execution_id = installation.submit("true")
     page = look.signed_in(installation.admin)

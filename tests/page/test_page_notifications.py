@@ -28,6 +28,7 @@ def failed_item(installation: Installation, queue: str) -> str:
     return added["id"]
 
 
+@pytest.mark.nightly
 def test_an_address_is_tried_from_the_queue_and_the_page_says_what_came_of_it(
     look: Look, installation: Installation
 ) -> None:
@@ -69,6 +70,7 @@ def test_what_is_not_delivered_is_listed_and_an_item_tells_when_it_was_sent(
         expect(card(page)).to_contain_text("Nothing waits, and nothing was given up.")
 
 
+@pytest.mark.nightly
 def test_a_trigger_has_its_own_and_one_without_an_address_says_how_to_set_it(
     look: Look, installation: Installation
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_code_signs_in_once_and_is_never_kept(look: Look, installation: Instal
     expect(look.at(f"/#code={code.text}").get_by_role("alert")).to_contain_text("no such code")
 
 
+@pytest.mark.nightly
 def test_a_provider_is_offered_only_where_there_is_one(look: Look, installation: Installation) -> None:
     with_one, without = (Assets.read().documents[each].body.decode() for each in (True, False))
     assert httpx.get(installation.url).text == without
@@ -86,6 +87,7 @@ def test_a_code_is_gone_from_the_address_at_once(look: Look) -> None:
     assert "code" not in page.url
 
 
+@pytest.mark.nightly
 def test_a_code_that_can_be_none_leads_to_the_form_and_says_why(look: Look) -> None:
     page = look.at(f"/#code={'x' * 101}")
     expect(page.get_by_label("Token")).to_be_visible()

@@ -109,6 +109,7 @@ def test_a_file_is_chosen_or_dropped_sent_and_told_of(look: Look, installation: 
     assert {json.loads(each)["reference"] for each in exported} == {"A", "C", "D"}
 
 
+@pytest.mark.nightly
 def test_how_much_of_a_file_was_sent_is_shown(look: Look, installation: Installation) -> None:
     installation.call("POST", "/queues", {"name": "slowly"})
     page = look.signed_in(installation.admin, "queues/slowly")
@@ -128,6 +129,7 @@ def test_how_much_of_a_file_was_sent_is_shown(look: Look, installation: Installa
     assert installation.call("GET", "/queues/slowly/stats")["counts"]["NEW"] == 2_000
 
 
+@pytest.mark.nightly
 def test_who_may_only_operate_changes_no_queue_and_sees_no_payload(look: Look, installation: Installation) -> None:
     installation.call("POST", "/queues", {"name": "withheld"})
     item_id = failed_item(installation, "withheld")
@@ -143,6 +145,7 @@ def test_who_may_only_operate_changes_no_queue_and_sees_no_payload(look: Look, i
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_trigger_is_shown_disabled_and_deleted(look: Look, installation: Installation) -> None:
     queue_id = installation.call("POST", "/queues", {"name": "triggered"})["id"]
     new = {"name": "book", "type": "QUEUE", "queue_id": queue_id, "command": ["true"], "action": "book"}

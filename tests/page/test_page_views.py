@@ -25,6 +25,7 @@ def seen(page: Page) -> list[str]:
     return page.get_by_role("navigation", name="Views").get_by_role("link").all_inner_texts()
 
 
+@pytest.mark.nightly
 def test_lists_are_filtered_by_the_address_and_turned_both_ways(look: Look, installation: Installation) -> None:
     for number in range(55):
         installation.submit("true", action="many", execution_id=f"many-{number:02}", user_id="lister")
@@ -52,6 +53,7 @@ def test_lists_are_filtered_by_the_address_and_turned_both_ways(look: Look, inst
     expect(page.get_by_role("link", name=later)).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_what_was_waited_for_is_summed_by_action_and_by_gate(look: Look, installation: Installation) -> None:
     installation.call("PUT", "/limits/tenant:slow", {"limit": 0})
     one = installation.submit("true", action="summed", gates=["tenant:slow"], user_id="waiter")
@@ -163,6 +165,7 @@ def test_rates_are_changed_in_place_and_now_says_when_one_opens_its_gate(
     expect(row).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_lane_is_made_fair_and_strict_again(look: Look, installation: Installation) -> None:
     page = look.signed_in(installation.admin, "settings")
     page.get_by_role("button", name="Order of lane executions: strict").click()
@@ -175,6 +178,7 @@ def test_a_lane_is_made_fair_and_strict_again(look: Look, installation: Installa
     expect(page.get_by_role("button", name="Order of lane executions: strict")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_setting_that_somebody_else_changed_meanwhile_is_not_undone(look: Look, installation: Installation) -> None:
     page = look.signed_in(installation.admin, "settings")
     row = page.locator("tr", has=page.get_by_text("max_crashes", exact=True))
@@ -215,6 +219,7 @@ def test_dead_letters_run_again_after_a_dry_run(look: Look, installation: Instal
     expect(page.get_by_role("main")).to_contain_text(f"No worker asks for lane {LANE}")
 
 
+@pytest.mark.nightly
 def test_a_token_is_shown_once_signs_in_and_is_revoked(look: Look, installation: Installation) -> None:
     page = look.signed_in(installation.admin, "tokens")
     page.get_by_label("Owner").fill("carol")
@@ -234,6 +239,7 @@ def test_a_token_is_shown_once_signs_in_and_is_revoked(look: Look, installation:
     expect(hers.get_by_role("main")).to_contain_text("You were signed out")
 
 
+@pytest.mark.nightly
 def test_who_lacks_a_scope_does_not_see_its_buttons(look: Look, installation: Installation) -> None:
     installation.call("PUT", "/limits/tenant:closed", {"limit": 0})
     anns = installation.submit("echo", "secret-of-ann", gates=["tenant:closed"], user_id="ann")
@@ -268,6 +274,7 @@ def test_who_lacks_a_scope_does_not_see_its_buttons(look: Look, installation: In
         page.close()
 
 
+@pytest.mark.nightly
 def test_moving_offers_what_the_token_may_ask_for(look: Look, installation: Installation) -> None:
     waits = installation.submit("true", scheduled_at="2099-01-01T00:00:00Z")
     for scope, offered in (("operate", 3), ("admin", 5)):

@@ -154,6 +154,7 @@ def test_what_is_slow_at_its_least_is_usual(gate: AutoGate) -> None:
     assert [gate.window(9_000) for _ in range(3)] == [3, 4, 5]
 
 
+@pytest.mark.slow
 def test_milliseconds_are_no_multiple(gate: AutoGate) -> None:
     gate.queue.controls.set_limit(GATE, 10)
     gate.queue.controls.set_limit(GATE, Auto(2, 50))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import redis
 from defects.contrast import event
+from turned_queue import TurnedQueue
 
 from bandmaster.scheduler.model.errors import InvalidRequest
 from bandmaster.scheduler.queue import ExecutionQueueService
@@ -202,9 +203,9 @@ def test_nothing_is_left_behind_when_all_has_ended(queue: ExecutionQueueService,
     ]
 
 
-def test_a_queue_without_limits_by_kind_asks_nothing_more_for_them(
-    queue: ExecutionQueueService, redis_client: redis.Redis
-) -> None:
+def test_a_queue_without_limits_by_kind_asks_nothing_more_for_them(redis_client: redis.Redis) -> None:
+    queue = TurnedQueue(redis_client)  # a call that notes the clock of leases, once a second, costs one more
+
     def cost() -> int:
         before = commands(redis_client)
         park(queue, "a-1")
@@ -213,7 +214,8 @@ def test_a_queue_without_limits_by_kind_asks_nothing_more_for_them(
         redis_client.delete("exec_queue:meta:a-1")
         return commands(redis_client) - before
 
-    cost()
+    for _ in range(2):  # until all is noted that a call notes once
+        cost()
     without = cost()
     queue.controls.set_limit("user:*", 5)
     cost()

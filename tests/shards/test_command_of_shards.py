@@ -117,6 +117,7 @@ def test_executions_of_both_run_and_are_found_by_their_ids(
     assert all(each["leader"] for each in shards.values())
 
 
+@pytest.mark.nightly
 def test_one_that_is_away_is_told_and_the_rest_is_shown(
     servers: dict[str, OwnServer], installation: Installation
 ) -> None:
@@ -143,6 +144,7 @@ def test_one_that_is_away_is_told_and_the_rest_is_shown(
     assert installation.told("cancel", low)["executions"][0]["state"] == "CANCELLED"
 
 
+@pytest.mark.nightly
 def test_when_all_are_away_each_is_told_and_the_exit_code_says_so(
     servers: dict[str, OwnServer], installation: Installation
 ) -> None:
@@ -169,6 +171,7 @@ def test_one_that_hangs_is_told_as_away_long_before_its_calls_give_up(
         servers["low"].signal(signal.SIGCONT)
 
 
+@pytest.mark.nightly
 def test_what_belongs_to_one_server_is_told_to_name_it(installation: Installation) -> None:
     refused = installation.run("limit", "action:x", "5")
     assert refused.returncode == 2

@@ -20,8 +20,6 @@ from waiting import GENEROUS_SECONDS, wait_until
 
 pytestmark = pytest.mark.slow
 
-pytestmark = pytest.mark.slow
-
 TESTS = Path(__file__).resolve().parents[1]
 OWN_TESTS = TESTS / "swap" / "shop" / "own_tests.py"
 SHOPS: dict[str, dict[str, str]] = {
@@ -31,7 +29,12 @@ SHOPS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.fixture(params=SHOPS.values(), ids=list(SHOPS))
+@pytest.fixture(
+    params=[
+        pytest.param(variables, id=name, marks=[pytest.mark.nightly] if name == "as it was" else [])
+        for name, variables in SHOPS.items()
+    ]
+)
 def environment(request: pytest.FixtureRequest, redis_url: str, redis_client: redis.Redis, tmp_path: Path) -> Any:
     """The shop's, on an empty database."""
     with socket.socket() as free:

@@ -120,6 +120,7 @@ def test_mutants_keep_their_names_when_lines_move_and_spare_what_is_only_said(tr
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_tells_which_mutants_a_test_finds_and_changes_nothing(tree: Path, run: Run) -> None:
     run("cover", "--tree", str(tree), "--jobs", "1")
     covered = {case.name: case.lines for case in covering.cases_of(tree / "build/mutants/covered.jsonl")}
