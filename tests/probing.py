@@ -59,8 +59,7 @@ def probe_threads(
         return int(client.scard(key))  # type: ignore[arg-type]
 
     try:
-        for number in range(1, threads + 1):
-            wait_until(lambda number=number: came() >= number, timeout_seconds=timeout_seconds, what="a thread at work")
+        wait_until(lambda: came() >= threads, timeout_seconds=timeout_seconds, what="all threads at work")
     except AssertionError:
         raise AssertionError(f"{came()} of {threads} threads take work") from None
     wait_until(lambda: not {*names} & queue.views.members(lane), what="the end of the probe")

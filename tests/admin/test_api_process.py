@@ -76,7 +76,6 @@ def test_a_signal_that_comes_early_ends_it(start: Start) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
 def test_elsewhere_it_needs_tokens(start: Start, tmp_path: Path) -> None:
     said = start(api__host="0.0.0.0").failed()
     assert "nobody could call the API at 0.0.0.0" in said

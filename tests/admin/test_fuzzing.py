@@ -36,7 +36,7 @@ from bandmaster.scheduler.model.priority import Priority
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.planning import put
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 HERE: Final = Path(__file__).parent
 EXAMPLES: Final = int(os.environ.get("BANDMASTER_FUZZ_EXAMPLES", "0"))

@@ -38,7 +38,6 @@ def _run(*options: str, environment: dict[str, str] | None = None) -> "subproces
         pytest.param((), id="all", marks=pytest.mark.nightly),
     ],
 )
-@pytest.mark.nightly
 def test_every_question_is_answered_with_its_figures_ratios_and_targets(only: tuple[str, ...], tmp_path: Path) -> None:
     results, chart = tmp_path / "build" / "results.json", tmp_path / "docs" / "benchmarks.svg"
 

@@ -115,8 +115,12 @@ OF_ITEMS: Final = {
 }
 """Command → a sequence that leaves the state as it was; played beside the database, then through the API."""
 
-IN_CHECK: Final = ("queue create", "queue stats", "item add", "item upload", "item show", "trigger create")
-"""Of the kinds of answer that there are: what was made, figures, an item, many of them, one that is unknown."""
+IN_CHECK: Final = (
+    *("queue create", "queue change", "queue stats"),
+    *("item add", "item upload", "item show", "item retry"),
+    *("trigger create", "trigger change"),
+)
+"""Of each kind of answer one: what was made or changed, figures, an item, many of them, one that is unknown."""
 
 _OF_ONE: Final = ("id", "queue_id", "external_id", "created_by")
 """Members that an item or a queue has for itself."""

@@ -33,7 +33,7 @@ def shell(driver: Driver, line: str, **environment: str) -> subprocess.Completed
     ("line", "code", "said"),
     [
         pytest.param(
-            "$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor", marks=pytest.mark.nightly
+            "$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor", marks=pytest.mark.slow
         ),
         pytest.param(
             "$B list >&-", 1, "standard output cannot be written: Bad file descriptor", marks=pytest.mark.nightly
@@ -63,7 +63,7 @@ def test_a_stream_that_cannot_be_used_is_said_in_one_line(driver: Driver, line: 
     ("line", "code"),
     [
         ("$B show nobody 2>&-", 3),
-        pytest.param("$B show nobody 2> /dev/full", 3, marks=pytest.mark.nightly),
+        pytest.param("$B show nobody 2> /dev/full", 3, marks=pytest.mark.slow),
         ("set -o pipefail; $B submit - --json <<< true | head -c 0", 141),
     ],
 )

@@ -140,7 +140,6 @@ def test_a_disk_that_is_full_or_read_only_is_said_before_anything_starts(idle: D
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
 def test_what_lies_in_the_folder_is_neither_imported_nor_run(idle: Driver) -> None:
     for name in ("redis", "dramatiq", "typer"):
         (idle.folder / f"{name}.py").write_text("open('imported', 'w'); raise SystemExit(7)\n")

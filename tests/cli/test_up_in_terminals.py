@@ -57,7 +57,6 @@ def test_under_nohup_a_closed_terminal_ends_nothing(idle: Driver) -> None:
         assert left == []
 
 
-@pytest.mark.nightly
 def test_it_ends_when_nobody_reads_it_any_more(idle: Driver) -> None:
     line = f"{shlex.join(COMMAND)} up --json --workers 1 2> log | head -n 1"
     done = subprocess.run(

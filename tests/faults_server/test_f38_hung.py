@@ -33,7 +33,7 @@ NEVER_SECONDS: Final = 600.0
 PAGES: Final = 3
 
 CLIENTS: Final[dict[str, Callable[[str], redis.Redis]]] = {
-    "ours": client_of,
+    "ours": lambda url: client_of(url, socket_timeout_seconds=NEVER_SECONDS),
     "from_url": lambda url: redis.Redis.from_url(url, socket_timeout=NEVER_SECONDS),
     "with retries of its own": lambda url: redis.Redis.from_url(
         url, retry=Retry(NoBackoff(), 3), socket_timeout=NEVER_SECONDS

@@ -98,7 +98,6 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database_kind", POSTGRESQL_IN_CHECK, indirect=True)
 @pytest.mark.parametrize("step", ["before it is sent", "before it is noted"])
 def test_killed_at_any_step_it_is_delivered_under_its_id(
     notifying: Items, database: Database, ledger_url: str, step: str

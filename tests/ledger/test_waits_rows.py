@@ -78,7 +78,7 @@ def test_no_more_rows_are_read_than_are_allowed(filled: Database, subtests: pyte
                 assert {part.cause for part in latest.parts} == {Cause.GATE}
 
 
-@pytest.mark.nightly
+@pytest.mark.slow
 def test_nor_for_the_grants_of_a_gate_with_a_rate(filled: Database, subtests: pytest.Subtests) -> None:
     with filled.writing() as connection:
         # The gate of those that begin one each millisecond: faster than the one rate, which so was used up always.
