@@ -1,25 +1,17 @@
 """One `bandmaster up` for all tests of the command line that do not end it themselves."""
 
-import signal
 from collections.abc import Iterator
 
 import pytest
-from cli.driving import Driver, driving, running
-from cli.through_api import Sides, sides_of
-from receiver import SECRET
-
-NOTIFYING = {"BANDMASTER_NOTIFY__SECRET": SECRET, "BANDMASTER_NOTIFY__PRIVATE_NETWORKS": "127.0.0.0/8"}
-"""Receivers of the tests are on this machine."""
+from cli.driving import Driver, driving
+from cli.through_api import Sides, running_sides
 
 
 @pytest.fixture(scope="session")
 def sides() -> Iterator[Sides]:
     """Commands in a folder where everything runs, beside Redis and through the API."""
-    with driving() as driver:
-        driver.environment |= NOTIFYING
-        with running(driver) as up:
-            yield sides_of(driver, up)
-            assert up.end(signal.SIGINT, up.family()) == 130
+    with running_sides() as sides:
+        yield sides
 
 
 @pytest.fixture(scope="session")

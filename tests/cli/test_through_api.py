@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 from cli.driving import Answer
-from cli.through_api import Sides, constant, constant_json, told_of
+from cli.through_api import Sides, constant, constant_json, running_sides, told_of
 
 from bandmaster.ledger.waits.telling import WAITS as MOST_WAITS
 from bandmaster.scheduler.engine.settlements import Release
@@ -117,6 +117,13 @@ UNTOLD: Final = frozenset(
 ONLY_TOLD: Final = {"api"}
 UNUSED_SO_FAR: Final = ("nothing waits or runs under", "no execution has passed", "no worker has asked for lane:")
 """Notes that need more than the API tells."""
+
+
+@pytest.fixture(scope="module")
+def sides() -> Iterator[Sides]:
+    """Apart from other tests of commands: what those leave, the ledger may tell otherwise than Redis."""
+    with running_sides() as sides:
+        yield sides
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,20 @@
 """Commands sent to the API of a running stack, and what is the same wherever they are sent."""
 
 import re
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from cli.driving import Answer, Driver, Up
+from cli.driving import Answer, Driver, Up, driving, running
 from pydantic import JsonValue
+from receiver import SECRET
 
 from waiting import wait_until
 
+NOTIFYING: Final = {"BANDMASTER_NOTIFY__SECRET": SECRET, "BANDMASTER_NOTIFY__PRIVATE_NETWORKS": "127.0.0.0/8"}
+"""Receivers of the tests are on this machine."""
 _STARTED: Final = re.compile(r"api_started.*url=(\S+)")
 _VARYING: Final = (
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "ID"),
@@ -48,6 +54,16 @@ def sides_of(driver: Driver, up: Up) -> Sides:
 
     (url,) = wait_until(lambda: _STARTED.findall(up.err)[:1], what="the API")
     return Sides(driver, url)
+
+
+@contextmanager
+def running_sides() -> Generator[Sides]:
+    """In a folder of their own, where everything runs."""
+    with driving() as driver:
+        driver.environment |= NOTIFYING
+        with running(driver) as up:
+            yield sides_of(driver, up)
+            assert up.end(signal.SIGINT, up.family()) == 130
 
 
 def constant(text: str) -> str:

@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 def cluster(*arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Run the program, for a node whose data would be in that folder, on a machine without kind."""
     own = {
-        "BANDMASTER_CLUSTER_FOLDER": str(folder / "node"),
-        "BANDMASTER_CLUSTER_CACHE": str(folder / "cache"),
+        "BANDMASTER_TEST_CLUSTER_FOLDER": str(folder / "node"),
+        "BANDMASTER_TEST_CLUSTER_CACHE": str(folder / "cache"),
         "HOME": str(folder),
         "PATH": str(folder),
     }

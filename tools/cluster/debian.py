@@ -3,7 +3,7 @@
 Its data, logs and process ids are in one folder, which ``down`` deletes. A cluster is for one boot and one test run:
 etcd does not wait for the disk. The admin's token is made anew at each start; the API server listens on 127.0.0.1.
 
-`BANDMASTER_CLUSTER_FOLDER`, `BANDMASTER_CLUSTER_CACHE` and `BANDMASTER_CLUSTER_PORT` move its data, what it has built,
+`BANDMASTER_TEST_CLUSTER_FOLDER`, `BANDMASTER_TEST_CLUSTER_CACHE` and `BANDMASTER_TEST_CLUSTER_PORT` move its data, what it has built,
 and its ports (the API server's and the two after it, for etcd).
 """
 
@@ -37,11 +37,13 @@ class Node:
         """
         kind = "-control-plane" if control_plane else ""
         self._control_plane = control_plane
-        self._cache = Path(os.environ.get("BANDMASTER_CLUSTER_CACHE", Path.home() / ".cache" / "bandmaster-cluster"))
-        self._port = int(os.environ.get("BANDMASTER_CLUSTER_PORT", "27543" if control_plane else "27443"))
+        self._cache = Path(
+            os.environ.get("BANDMASTER_TEST_CLUSTER_CACHE", Path.home() / ".cache" / "bandmaster-cluster")
+        )
+        self._port = int(os.environ.get("BANDMASTER_TEST_CLUSTER_PORT", "27543" if control_plane else "27443"))
         self._binaries = Binaries(self._cache)
         self._images = Images(self._cache, self._binaries.folder)
-        self.folder = Path(os.environ.get("BANDMASTER_CLUSTER_FOLDER", f"/var/tmp/bandmaster-cluster{kind}"))
+        self.folder = Path(os.environ.get("BANDMASTER_TEST_CLUSTER_FOLDER", f"/var/tmp/bandmaster-cluster{kind}"))
         self.kubeconfig = self.folder / "kubeconfig"
         self._containerd = self.folder / "containerd.sock"
         os.environ["PATH"] += f":{self._binaries.folder}"
