@@ -14,6 +14,8 @@ from dramatiq.results.backends import RedisBackend as ResultBackend
 
 from acceptance.conftest import THREADS, StartWorker
 from bandmaster import BandedRedisBroker, DuplicateExecution
+from bandmaster.scheduler.engine.journal import Verb
+from bandmaster.scheduler.model.states import State
 from waiting import GENEROUS_MS, wait_until
 
 
@@ -44,7 +46,7 @@ def test_results_pipelines_groups_and_their_callbacks(
         finished.append(True)
 
     start_worker()
-    assert add.send(1, 2).get_result(block=True) == 3
+    assert add.send(1, 2).get_result(block=True, timeout=GENEROUS_MS) == 3
     chain: Any = (add.message(1, 2) | add.message(3) | add.message(4)).run()  # type: ignore[call-arg]
     assert chain.get_result(block=True, timeout=GENEROUS_MS) == 10
     several: Any = group([add.message(i, i) for i in range(5)])
@@ -170,9 +172,14 @@ def test_delayed_and_scheduled_messages_wait_in_redis(broker: BandedRedisBroker,
     def later(name: str) -> None:
         ran.append(name)
 
-    delayed = later.send_with_options(args=("delayed",), delay=300)
+    # This one first: it waits from when it is sent, and so before the other, however late that is sent.
     later.send_with_options(args=("scheduled",), scheduled_at="2020-01-01T00:00:00+00:00")
-    assert state_of(broker, delayed) == "SCHEDULED"
+    delayed = later.send_with_options(args=("delayed",), delay=1_000).options["execution_id"]
     start_worker()
     all_ended(broker)
-    assert ran == ["scheduled", "delayed"]
+    entries = list(broker.queue.journal.entries())
+    (parked,) = [each for each in entries if each.verb == Verb.PARK and each.execution_id == delayed]
+    assert parked.fields["state"] == State.SCHEDULED
+    # Which of two threads runs its body first is not told by the order of the grants.
+    assert [each.execution_id for each in entries if each.verb == Verb.ADMIT][-1] == delayed
+    assert sorted(ran) == ["delayed", "scheduled"]

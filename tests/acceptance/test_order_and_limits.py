@@ -12,7 +12,7 @@ from dramatiq.brokers.redis import RedisBroker
 from acceptance.conftest import StartWorker
 from acceptance.test_features import all_ended
 from bandmaster import BandedRedisBroker, InvalidRequest
-from waiting import GENEROUS_MS, wait_until
+from waiting import GENEROUS_MS, GENEROUS_SECONDS, wait_until
 
 
 def test_they_start_by_band_and_first_in_first_out_under_the_limit(
@@ -43,6 +43,8 @@ def test_a_gate_of_a_template_holds_and_the_rest_goes_on(broker: BandedRedisBrok
         with lock:
             running[tenant] += 1
             most[tenant] = max(most[tenant], running[tenant])
+        if tenant == "b":
+            wait_until(lambda: most["b"] > 1, what="two at once")
         time.sleep(0.02)
         with lock:
             running[tenant] -= 1
@@ -60,16 +62,22 @@ def test_a_paused_worker_holds_nothing_and_goes_on_when_resumed(
     broker: BandedRedisBroker, start_worker: StartWorker
 ) -> None:
     ran: list[int] = []
+    told = threading.Event()
 
     @dramatiq.actor(band="HIGH")
     def run(place: int) -> None:
         ran.append(place)
-        time.sleep(0.02)
+        assert told.wait(GENEROUS_SECONDS)
 
     worker = start_worker()
     for place in range(40):
         run.send(place)
-    worker.pause()
+    wait_until(lambda: ran, what="the first")
+    pausing = threading.Thread(target=worker.pause)  # it waits for the bodies
+    pausing.start()
+    wait_until(lambda: all(each.paused for each in worker.workers), what="the pause")
+    told.set()
+    pausing.join()
     wait_until(lambda: broker.queue.on("default").get_queue_status()["active_count"] == 0, what="the hand-back")
     assert len(ran) < 40
     worker.resume()

@@ -9,6 +9,9 @@ import redis
 from calling import Api, Clock, SharedServer, served, shared_server
 from databases import MadeFor, database_kind, ledger_url, made_ledger, servers
 
+from bandmaster.admin.quotas import counter
+from waiting import GENEROUS_SECONDS
+
 __all__ = ["database_kind", "ledger_url", "made_ledger", "servers"]
 
 
@@ -20,6 +23,12 @@ def nobody_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).with_name("no-authorities")))
+
+
+@pytest.fixture
+def exact_quotas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis counts them however long it takes: half a second later a process would count alone."""
+    monkeypatch.setattr(counter, "ANSWER_SECONDS", GENEROUS_SECONDS)
 
 
 @pytest.fixture

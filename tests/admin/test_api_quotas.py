@@ -7,6 +7,8 @@ import httpx
 import pytest
 from calling import V1, Api, api_with
 
+pytestmark = pytest.mark.usefixtures("exact_quotas")
+
 WHOAMI = f"{V1}/whoami"
 SUBMIT = f"{V1}/executions/"
 

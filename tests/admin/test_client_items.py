@@ -12,11 +12,14 @@ from calling import Api
 from cutting import Cutting
 from sqlalchemy import update
 
+from bandmaster.admin.client import working
 from bandmaster.client import ApiProblem, AsyncClient, BusinessException, Client, WrongState, calls
 from bandmaster.items.opened import open_items
 from bandmaster.ledger.queries.asking import Asking
 from bandmaster.ledger.schema.tables import queue_items
 from waiting import wait_until
+
+LONG_SECONDS = 10
 
 
 @pytest.fixture
@@ -76,11 +79,18 @@ def test_a_program_that_is_interrupted_gives_its_item_back(api: Api, root: Clien
     assert (shown(root, item.id).status, shown(root, item.id).retries) == ("NEW", 0)
 
 
+@pytest.fixture
+def renewed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease of `LONG_SECONDS`, which no busy machine loses, is renewed each third of a second."""
+    monkeypatch.setattr(working, "RENEWALS_A_LEASE", 3 * LONG_SECONDS)
+
+
+@pytest.mark.usefixtures("renewed_soon")
 def test_a_lease_is_renewed_while_the_block_goes_on(api: Api, root: Client) -> None:
     root.send(calls.add_item("invoices"))
     with (
         Client(api.url, api.token("desk-7", "robot")) as client,
-        client.next("invoices", lease_seconds=1) as item,
+        client.next("invoices", lease_seconds=LONG_SECONDS) as item,
     ):
         assert item is not None
         first = shown(root, item.id).locked_until
@@ -167,6 +177,7 @@ def test_items_that_came_untold_reach_all_who_wait_though_one_looks_each_second(
     assert sorted(found) == list(range(many))
 
 
+@pytest.mark.usefixtures("renewed_soon")
 def test_the_same_from_asyncio(api: Api, root: Client) -> None:
     for number in range(2):
         root.send(calls.add_item("invoices", number))
@@ -174,11 +185,13 @@ def test_the_same_from_asyncio(api: Api, root: Client) -> None:
     async def work() -> list[Any]:
         ids: list[Any] = []
         async with AsyncClient(api.url, api.token("desk-7", "robot")) as client:
-            async with client.next("invoices", lease_seconds=1) as item:
+            async with client.next("invoices", lease_seconds=LONG_SECONDS) as item:
                 assert item is not None
                 ids.append(item.id)
                 item.result = [1]
-                await asyncio.sleep(item.pause_seconds * 4)
+                first = shown(root, item.id).locked_until
+                # In a thread: the renewals are this one's.
+                await asyncio.to_thread(wait_until, lambda: shown(root, ids[0]).locked_until > first, what="a renewal")
             async with client.next("invoices") as item:
                 assert item is not None
                 ids.append(item.id)

@@ -21,6 +21,8 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import GENEROUS_SECONDS, wait_until
 
+pytestmark = pytest.mark.usefixtures("exact_quotas")
+
 WHOAMI = f"{V1}/whoami"
 ALLOWED = 6
 HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"

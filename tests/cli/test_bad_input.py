@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 from cli.driving import Answer, Driver
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Case:

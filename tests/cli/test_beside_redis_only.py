@@ -10,6 +10,8 @@ from cli.through_api import Sides
 
 from bandmaster.cli.app import build
 
+pytestmark = pytest.mark.slow
+
 BESIDE_REDIS_ONLY: Final = {
     "demo": "demo",
     "up": "up",

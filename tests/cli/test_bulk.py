@@ -11,6 +11,8 @@ from bandmaster.cli.failures import read_failure, shown_arguments, without_secre
 from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
 
+pytestmark = pytest.mark.slow
+
 TRACEBACK = (
     "Traceback (most recent call last):\n" + "  frame\n" * 200 + "ValueError: no such month at redis://u:hunter2@h"
 )
@@ -78,7 +80,7 @@ def test_it_asks_first_and_does_nothing_where_nobody_can_be_asked(driver: Driver
 
 @pytest.mark.parametrize(
     ("typed", "code", "gone"),
-    [("n\n", 1, set[str]()), pytest.param("y\n", 0, {"ann.sum", "ann.sort"}, marks=pytest.mark.slow)],
+    [("n\n", 1, set[str]()), pytest.param("y\n", 0, {"ann.sum", "ann.sort"})],
 )
 def test_the_answer_decides(driver: Driver, waiting: dict[str, str], typed: str, code: int, gone: set[str]) -> None:
     command = [*COMMAND, "cancel", "--user", "ann"]

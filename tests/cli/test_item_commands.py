@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import pytest
 from cli.driving import Driver, driving
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "invoices-of-commands"
 NOBODY = "01a21bed-da25-7427-8fae-9d5c2e791d82"
 

@@ -13,6 +13,8 @@ from cli.through_api import Sides, constant, constant_json
 from pydantic import JsonValue
 from receiver import receiving
 
+pytestmark = pytest.mark.slow
+
 QUEUE: Final = "through-the-api"
 FILED: Final = "filed-through-the-api"
 TRIGGER: Final = "fires-through-the-api"

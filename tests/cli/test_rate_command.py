@@ -4,12 +4,16 @@ import json
 import re
 import signal
 
+import pytest
 from cli.driving import COMMAND, Driver
 from cli.terminal import terminal
 
 from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.rates import Rate
 from bandmaster.scheduler.queue import ExecutionQueueService
+from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_rate_lets_one_pass_and_holds_back_the_next_until_it_is_lifted(driver: Driver) -> None:
@@ -26,10 +30,16 @@ def test_a_rate_lets_one_pass_and_holds_back_the_next_until_it_is_lifted(driver:
     driver.wait_for(second, "COMPLETED")
 
 
+def waiting_at(driver: Driver, gate: str) -> int:
+    """How many a worker has found waiting behind a gate."""
+    return sum(each["waiting"] for each in driver.json("gates")["gates"] if each["gate"] == gate)
+
+
 def test_what_a_rate_keeps_back_is_seen_at_a_glance_with_when_it_opens(driver: Driver) -> None:
     driver.json("rate", "tenant:*", "1/h")
     ids = [driver.submit("--gate", "tenant:s", "--", "true") for _ in range(2)]
     driver.wait_for(ids[0], "COMPLETED")
+    wait_until(lambda: waiting_at(driver, "tenant:s") == 1, what="a worker's look at the second")
     (gate,) = (each for each in driver.json("gates")["gates"] if each["gate"] == "tenant:s")
     assert (gate["rate"], gate["rated_by"], gate["rate_declared"], gate["waiting"]) == ("1/h", "tenant:*", False, 1)
     assert 3_000_000 < gate["opens_in_ms"] <= 3_600_000

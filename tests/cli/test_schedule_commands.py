@@ -8,6 +8,8 @@ from cli.through_api import Sides
 
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def ended(driver: Driver, execution_id: str) -> bool:
     shown = driver.run("show", execution_id, "--json")

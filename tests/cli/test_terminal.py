@@ -16,6 +16,8 @@ from bandmaster.scheduler.engine.transitions import Candidate
 from bandmaster.scheduler.model.identifiers import new_execution_id
 from bandmaster.scheduler.queue import ExecutionQueueService
 
+pytestmark = pytest.mark.slow
+
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

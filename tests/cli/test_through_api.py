@@ -16,6 +16,8 @@ from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 READING: Final = {
     "status": ["status"],
     # Without a terminal, it wants to be asked for JSON.
@@ -224,7 +226,6 @@ def known_lines(status: str) -> list[str]:
     return [line for line in status.splitlines() if not line.startswith(("runs on", "server", "API"))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", [line for lines in READING.values() for line in lines])
 def test_what_is_read_as_json_has_the_same_shape_through_the_api(filled: Sides, line: str) -> None:
     words = [*shlex.split(line), "--json"]

@@ -1,5 +1,6 @@
 """``bandmaster top``: what the queue does, look by look, in a terminal and as JSON lines."""
 
+import itertools
 import json
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from cli.driving import COMMAND, Driver
 from cli.terminal import hear_signals, terminal
 from faults_server.own_server import OwnServer
+from proxy import Proxy
 
 from bandmaster.cli.exits import Exit
 from bandmaster.cli.top import SHOWN
@@ -89,10 +91,13 @@ def test_a_look_in_vain_is_told_beside_the_lines(driver: Driver) -> None:
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:
         own = OwnServer(Path(folder))
         own.start()
+        proxy, looks = Proxy(own.url), itertools.count()
+        # Each look asks for the actions once, so all but the first are in vain.
+        proxy.lose_command(lambda command: command[-1].endswith(b":actions") and next(looks) > 0)
         with subprocess.Popen(
             [*COMMAND, "top", "--json", "--every", "0.2", "--count", "3"],
             cwd=driver.folder,
-            env=driver.environment | {"BANDMASTER_REDIS__URL": own.url},
+            env=driver.environment | {"BANDMASTER_REDIS__URL": proxy.url},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -102,12 +107,12 @@ def test_a_look_in_vain_is_told_beside_the_lines(driver: Driver) -> None:
             assert process.stderr is not None
             try:
                 assert json.loads(process.stdout.readline())["queue_depth"] == 0
-                own.kill()
                 assert process.stdout.read() == ""
                 problem, error = process.stderr.read().splitlines()
                 assert "nothing was seen: " in problem
                 assert "nothing was seen: " not in error
                 assert process.wait(60) == Exit.UNAVAILABLE
             finally:
-                own.end()
                 process.kill()
+                proxy.close()
+                own.end()

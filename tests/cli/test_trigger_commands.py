@@ -3,9 +3,12 @@
 import sys
 from pathlib import Path
 
+import pytest
 from cli.driving import Driver
 
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 QUEUE = "of-triggers"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings.py"

@@ -18,6 +18,8 @@ from bandmaster.configs.sources import variable_of
 from bandmaster.scheduler.process.health_file import HealthFile
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PROBE: Final = Path(__file__).parents[2] / "configs" / "deploy" / "probe.py"
 WORKER: Final = ("-m", "dramatiq", "bandmaster.actors", "--processes=1", "--threads=1")
 SCHEDULER: Final = ("-m", "bandmaster.scheduler")

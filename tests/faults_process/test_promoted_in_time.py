@@ -19,6 +19,8 @@ from waiting import wait_until
 pytestmark = pytest.mark.slow
 
 FAR_SECONDS = 3_600
+SOON_SECONDS = 2.0
+"""Not yet over when the event has been parked, on a busy machine, too."""
 RARELY = {("scheduler", "interval_seconds"): "600", ("scheduler", "leader_ttl_ms"): "600000"}
 """Ticks and renewals that no test lives to see."""
 
@@ -39,8 +41,8 @@ def test_a_leader_without_workers_promotes_what_is_due_before_all_that_it_knew(i
     schedule(queue, "far", in_seconds=FAR_SECONDS)
     scheduler = installation.members.scheduler(settings=RARELY)
     wait_until(lambda: leads(installation, scheduler), what="a leader")
-    schedule(queue, "later", in_seconds=2.5)
-    schedule(queue, "soon", in_seconds=0.3)
+    schedule(queue, "later", in_seconds=2 * SOON_SECONDS)
+    schedule(queue, "soon", in_seconds=SOON_SECONDS)
     wait_until_promoted(queue, "soon", "later")
     assert queue.views.meta("far")["state"] == State.SCHEDULED
     promoted = [each for each in queue.journal.entries() if each.verb == Verb.PROMOTE]
@@ -54,7 +56,7 @@ def test_a_scheduler_that_does_not_lead_promotes_nothing_until_it_does(installat
     wait_until(lambda: leads(installation, first), what="a leader")
     second = installation.members.scheduler(settings=RARELY | {("scheduler", "leader_ttl_ms"): "1500"})
     first.stop()
-    schedule(queue, "due", in_seconds=0.1)
+    schedule(queue, "due", in_seconds=SOON_SECONDS)
     wait_until(lambda: queue.views.server_time_ms() > int(queue.views.meta("due")["due"]) + 500, what="its due time")
     assert queue.views.meta("due")["state"] == State.SCHEDULED, "who sleeps leads, and its lead lasts"
     first.kill()

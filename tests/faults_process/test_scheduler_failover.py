@@ -69,7 +69,8 @@ def test_f6_a_scheduler_whose_tick_hangs_loses_the_lead_although_it_could_renew_
 ) -> None:
     hung = installation.members.scheduler(url=installation.through(proxy))
     wait_until(lambda: leads(installation, hung), what="a leader")
-    standby = installation.members.scheduler()
+    # Before the other one is there: it would take the lead from one that was late, whose ticks then hang no more.
     proxy.lose_reply(lambda command: command[0].upper() == b"TIME", Loss.SILENT)  # asked by ticks alone
+    standby = installation.members.scheduler()
     wait_until(lambda: leads(installation, standby), what="the other leads")
     hung.wait_until_it_says("tick_hangs")

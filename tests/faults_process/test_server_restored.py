@@ -36,9 +36,11 @@ def test_f32_pods_whose_ends_the_server_forgot_are_reported_again(
     server: RestoringServer, restored: Installation
 ) -> None:
     restored.queue.controls.change_setting("max_concurrent_executions", AT_LIMIT)
-    for _ in range(2):
-        restored.members.worker()
-    ids = [restored.submit(f"sleep 0.{number % 5 + 3}") for number in range(EXECUTIONS)]
+    workers = [restored.members.worker() for _ in range(2)]
+    lines = [f"sleep 0.{number % 5 + 3}" for number in range(EXECUTIONS)]
+    # Half of them cannot end before the snapshot, however late that is.
+    held = [f"{restored.until_told}; {line}" for line in lines[EXECUTIONS // 2 :]]
+    ids = [restored.submit(line) for line in lines[: EXECUTIONS // 2] + held]
 
     def in_state(*states: State) -> set[str]:
         return {name for name in ids if restored.state(name) in states}
@@ -46,11 +48,16 @@ def test_f32_pods_whose_ends_the_server_forgot_are_reported_again(
     wait_until(lambda: in_state(State.COMPLETED), what="the first end")
     server.remember()
     ended, running = len(in_state(State.COMPLETED)), in_state(State.POD)
+    restored.tell()
     wait_until(lambda: running <= in_state(State.COMPLETED), what="the end of what ran")
     wait_until(lambda: len(in_state(State.COMPLETED)) >= ended + AT_LIMIT, what="the end of what began since")
     completed = in_state(State.COMPLETED)
+    for worker in workers:
+        worker.stop()  # else ends are reported again while their states are read
     server.restore()
     assert in_state(State.COMPLETED) < completed, "it has forgotten some ends"
+    for worker in workers:
+        worker.go_on()
 
     restored.wait_until_settled(ids, attempts_given_once=False)
     assert in_state(State.COMPLETED) == {*ids}

@@ -66,8 +66,8 @@ def test_an_outage_of_redis_changes_no_state_and_leaves_no_lock(installation: In
     scheduler = installation.members.scheduler(url=installation.through(proxy))
     wait_until(lambda: leader(installation) is not None, what="a leader")
     led = leader(installation)
-    schedule(queue, ["due"], 1.0)
-    proxy.swallows = True
+    proxy.swallows = True  # before what it must not promote falls due
+    schedule(queue, ["due"], 2.0)
     with client_of(installation.through(proxy), socket_timeout_seconds=1) as cut_off:
         sender = ExecutionQueueService(cut_off, deadline_seconds=1.0)
         with pytest.raises(QueueUnavailable):
@@ -83,7 +83,7 @@ def test_an_outage_of_redis_changes_no_state_and_leaves_no_lock(installation: In
     proxy.swallows = False
     wait_until(lambda: queue.views.meta("due")["state"] == State.PENDING, what="its promotion")
     assert promotions(queue) == Counter(["due"])
-    again = leader(installation)
+    again = wait_until(lambda: leader(installation), what="a leader again")
     assert led is not None
     assert again is not None
     assert again[0] > led[0], "it was elected anew"

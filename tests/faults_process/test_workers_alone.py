@@ -26,6 +26,7 @@ def test_workers_without_a_scheduler_promote_sweep_and_revive_the_watch(installa
     wait_until(lambda: installation.queued("watch_completions") == 1, what="a watch")
     installation.client.delete(f"dramatiq:{LIFECYCLE}", f"dramatiq:{LIFECYCLE}.msgs")
     running = installation.submit("true")
+    installation.wait_for(running, State.POD, State.COMPLETED)  # else it might be stale, too, on a busy machine
     queue.controls.change_setting("stale_timeout_seconds", 1)
     installation.wait_for(stale.execution_id, State.EXPIRED)
     queue.controls.change_setting("stale_timeout_seconds", None)

@@ -62,7 +62,8 @@ def test_what_had_not_begun_is_handed_back_at_once(
     assert terminated(worker) == 0
     assert queue.views.status().active_count == 0, "what ran has ended, and the rest was not begun"
     left = queue.views.status().queue_depth
-    assert left + len(ended(client)) == 50
+    # On a busy machine one may have lost its lease, and have run twice.
+    assert left + len(set(ended(client))) == 50
 
 
 def test_a_worker_ends_at_its_signal_though_the_server_hangs(

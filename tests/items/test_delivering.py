@@ -81,9 +81,11 @@ def test_it_is_sent_under_the_same_id_until_the_receiver_takes_it(notifying: Ite
             assert note.again_ms > notifying.store.read(now_of)
             assert "it answered with" in note.last_problem
             set_notes(database, again_ms=1)
-        set_notes(database, created_ms=notifying.store.read(now_of) - 7_000)
+        created_ms = notifying.store.read(now_of) - 7_000
+        set_notes(database, created_ms=created_ms)
         figures = read_ledger(database)
-        assert (figures.waiting_notifications, figures.oldest_notification_ms // 1000) == (1, 7)
+        assert figures.waiting_notifications == 1
+        assert 7_000 <= figures.oldest_notification_ms <= notifying.store.read(now_of) - created_ms
         assert (work.deliver_due(), work.deliver_due()) == (1, 0)
     assert len(receiver.got) == 3
     for got in receiver.got:

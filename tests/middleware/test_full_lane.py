@@ -69,8 +69,10 @@ def test_a_full_lane_with_a_backlog_costs_a_busy_one_no_calls(
             ran.clear()
             for _ in range(BACKLOG // 4):
                 waits.send()
-        before, since = asked(redis_client), time.monotonic()
-        wait_until(lambda: asked(redis_client) >= before + IDLE_CALLS, what="some idle calls")
+        before, since = 0, 0.0
+        for _ in range(2):  # the first ones may still be of what went before
+            before, since = asked(redis_client), time.monotonic()
+            wait_until(lambda least=before + IDLE_CALLS: asked(redis_client) >= least, what="some idle calls")
         assert asked(redis_client) - before <= 4 * (time.monotonic() - since), "idle beside a full lane"
         assert not began
 

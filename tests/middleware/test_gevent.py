@@ -37,7 +37,7 @@ from bandmaster.middleware.grants.context import current_entry
 from bandmaster.scheduler.server.connection import client_of
 
 client = client_of(os.environ["APPLICATION_REDIS_URL"])
-dramatiq.set_broker(BandedRedisBroker(client=client, lease_ttl_ms=600))
+dramatiq.set_broker(BandedRedisBroker(client=client, lease_ttl_ms=6_000))
 said = redis.Redis.from_url(os.environ["APPLICATION_REDIS_URL"])
 
 

@@ -38,6 +38,9 @@ def test_an_idle_worker_asks_once_a_second_for_all_of_its_lanes(
         for number, actor in enumerate(actors):
             actor.send(number)
         wait_until(lambda: len(ran) == lanes, what="each lane has run something")
+        views, keys = broker.queue.views, broker.queue.scripts.keys
+        wait_until(lambda: not any(views.lane_size(each.queue_name) for each in actors), what="their settlement")
+        redis_client.delete(*(keys.wake(each.queue_name) for each in actors))
         before, began = calls(redis_client, *ASKING), time.monotonic()
         wait_until(lambda: calls(redis_client, *ASKING) >= before + IDLE_CALLS, what="some idle calls")
         asked = calls(redis_client, *ASKING) - before
@@ -86,6 +89,7 @@ class Crowd:
         with self._lock:
             self._running += 1
             self.most = max(self.most, self._running)
+        wait_until(lambda: self.most >= THREADS, what="one for each thread")
         time.sleep(0.01)  # the job itself, not a wait for something
         with self._lock:
             self._running -= 1

@@ -103,6 +103,7 @@ def test_no_more_run_at_once_than_the_limit_over_everything(
     @dramatiq.actor(band="HIGH")
     def work() -> None:
         crowd.enter("all")
+        wait_until(lambda: crowd.most["all"] >= limit, what="as many as may")
         time.sleep(0.005)
         crowd.leave("all")
 
@@ -125,6 +126,10 @@ def test_gates_named_by_arguments_limit_each_on_its_own(
     def work(tenant: str, host: int = 1) -> None:
         keys = (f"tenant:{tenant}", f"host:{host}")
         crowd.enter(*keys)
+        if host == 1:
+            wait_until(lambda: crowd.most["host:1"] >= 2, what="as many as the host takes")
+        else:
+            wait_until(lambda: crowd.most["tenant:c"] > 2, what="others beside them")
         time.sleep(0.005)
         crowd.leave(*keys)
 

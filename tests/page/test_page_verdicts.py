@@ -24,7 +24,7 @@ def test_now_tells_of_a_full_queue_and_of_an_action_that_its_limit_holds_back(
         for number in range(2):
             queue.transitions.park(Candidate(f"jam-{number}", "jammed", 2, "jam", message=b"x"))
         assert not queue.transitions.admit(("jammed",), 1).grants, "the gate is closed to them"
-        began_ms = queue.views.server_time_ms() - 4 * 60_000 - 30_000
+        began_ms = queue.views.server_time_ms() - 4 * 60_000 - 1_000  # nearly a minute before it is five
         client.zadd("exec_queue:action:jam:pending", {"jam-0": began_ms})
         page = look.signed_in(installation.admin)
         words = page.get_by_role("list", name="The state in words")

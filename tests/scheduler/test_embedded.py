@@ -23,6 +23,8 @@ from bandmaster.scheduler.server.connection import SOCKET_PATH_MAX_BYTES, connec
 from bandmaster.scheduler.server.embedded import EXIT_ALREADY_RUNNING, EXIT_FAILED
 from waiting import GENEROUS_SECONDS, wait_until
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-m", "bandmaster.scheduler.server.embedded"]
 
 Start = Callable[..., "subprocess.Popen[str]"]

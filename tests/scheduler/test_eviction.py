@@ -17,6 +17,8 @@ from bandmaster.scheduler.queue import ExecutionQueueService
 from bandmaster.scheduler.server.eviction import eviction_policy
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 EVENT = "eviction_possible"
 POLICY = "allkeys-lru"
 

@@ -7,6 +7,8 @@ import pytest
 
 from tools.steadiness import Run, command_of, depends_on_time, main, report, run, subjects
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("source", "depends"),

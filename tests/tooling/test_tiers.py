@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CASES = """
 import pytest
 
 def test_one(): pass
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_slow(number): pass
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_night(): pass
 """
@@ -29,7 +29,7 @@ def pytest_configure(config):
 """
 
 
-@pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.parametrize("processes", [0, pytest.param(2)])
 def test_what_was_left_out_is_told_with_the_command_that_runs_it(processes: int, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_cases.py").write_text(CASES)
