@@ -34,6 +34,8 @@ _TOO_SHORT_SECONDS: Final = 0.5
 #: The pods are listed again after so many times as long as the last list took, and after this time at most.
 _PAST_FOR_A_LIST: Final = 200.0
 _LONGEST_PAST_SECONDS: Final = 300.0
+#: A thread that is still opening its watch ends by itself soon, and is not waited for any longer.
+_CLOSED_WITHIN_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class PodStream:
             self._closed.set()
             if self._open is not None:
                 self._open.close()
-        self._thread.join(timeout=1.0)
+        self._thread.join(timeout=_CLOSED_WITHIN_SECONDS)
 
     @property
     def past(self) -> Past | None:

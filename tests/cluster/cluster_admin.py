@@ -10,10 +10,10 @@ from deploy_kubectl import Kubectl
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
-from waiting import wait_until
+from waiting import GENEROUS_SECONDS, wait_until
 
 Json = dict[str, Any]
-TIMEOUT = (3, 20)
+TIMEOUT = (GENEROUS_SECONDS, GENEROUS_SECONDS)
 
 
 class Admin:

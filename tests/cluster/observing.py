@@ -11,6 +11,8 @@ from typing import Any
 from cluster_admin import Admin, Json
 from urllib3.exceptions import HTTPError
 
+from waiting import GENEROUS_SECONDS
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -73,7 +75,7 @@ class Observer:
 
     def _watch(self) -> Any:
         return self._admin.core.list_namespaced_pod(
-            self._namespace, watch=True, _preload_content=False, _request_timeout=(3, 600)
+            self._namespace, watch=True, _preload_content=False, _request_timeout=(GENEROUS_SECONDS, 600)
         )
 
     def _run(self) -> None:

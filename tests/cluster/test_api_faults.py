@@ -239,8 +239,9 @@ def test_a_pod_that_ended_and_was_settled_while_the_watch_was_blind_is_not_told_
         with Watcher(pods, settle=True) as other:
             other.end(created.name)
             other.wait_gone(created.name)
-        proxy.start()
+        # Before anybody can watch again.
         proxy.fail(Fault(WATCHING, status=410, body=json.dumps(EXPIRED["object"]).encode(), times=1))
+        proxy.start()
         wait_until(lambda: blind.statuses(created.name)[-1].acknowledged, what="the end of the blindness")
         blind.finish()
         pods.create(spec("true", cpu_request="1000"))

@@ -7,6 +7,7 @@ from cluster_admin import Admin
 from installation import FOREVER, LONG_LEASES, MINUTES, Installation
 from observing import Observer
 
+from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
@@ -14,18 +15,21 @@ CREATING = r"^POST .*/pods"
 
 
 def test_a_cancelled_execution_holds_its_slot_until_its_pod_has_ended(
-    installation: Installation, admin: Admin, namespace: str
+    installation: Installation, pods: Pods, admin: Admin, namespace: str
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 1)
     installation.worker(leases=LONG_LEASES, termination_grace_seconds=20)
     with Observer(admin, namespace) as observer:
-        cancelled = installation.submit("trap 'echo asked; sleep 1; exit 1' TERM; while :; do sleep 0.1; done")
+        cancelled = installation.submit(
+            "trap 'echo asked; sleep 1; exit 1' TERM; echo begun; while :; do sleep 0.1; done"
+        )
         name = installation.wait_for_pod(cancelled)
+        wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
         waiting = installation.submit("echo next")
         cancel(installation, cancelled, State.CANCELLING)
         installation.wait_until_all([cancelled, waiting])
     assert (installation.state(cancelled), installation.state(waiting)) == (State.CANCELLED, State.COMPLETED)
-    assert installation.result(cancelled)["output_tail"] == "asked\n"
+    assert installation.result(cancelled)["output_tail"] == "begun\nasked\n"
     assert [moment.alive for moment in observer.moments if moment.name == name][-1:] == [False]
     assert observer.most_alive() == 1
 

@@ -20,7 +20,7 @@ from bandmaster.scheduler.model.states import TERMINAL, State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly]
 
 LIMIT: Final = 6
 EXECUTIONS: Final = 40
@@ -85,7 +85,6 @@ def test_the_command_of_the_manual_runs_an_execution(release: Release) -> None:
     assert "COMPLETED" in sent, release.what_happened()
 
 
-@pytest.mark.nightly
 def test_the_workers_rights_suffice_for_a_script_its_output_and_its_end(
     release: Release, queue: ExecutionQueueService
 ) -> None:
@@ -111,7 +110,6 @@ def _left_of(release: Release, execution_id: str) -> list[str]:
     return [each["metadata"]["name"] for each in (*pods, *scripts)]
 
 
-@pytest.mark.nightly
 def test_nothing_is_lost_when_a_worker_pod_is_killed_and_then_all_are_replaced(
     release: Release, queue: ExecutionQueueService
 ) -> None:
@@ -159,7 +157,6 @@ def _ended(queue: ExecutionQueueService, ids: list[str]) -> int:
     return sum(meta.get("state") in TERMINAL for meta in queue.views.metas(ids))
 
 
-@pytest.mark.nightly
 def test_another_scheduler_leads_when_the_leaders_pod_is_killed(release: Release, queue: ExecutionQueueService) -> None:
     leader = wait_until(lambda: _leader(queue), timeout_seconds=ELECTION_SECONDS, what="a leader")
     names = [pod["metadata"]["name"] for pod in release.pods("scheduler")]
@@ -176,7 +173,6 @@ def _leader(queue: ExecutionQueueService) -> str:
     return (client.get(queue.scripts.keys.named("leader")) or b"").decode().partition(" ")[2]
 
 
-@pytest.mark.nightly
 def test_a_worker_that_hangs_is_restarted(release: Release) -> None:
     name = release.pods("worker")[0]["metadata"]["name"]
     stop = "import os, pathlib, signal; p = next(pathlib.Path('/var/lib/bandmaster/pulse').glob('*.pulse'))"
@@ -190,7 +186,6 @@ def test_a_worker_that_hangs_is_restarted(release: Release) -> None:
     assert status["lastState"]["terminated"]["reason"] in ("Error", "Completed")
 
 
-@pytest.mark.nightly
 def test_an_upgrade_keeps_the_servers_password_and_replaces_the_pods(release: Release, image: Image) -> None:
     password = release.password()
     before = {pod["metadata"]["name"] for pod in release.pods("worker")}

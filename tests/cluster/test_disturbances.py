@@ -14,7 +14,7 @@ from bandmaster.scheduler.model.states import State
 from waiting import wait_until
 
 ENDED_BECAUSE = "bandmaster.dev/ended-because"
-UNTIL_TERM = "trap 'echo first; exit 0' TERM; while :; do sleep 0.1; done"
+UNTIL_TERM = "trap 'echo first; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
 
 pytestmark = pytest.mark.disturbs
 
@@ -48,18 +48,19 @@ def test_executions_end_and_begin_while_the_api_server_restarts(
 
 
 def test_an_execution_that_ends_while_the_kubelet_is_stopped_holds_its_slot_until_that_is_back(
-    components: Components, installation: Installation, proxy: ApiProxy
+    components: Components, installation: Installation, pods: Pods, proxy: ApiProxy
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 1)
     installation.worker(leases=LONG_LEASES, kubeconfig=str(proxy.kubeconfig))
     first, second = installation.submit(UNTIL_TERM), installation.submit("echo second")
-    installation.wait_for_pod(first)
+    name = installation.wait_for_pod(first)
+    wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
     with Programs() as programs, components.stopped("kubelet"):
         programs.end(programs.expect(first))
         proxy.wait_for_looks()
         assert [installation.state(each) for each in (first, second)] == [State.POD, State.PENDING]
     installation.wait_until_all([first, second])
-    assert [installation.result(each)["output_tail"] for each in (first, second)] == ["first\n", "second\n"]
+    assert [installation.result(each)["output_tail"] for each in (first, second)] == ["begun\nfirst\n", "second\n"]
     assert [installation.meta(each)["attempt"] for each in (first, second)] == ["1", "1"]
     installation.wait_until_settled()
 
@@ -113,12 +114,13 @@ def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
     created = pods.create(asked)
     with Watcher(pods) as watcher, Programs() as programs:
         watcher.wait_running(created.name)
+        wait_until(lambda: b"begun" in b"".join(pods.logs(created.name)), what="a program that hears the signal")
         with components.stopped("kubelet"):
             programs.end(programs.expect(asked.execution_id))
             late = pods.create(spec("echo late"))
             wait_until(lambda: watcher.of(late.name), what="the sight of the other pod")
             assert watcher.ends(created.name) == []
-        assert watcher.end(created.name).output_tail == "first\n"
+        assert watcher.end(created.name).output_tail == "begun\nfirst\n"
         assert watcher.end(late.name).output_tail == "late\n"
 
 

@@ -3,12 +3,18 @@
 import statistics
 from collections import Counter
 
+import pytest
 from cluster_admin import Admin
 from installation import FOREVER, LIMIT, MINUTES, Installation
 from making import PYTHON
 from observing import Observer
 
+from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.model.states import State
+from waiting import wait_until
+
+# It says so when the signal finds its trap.
+UNTIL_TERM = FOREVER.replace("TERM; ", "TERM; echo begun; ")
 
 
 def test_forty_executions_run_as_forty_pods_and_never_more_than_the_limit_at_once(
@@ -30,7 +36,7 @@ def test_forty_executions_run_as_forty_pods_and_never_more_than_the_limit_at_onc
 
 
 def test_every_kind_of_end_is_told_with_its_reason_its_exit_code_and_its_last_words(
-    installation: Installation, admin: Admin, namespace: str
+    installation: Installation, pods: Pods, admin: Admin, namespace: str
 ) -> None:
     installation.queue.controls.change_setting("max_concurrent_executions", 20)
     installation.worker(threads=12, pending_deadline_seconds=45, termination_grace_seconds=10)
@@ -42,8 +48,10 @@ def test_every_kind_of_end_is_told_with_its_reason_its_exit_code_and_its_last_wo
     no_image = installation.submit("true", image="localhost/missing:1")
     too_big = installation.submit("true", cpu_request="1000", cpu_limit="1000")
     no_program = installation.submit(command=("no-such-program",))
-    by_hand = installation.submit("echo begun; " + FOREVER)
-    admin.delete(namespace, installation.wait_for_pod(by_hand))
+    by_hand = installation.submit(UNTIL_TERM)
+    name = installation.wait_for_pod(by_hand)
+    wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
+    admin.delete(namespace, name)
     ids = [success, script, failure, greedy, slow, no_image, too_big, no_program, by_hand]
     installation.wait_until_all(ids)
     ends = [
@@ -74,17 +82,20 @@ def test_every_kind_of_end_is_told_with_its_reason_its_exit_code_and_its_last_wo
     installation.wait_until_settled()
 
 
+@pytest.mark.nightly
 def test_watchers_that_all_watch_at_once_end_each_execution_once(
-    installation: Installation, admin: Admin, namespace: str
+    installation: Installation, pods: Pods, admin: Admin, namespace: str
 ) -> None:
     installation.worker()
     installation.worker()
     for _ in range(2):
         installation.watcher()
-    by_hand = installation.submit("echo begun; " + FOREVER)
+    by_hand = installation.submit(UNTIL_TERM)
     good = [installation.submit(f"sleep 1; echo {number}") for number in range(8)]
     bad = [installation.submit(f"exit {number}") for number in range(1, 5)]
-    admin.delete(namespace, installation.wait_for_pod(by_hand))
+    name = installation.wait_for_pod(by_hand)
+    wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
+    admin.delete(namespace, name)
     ids = [by_hand, *good, *bad]
     installation.wait_until_all(ids)  # and none was released twice
     assert [installation.result(each)["output_tail"] for each in good] == [f"{number}\n" for number in range(8)]

@@ -80,6 +80,8 @@ def test_a_volume_that_does_not_come_is_named(
     asked = spec(python="print()")
     # As its creator's death leaves it: without its script.
     ClusterApi(cluster_settings).create_pod(pod_manifest(asked, cluster_settings))
+    # A node that is slow to begin would have the pod given up before anybody said that.
+    wait_until(lambda: "FailedMount" in pods.waits_for(asked.name), timeout_seconds=MINUTES, what="the kubelet's word")
     with Watcher(pods, settle=True) as watcher:
         outcome = watcher.end(asked.name, timeout_seconds=3 * MINUTES)
         watcher.wait_gone(asked.name)

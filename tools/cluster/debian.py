@@ -3,8 +3,8 @@
 Its data, logs and process ids are in one folder, which ``down`` deletes. A cluster is for one boot and one test run:
 etcd does not wait for the disk. The admin's token is made anew at each start; the API server listens on 127.0.0.1.
 
-`BANDMASTER_TEST_CLUSTER_FOLDER`, `BANDMASTER_TEST_CLUSTER_CACHE` and `BANDMASTER_TEST_CLUSTER_PORT` move its data, what it has built,
-and its ports (the API server's and the two after it, for etcd).
+`BANDMASTER_TEST_CLUSTER_FOLDER`, `BANDMASTER_TEST_CLUSTER_CACHE` and `BANDMASTER_TEST_CLUSTER_PORT` move its data, what
+it has built, and its ports (the API server's and the two after it, for etcd).
 """
 
 import json
@@ -194,6 +194,8 @@ state = "{self.folder}/containerd/state"
             # On a disk that is 85 % full it would delete the images that were imported, and pull them from nowhere.
             "imageGCHighThresholdPercent": 100,
             "syncFrequency": "5s",
+            # A folder that is too full is noticed when its size was taken last: by default a minute or two ago.
+            "volumeStatsAggPeriod": "5s",
             "nodeStatusUpdateFrequency": "5s",
             "clusterDNS": [DNS_ADDRESS],
             "registryPullQPS": 0,
