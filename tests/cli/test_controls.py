@@ -3,12 +3,15 @@
 import subprocess
 import sys
 
+import pytest
 from cli.driving import Driver
 
 from bandmaster.scheduler.model.operators import user_at_host
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_pause_of_one_action_holds_back_that_action_only(driver: Driver) -> None:

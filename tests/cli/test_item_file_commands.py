@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from cli.driving import Driver, driving
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "invoices-of-files"
 
 

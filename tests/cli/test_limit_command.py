@@ -6,6 +6,8 @@ from cli.driving import Driver
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_limited_gate_holds_back_until_the_limit_is_lifted(driver: Driver) -> None:
     own = {"gate": "tenant:42", "limit": 0, "held": 0, "limited_by": "tenant:42", "declared": False, "auto": None}

@@ -16,6 +16,8 @@ from bandmaster.configs.areas import PathSettings
 from bandmaster.configs.settings import Settings
 from bandmaster.scheduler.queue import ExecutionQueueService
 
+pytestmark = pytest.mark.slow
+
 
 def signs_in(address: str) -> int:
     """What the API says to the code of an address."""
@@ -24,7 +26,6 @@ def signs_in(address: str) -> int:
     return httpx.post(f"{url}/api/v1/session", json={"code": code}).status_code
 
 
-@pytest.mark.slow
 def test_up_shows_an_address_that_signs_in_once_and_a_command_another_one(idle: Driver) -> None:
     command = [*COMMAND, "up", "--workers", "1"]
     with terminal(command, columns=300, cwd=idle.folder, environment=idle.environment) as one:

@@ -9,6 +9,8 @@ from receiver import SECRET, receiving
 
 from bandmaster.client import verify_notification
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "notifying-of-commands"
 URL = "https://hooks.example/token"
 

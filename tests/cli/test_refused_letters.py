@@ -15,6 +15,8 @@ from bandmaster.middleware.intake.burial import LEFT_OUT
 from bandmaster.scheduler.engine.parking import Candidate
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "orders"
 
 

@@ -1,8 +1,11 @@
 """Fair lanes and weights with the real command: what is set holds in every process."""
 
+import pytest
 from cli.driving import Driver
 
 from bandmaster.scheduler.queue import ExecutionQueueService
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_lane_becomes_fair_and_strict_again(driver: Driver) -> None:

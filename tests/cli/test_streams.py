@@ -12,6 +12,8 @@ from cli.driving import COMMAND, INSTALLED, Driver
 
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def shell(driver: Driver, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a line of a shell in which $B is the command."""
@@ -32,9 +34,7 @@ def shell(driver: Driver, line: str, **environment: str) -> subprocess.Completed
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        pytest.param(
-            "$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor", marks=pytest.mark.slow
-        ),
+        ("$B submit - <&-", 2, "'standard input' cannot be read: Bad file descriptor"),
         pytest.param(
             "$B list >&-", 1, "standard output cannot be written: Bad file descriptor", marks=pytest.mark.nightly
         ),
@@ -63,7 +63,7 @@ def test_a_stream_that_cannot_be_used_is_said_in_one_line(driver: Driver, line: 
     ("line", "code"),
     [
         ("$B show nobody 2>&-", 3),
-        pytest.param("$B show nobody 2> /dev/full", 3, marks=pytest.mark.slow),
+        ("$B show nobody 2> /dev/full", 3),
         ("set -o pipefail; $B submit - --json <<< true | head -c 0", 141),
     ],
 )
@@ -91,7 +91,6 @@ def test_nothing_is_imported_before_ctrl_c_is_seen_to() -> None:
     assert set(done.stdout.split()) == {"bandmaster", "bandmaster.cli"}
 
 
-@pytest.mark.slow
 def test_a_deleted_folder_stops_nothing_that_needs_none(driver: Driver) -> None:
     ended = driver.submit("--wait", "--", "echo", "kept")
     url = f"BANDMASTER_REDIS__URL=unix://{driver.folder}/var/redis/redis.sock"
@@ -105,7 +104,6 @@ def test_a_deleted_folder_stops_nothing_that_needs_none(driver: Driver) -> None:
     assert "only what is stored can be shown: the current folder was deleted" in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", ["status", "up"])
 def test_a_variable_that_is_near_one_of_ours_is_warned_of(driver: Driver, command: str) -> None:
     answer = driver.run_fresh(command, BANDMASTER_REDIS_URL="redis://:hunter2@host")
@@ -115,7 +113,6 @@ def test_a_variable_that_is_near_one_of_ours_is_warned_of(driver: Driver, comman
     assert "variable_unknown" not in driver.run_fresh("--help", BANDMASTER_REDIS_URL="redis://host").err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loaded", ["bandmaster" if sys.platform == "darwin" else "_pydantic_core", "hiredis"])
 def test_ctrl_c_while_it_is_imported_ends_it_without_a_word(idle: Driver, tmp_path: Path, loaded: str) -> None:
     with (tmp_path / "err").open("w") as err:
@@ -142,7 +139,6 @@ def test_python_m_bandmaster_is_the_command(idle: Driver) -> None:
     assert done.stdout == idle.run_fresh("--version").out.encode()
 
 
-@pytest.mark.slow
 def test_every_public_name_is_found_and_only_when_it_is_asked_for() -> None:
     program = (
         "import sys, bandmaster; assert not any(name.startswith('bandmaster.') for name in sys.modules); "

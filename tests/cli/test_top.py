@@ -20,6 +20,8 @@ from bandmaster.scheduler.engine.parking import Candidate
 from bandmaster.scheduler.queue import ExecutionQueueService
 from waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def blocked(driver: Driver) -> Iterator[None]:
@@ -42,7 +44,6 @@ def test_each_look_is_a_line_with_what_status_tells_and_how_much_ended(driver: D
     assert second["threads"] == sum(each["threads"] for each in second["workers"]) > 0
 
 
-@pytest.mark.slow
 def test_it_goes_on_in_a_terminal_until_ctrl_c(driver: Driver, blocked: None) -> None:
     command = [*COMMAND, "top", "--every", "0.2"]
     with terminal(command, columns=80, cwd=driver.folder, environment=driver.environment) as one:
@@ -69,7 +70,6 @@ def full(driver: Driver) -> Iterator[int]:
             queue.controls.change_setting("max_queue_size", None, lane=lane)
 
 
-@pytest.mark.slow
 def test_verdicts_that_are_not_shown_are_counted(driver: Driver, full: int) -> None:
     more = len(driver.json("status")["verdicts"]) - SHOWN
     assert more >= full - SHOWN
@@ -85,7 +85,6 @@ def test_without_a_terminal_it_says_what_to_do(driver: Driver) -> None:
     assert "`bandmaster top --json`" in answer.err
 
 
-@pytest.mark.slow
 def test_a_look_in_vain_is_told_beside_the_lines(driver: Driver) -> None:
     """And if the last is in vain, so is the command."""
     with tempfile.TemporaryDirectory(prefix="bm-") as folder:

@@ -14,6 +14,8 @@ from cli.driving import COMMAND, Driver, Up, running
 from bandmaster.cli.processes import ASK_ALL_SECONDS, STOP_SECONDS
 from waiting import GENEROUS_SECONDS, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def all_answer(driver: Driver) -> None:
     """The API and the ledger do, since it says that it is ready."""
@@ -23,7 +25,6 @@ def all_answer(driver: Driver) -> None:
     assert driver.json("status")["ledger"] == {"read": True, "written": True}
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_every_process_in_order_and_the_next_start_finds_everything(idle: Driver) -> None:
     with running(idle) as up:
         all_answer(idle)
@@ -51,7 +52,6 @@ def test_ctrl_c_ends_every_process_in_order_and_the_next_start_finds_everything(
         assert idle.json("logs", runs)["output"] == "survived\n"
 
 
-@pytest.mark.slow
 def test_one_process_that_dies_ends_all_with_exit_code_1(idle: Driver) -> None:
     with running(idle) as up:
         family = up.family()
@@ -66,7 +66,6 @@ def test_one_process_that_dies_ends_all_with_exit_code_1(idle: Driver) -> None:
         assert last == "bandmaster: ended by itself: scheduler (exit code -9); so everything was ended"
 
 
-@pytest.mark.slow
 def test_killed_it_leaves_no_process_behind(idle: Driver) -> None:
     with running(idle) as up:
         assert up.end(signal.SIGKILL, up.family()) == -signal.SIGKILL
@@ -120,7 +119,6 @@ def test_a_part_of_it_that_cannot_be_written_is_named(idle: Driver, part: str) -
 @pytest.mark.parametrize(
     ("option", "said"), [("size=300k", "the disk is full at"), ("ro", "cannot be written (Read-only file system)")]
 )
-@pytest.mark.slow
 def test_a_disk_that_is_full_or_read_only_is_said_before_anything_starts(idle: Driver, option: str, said: str) -> None:
     (idle.folder / "var").mkdir()
     mounted = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o {option} none var && exec "$@"', "sh"]
@@ -139,7 +137,6 @@ def test_a_disk_that_is_full_or_read_only_is_said_before_anything_starts(idle: D
     assert said in done.stderr
 
 
-@pytest.mark.slow
 def test_what_lies_in_the_folder_is_neither_imported_nor_run(idle: Driver) -> None:
     for name in ("redis", "dramatiq", "typer"):
         (idle.folder / f"{name}.py").write_text("open('imported', 'w'); raise SystemExit(7)\n")
@@ -151,7 +148,6 @@ def test_what_lies_in_the_folder_is_neither_imported_nor_run(idle: Driver) -> No
     assert not (idle.folder / "foreign").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
     log = idle.folder / "var" / "redis" / "appendonlydir"
@@ -164,7 +160,6 @@ def test_a_server_that_dies_at_its_start_ends_all_at_once(idle: Driver) -> None:
     assert time.monotonic() - began < STOP_SECONDS
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_ended_before_the_server_ever_answered_it_kills_the_workers_that_wait_and_nothing_else(idle: Driver) -> None:
     said = idle.folder / "said by up"
@@ -180,7 +175,6 @@ def test_ended_before_the_server_ever_answered_it_kills_the_workers_that_wait_an
     assert "SIGKILL" not in said.read_text(), "none waited until its time was over"
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_a_machine_without_shared_memory_is_said_in_one_line(idle: Driver) -> None:
     without = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
@@ -194,7 +188,6 @@ def test_a_machine_without_shared_memory_is_said_in_one_line(idle: Driver) -> No
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
 def test_what_a_line_of_a_procfile_runs_in_a_shell_is_ended_with_it(idle: Driver) -> None:
     (idle.folder / "Procfile").write_text("web: touch started; sleep 100\n")
     up = Up(idle, [*COMMAND, "up", "--procfile", "Procfile"])
@@ -207,7 +200,6 @@ def test_what_a_line_of_a_procfile_runs_in_a_shell_is_ended_with_it(idle: Driver
         up.clean_up()
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_a_procfile_that_is_named_is_what_runs(idle: Driver) -> None:
     (idle.folder / "Procfile").write_text("one: echo I am $(command -v python); exit 3\ntwo: exec sleep 60\n")

@@ -10,6 +10,8 @@ from bandmaster.scheduler.engine.settlements import Release
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_submitted_through_the_api_runs_and_is_waited_for(sides: Sides) -> None:
     done = sides.through("submit", "--wait", "--user", "ann", "--json", "--", "sh", "-c", "echo out; exit 3")

@@ -12,6 +12,8 @@ from bandmaster.scheduler.engine.journal_following import Follower, Position
 from bandmaster.scheduler.events import ExecutionRequestedEvent
 from bandmaster.scheduler.queue import ExecutionQueueService
 
+pytestmark = pytest.mark.slow
+
 JOURNAL = "exec_queue:journal"
 A_NODE = 100
 """So many entries Redis drops together, and not a part of them."""
