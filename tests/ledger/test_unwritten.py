@@ -14,6 +14,7 @@ from psycopg import sql
 from scraped import scrape, value
 from sqlalchemy import Insert, insert
 
+from bandmaster.ledger import database as database_module
 from bandmaster.ledger.consumer import Consumer
 from bandmaster.ledger.database import Database
 from bandmaster.ledger.errors import LedgerRefused, LedgerUnavailable, RowsRefused
@@ -70,7 +71,10 @@ def test_it_is_told_of_in_words_and_as_a_metric_until_it_takes_writes_again(
     start: Start,
     attempt: Attempt,
     run_command: RunCommand,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The test's own connection ends with the others; one that was used just now would not be asked whether it lives.
+    monkeypatch.setattr(database_module, "_FRESH_SECONDS", 0.0)
     process, signs, collector = start(), WriteSigns(queue.scripts), FiguresCollector(queue, database, gates=0)
     send(queue, 0, 1)
     wait_until(lambda: caught_up(queue, database), what="the first entry")

@@ -13,9 +13,11 @@ import pytest
 
 def test_one(): pass
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_slow(number): pass
 
+@pytest.mark.slow
 @pytest.mark.nightly
 def test_night(): pass
 """
