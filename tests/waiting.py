@@ -38,4 +38,5 @@ def wait_until(
         waited_seconds = time.monotonic() - began
         if waited_seconds >= timeout_seconds:
             raise AssertionError(f"{what} did not hold within {timeout_seconds} s (last value: {value!r})")
+        # Often enough to lose no time, and seldom enough to leave a busy machine to what is waited for.
         time.sleep(min(0.05, max(0.01, waited_seconds / 40)))

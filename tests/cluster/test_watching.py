@@ -134,7 +134,7 @@ def test_where_a_list_takes_long_the_next_window_goes_on_from_what_is_known(
 
 
 def _watched_until(pods: Pods, wanted: set[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """Which pods are told, and whether as ended, in a window that is given up as soon as all that is wanted is told."""
+    """Watch until all that is wanted was told; return what was told: a pod's name, and whether it has ended."""
     told: list[tuple[str, bool]] = []
     with closing(cast("Generator[PodChange]", pods.watch(GENEROUS_SECONDS))) as changes:
         for change in changes:
