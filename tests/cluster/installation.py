@@ -20,8 +20,8 @@ LIMIT = 5
 MINUTES = 60.0
 FOREVER = "trap 'exit 1' TERM; while :; do sleep 0.1; done"
 LONG_LEASES: Replaced = {("leases", "lease_ttl_ms"): "60000", ("leases", "pod_lease_ttl_ms"): "30000"}
-"""No lease ends before a watcher is back. A worker's lease outlasts the lock of a watch that died, the start of the next
-worker and its first window, also on a busy machine. In a chaos run, a killed worker's slots are free after that time."""
+"""No lease ends before a watcher is back. A worker's lease outlasts the lock of a watch that died, the start of the
+next worker and its first window. In a chaos run, a killed worker's slots are free after that time."""
 
 
 class Installation:

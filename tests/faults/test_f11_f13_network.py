@@ -61,7 +61,7 @@ def test_f12_a_reply_that_never_comes_leaves_one_effect_however_the_caller_goes_
         assert proxy.lost == TRIES, "every try took effect, or found that an earlier one had"
         assert near.get_queue_status() == {"queue_depth": 2, "active_count": 0}
         proxy.lose_reply(lambda _: False)
-        # `enqueue` has said that it does not know whether it was accepted. The caller sends it again, and learns that it was.
+        # `enqueue` does not know whether it was accepted. The caller sends it again, and learns that it was.
         with pytest.raises(DuplicateExecution):
             far.enqueue(event("second"))
 

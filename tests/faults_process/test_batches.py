@@ -156,7 +156,7 @@ def test_a_worker_that_slept_past_its_lease_with_a_batch_under_way_begins_nothin
     before = granted()  # only one call is under way, so nothing else is granted meanwhile
     moment.stop(sleeper)
     late = wait_until(lambda: set(granted()) - set(before), what="the grants of the call, whose answer it has not read")
-    # The sleeper is the only worker, so no grant changes hands here. On a busy machine one may be a second attempt already.
+    # The sleeper is the only worker, so no grant changes hands. On a busy machine one may be a second attempt already.
     attempts = {name: int(queue.views.meta(name)["attempt"]) for name in late}
     worker(installation, redis_url, redis_url)
     check_all_ended(installation, ids)
