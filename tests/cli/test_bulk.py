@@ -80,7 +80,7 @@ def test_it_asks_first_and_does_nothing_where_nobody_can_be_asked(driver: Driver
 
 @pytest.mark.parametrize(
     ("typed", "code", "gone"),
-    [("n\n", 1, set[str]()), pytest.param("y\n", 0, {"ann.sum", "ann.sort"})],
+    [("n\n", 1, set[str]()), ("y\n", 0, {"ann.sum", "ann.sort"})],
 )
 def test_the_answer_decides(driver: Driver, waiting: dict[str, str], typed: str, code: int, gone: set[str]) -> None:
     command = [*COMMAND, "cancel", "--user", "ann"]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from cli.driving import Answer, Driver, Up, driving, running
+from cli.driving import Answer, Driver, driving, running
 from pydantic import JsonValue
 from receiver import SECRET
 
@@ -49,20 +49,14 @@ class Sides:
         return self.driver.run(*self.options, *arguments)
 
 
-def sides_of(driver: Driver, up: Up) -> Sides:
-    """The sides of what `up` runs."""
-
-    (url,) = wait_until(lambda: _STARTED.findall(up.err)[:1], what="the API")
-    return Sides(driver, url)
-
-
 @contextmanager
 def running_sides() -> Generator[Sides]:
     """In a folder of their own, where everything runs."""
     with driving() as driver:
         driver.environment |= NOTIFYING
         with running(driver) as up:
-            yield sides_of(driver, up)
+            (url,) = wait_until(lambda: _STARTED.findall(up.err)[:1], what="the API")
+            yield Sides(driver, url)
             assert up.end(signal.SIGINT, up.family()) == 130
 
 

@@ -6,6 +6,7 @@ from api_proxy import ApiProxy, Fault
 from cluster_admin import Admin
 from installation import FOREVER, LONG_LEASES, MINUTES, Installation
 from observing import Observer
+from program_output import wait_until_it_says
 
 from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.model.states import State
@@ -24,7 +25,7 @@ def test_a_cancelled_execution_holds_its_slot_until_its_pod_has_ended(
             "trap 'echo asked; sleep 1; exit 1' TERM; echo begun; while :; do sleep 0.1; done"
         )
         name = installation.wait_for_pod(cancelled)
-        wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
+        wait_until_it_says(pods, name, "begun")
         waiting = installation.submit("echo next")
         cancel(installation, cancelled, State.CANCELLING)
         installation.wait_until_all([cancelled, waiting])

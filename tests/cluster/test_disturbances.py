@@ -6,6 +6,7 @@ from cluster_admin import Admin
 from components import Components, components_or_skip
 from installation import LIMIT, LONG_LEASES, Installation
 from making import HELD, Connect, MakeSpec
+from program_output import wait_until_it_says
 from programs import Programs
 from watcher import Watcher
 
@@ -54,7 +55,7 @@ def test_an_execution_that_ends_while_the_kubelet_is_stopped_holds_its_slot_unti
     installation.worker(leases=LONG_LEASES, kubeconfig=str(proxy.kubeconfig))
     first, second = installation.submit(UNTIL_TERM), installation.submit("echo second")
     name = installation.wait_for_pod(first)
-    wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
+    wait_until_it_says(pods, name, "begun")
     with Programs() as programs, components.stopped("kubelet"):
         programs.end(programs.expect(first))
         proxy.wait_for_looks()
@@ -114,7 +115,7 @@ def test_an_end_while_the_kubelet_is_stopped_is_told_when_it_is_back(
     created = pods.create(asked)
     with Watcher(pods) as watcher, Programs() as programs:
         watcher.wait_running(created.name)
-        wait_until(lambda: b"begun" in b"".join(pods.logs(created.name)), what="a program that hears the signal")
+        wait_until_it_says(pods, created.name, "begun")
         with components.stopped("kubelet"):
             programs.end(programs.expect(asked.execution_id))
             late = pods.create(spec("echo late"))

@@ -8,10 +8,10 @@ from cluster_admin import Admin
 from installation import FOREVER, LIMIT, MINUTES, Installation
 from making import PYTHON
 from observing import Observer
+from program_output import wait_until_it_says
 
 from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.model.states import State
-from waiting import wait_until
 
 # It says so when the signal finds its trap.
 UNTIL_TERM = FOREVER.replace("TERM; ", "TERM; echo begun; ")
@@ -50,7 +50,7 @@ def test_every_kind_of_end_is_told_with_its_reason_its_exit_code_and_its_last_wo
     no_program = installation.submit(command=("no-such-program",))
     by_hand = installation.submit(UNTIL_TERM)
     name = installation.wait_for_pod(by_hand)
-    wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
+    wait_until_it_says(pods, name, "begun")
     admin.delete(namespace, name)
     ids = [success, script, failure, greedy, slow, no_image, too_big, no_program, by_hand]
     installation.wait_until_all(ids)
@@ -94,7 +94,7 @@ def test_watchers_that_all_watch_at_once_end_each_execution_once(
     good = [installation.submit(f"sleep 1; echo {number}") for number in range(8)]
     bad = [installation.submit(f"exit {number}") for number in range(1, 5)]
     name = installation.wait_for_pod(by_hand)
-    wait_until(lambda: b"begun" in b"".join(pods.logs(name)), what="a program that hears the signal")
+    wait_until_it_says(pods, name, "begun")
     admin.delete(namespace, name)
     ids = [by_hand, *good, *bad]
     installation.wait_until_all(ids)  # and none was released twice

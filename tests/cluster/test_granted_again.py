@@ -4,13 +4,13 @@ import pytest
 import redis
 from cluster_admin import Admin
 from making import HELD, Connect, MakeSpec
+from program_output import wait_until_it_says
 
 from bandmaster.actors.reconcile import Watch
 from bandmaster.k8s.pods import Pods
 from bandmaster.scheduler.events import ExecutionEndedEvent, ExecutionRequestedEvent
 from bandmaster.scheduler.model.states import State
 from bandmaster.scheduler.queue import ExecutionQueueService
-from waiting import wait_until
 
 NAME = "granted-again"
 
@@ -31,7 +31,7 @@ def test_f14_a_pod_that_was_deleted_as_nobodys_does_not_end_the_grant_that_has_i
     pods = connect_with(termination_grace_seconds=120)
     pod = pods.create(spec(f"trap '' TERM; echo deaf; {HELD}", execution_id=NAME))
     admin.wait_running(namespace, pod.name)
-    wait_until(lambda: b"deaf" in b"".join(pods.logs(pod.name)), what="a program that no TERM ends")
+    wait_until_it_says(pods, pod.name, "deaf")
     pods.delete(pod.name, uid=pod.uid)  # as its creator does, whose grant the server has forgotten
     watch = Watch(queue, pods, told.append, tend_seconds=0.2, again_seconds=60)
     now = pods.get(pod.name)

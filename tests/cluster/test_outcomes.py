@@ -5,6 +5,7 @@ import time
 import pytest
 from cluster_admin import Admin
 from making import Connect, MakeSpec
+from program_output import wait_until_it_says
 from watcher import Watcher
 
 from bandmaster.k8s.pods import PodPhase, Pods, PodScript, Reason
@@ -108,7 +109,7 @@ def test_a_pod_deleted_by_hand_is_told_as_deleted_with_its_last_words(
     created = pods.create(spec("trap 'echo stopped; exit 1' TERM; echo begun; while :; do sleep 0.1; done"))
     with Watcher(pods, settle=True) as watcher:
         watcher.wait_running(created.name)
-        wait_until(lambda: b"begun" in b"".join(pods.logs(created.name)), what="its first words")
+        wait_until_it_says(pods, created.name, "begun")
         admin.delete(namespace, created.name)
         outcome = watcher.end(created.name)
         watcher.wait_gone(created.name)
@@ -140,7 +141,7 @@ def test_term_ends_a_program_that_does_not_handle_it_only_where_an_init_is_befor
     created = pods.create(spec("echo begun; exec sleep 1000"))
     with Watcher(pods) as watcher:
         watcher.wait_running(created.name)
-        wait_until(lambda: b"begun" in b"".join(pods.logs(created.name)), what="its first words")
+        wait_until_it_says(pods, created.name, "begun")
         admin.delete(namespace, created.name)
         outcome = watcher.end(created.name)
     assert (outcome.exit_code, outcome.reason) == (exit_code, Reason.DELETED)

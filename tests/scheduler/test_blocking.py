@@ -41,7 +41,9 @@ def test_a_long_wait_costs_one_command_however_short_the_clients_timeout_is(redi
     # It bounds the server's wait; the connection, which is there, waits for a server on a busy machine.
     client.connection_pool.connection_kwargs["socket_timeout"] = 0.2
     redis_client.config_resetstat()
-    assert pop_first(client, ["nothing"], 1.0) is None
+    with redis_client.monitor() as monitor:
+        assert pop_first(client, ["nothing"], 1.0) is None
+        assert monitor.next_command()["command"] == "BLPOP nothing 0.1", "half of the timeout"
     calls = redis_client.info("commandstats")
     client.close()
     assert calls["cmdstat_blpop"]["calls"] == 1
