@@ -43,7 +43,8 @@ def test_a_long_wait_costs_one_command_however_short_the_clients_timeout_is(redi
     redis_client.config_resetstat()
     with redis_client.monitor() as monitor:
         assert pop_first(client, ["nothing"], 1.0) is None
-        assert monitor.next_command()["command"] == "BLPOP nothing 0.1", "half of the timeout"
+        seen: Any = monitor.next_command()
+        assert seen["command"] == "BLPOP nothing 0.1", "half of the timeout"
     calls = redis_client.info("commandstats")
     client.close()
     assert calls["cmdstat_blpop"]["calls"] == 1
