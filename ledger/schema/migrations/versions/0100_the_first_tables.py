@@ -7,20 +7,22 @@ database with a smaller number is of before the first release, and refused (`Sch
 import sqlalchemy as sa
 from alembic import op
 
+from bandmaster.ledger.schema.migrations import first_items
+from bandmaster.ledger.schema.migrations.shared import BY_BYTES, COUNTED, index
+
 revision = "0100"
 down_revision = None
 branch_labels = None
 depends_on = None
 
-_BY_BYTES = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-_COUNTED = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
 
 def upgrade() -> None:
+    first_items.create()
+
     op.create_table(
         "action",
-        sa.Column("id", _COUNTED, autoincrement=True, nullable=False),
-        sa.Column("ref", _BY_BYTES, nullable=False),
+        sa.Column("id", COUNTED, autoincrement=True, nullable=False),
+        sa.Column("ref", BY_BYTES, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_action"),
         sa.UniqueConstraint("ref", name="uq_action_ref"),
         comment="The actions whose executions were heard of.",
@@ -38,13 +40,13 @@ def upgrade() -> None:
 
     op.create_table(
         "executions",
-        sa.Column("execution_id", _BY_BYTES, nullable=False),
-        sa.Column("lane", _BY_BYTES, nullable=False),
-        sa.Column("action", _BY_BYTES, nullable=False),
-        sa.Column("user_id", _BY_BYTES),
+        sa.Column("execution_id", BY_BYTES, nullable=False),
+        sa.Column("lane", BY_BYTES, nullable=False),
+        sa.Column("action", BY_BYTES, nullable=False),
+        sa.Column("user_id", BY_BYTES),
         sa.Column("band", sa.Integer),
         sa.Column("gates", sa.Text, nullable=False),
-        sa.Column("state", _BY_BYTES, nullable=False),
+        sa.Column("state", BY_BYTES, nullable=False),
         sa.Column("attempt", sa.Integer, nullable=False),
         sa.Column("reason", sa.Text),
         sa.Column("exit_code", sa.Integer),
@@ -63,97 +65,34 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("execution_id", name="pk_executions"),
         comment="The current state of every execution that was heard of.",
     )
-    _index("ix_executions_accepted", "executions", ["accepted_ms", "execution_id"])
-    _index("ix_executions_action", "executions", ["action", "accepted_ms", "execution_id"])
-    _index("ix_executions_band", "executions", ["band", "accepted_ms", "execution_id"])
-    _index("ix_executions_due", "executions", ["due_ms", "execution_id"], where="state = 'SCHEDULED'")
-    _index("ix_executions_ended", "executions", ["ended_ms"])
-    _index("ix_executions_lane", "executions", ["lane", "accepted_ms", "execution_id"])
-    _index("ix_executions_lost", "executions", ["lost_ms"], where="lost_ms IS NOT NULL")
-    _index("ix_executions_pending", "executions", ["action", "accepted_ms"], where="state = 'PENDING'")
-    _index("ix_executions_revived", "executions", ["revived_in"], where="revived_in IS NOT NULL")
-    _index("ix_executions_state", "executions", ["state", "accepted_ms", "execution_id"])
-    _index("ix_executions_user", "executions", ["user_id", "accepted_ms", "execution_id"])
-
-    op.create_table(
-        "firings",
-        sa.Column("execution_id", _BY_BYTES, nullable=False),
-        sa.Column("trigger_id", sa.Integer, nullable=False),
-        sa.Column("key", sa.Text, nullable=False),
-        sa.Column("queue_id", sa.Integer),
-        sa.Column("event", sa.Text),
-        sa.Column("created_ms", sa.BigInteger, nullable=False),
-        sa.Column("again_ms", sa.BigInteger, nullable=False),
-        sa.Column("sent_ms", sa.BigInteger),
-        sa.Column("ended_ms", sa.BigInteger),
-        sa.Column("state", sa.Text),
-        sa.PrimaryKeyConstraint("execution_id", name="pk_firings"),
-        sa.UniqueConstraint("trigger_id", "key", name="uq_firings_trigger_id"),
-        comment="Executions that triggers start, each written together with its claims of items.",
-    )
-    _index("ix_firings_ended", "firings", ["ended_ms"], where="ended_ms IS NOT NULL")
-    _index("ix_firings_latest", "firings", ["trigger_id", "created_ms", "execution_id"])
-    _index("ix_firings_living", "firings", ["trigger_id"], where="ended_ms IS NULL")
-    _index(
-        "ix_firings_unsent",
-        "firings",
-        ["created_ms", "execution_id", "again_ms"],
-        where="sent_ms IS NULL AND ended_ms IS NULL",
-    )
+    index("ix_executions_accepted", "executions", ["accepted_ms", "execution_id"])
+    index("ix_executions_action", "executions", ["action", "accepted_ms", "execution_id"])
+    index("ix_executions_band", "executions", ["band", "accepted_ms", "execution_id"])
+    index("ix_executions_due", "executions", ["due_ms", "execution_id"], where="state = 'SCHEDULED'")
+    index("ix_executions_ended", "executions", ["ended_ms"])
+    index("ix_executions_lane", "executions", ["lane", "accepted_ms", "execution_id"])
+    index("ix_executions_lost", "executions", ["lost_ms"], where="lost_ms IS NOT NULL")
+    index("ix_executions_pending", "executions", ["action", "accepted_ms"], where="state = 'PENDING'")
+    index("ix_executions_revived", "executions", ["revived_in"], where="revived_in IS NOT NULL")
+    index("ix_executions_state", "executions", ["state", "accepted_ms", "execution_id"])
+    index("ix_executions_user", "executions", ["user_id", "accepted_ms", "execution_id"])
 
     op.create_table(
         "holds",
-        sa.Column("execution_id", _BY_BYTES, nullable=False),
+        sa.Column("execution_id", BY_BYTES, nullable=False),
         sa.Column("attempt", sa.Integer, nullable=False),
         sa.Column("since_ms", sa.BigInteger, nullable=False),
         sa.Column("gate", sa.Text, nullable=False),
         sa.Column("until_ms", sa.BigInteger),
         sa.Column("magnitude", sa.Integer),
-        sa.Column("lane", _BY_BYTES),
+        sa.Column("lane", BY_BYTES),
         sa.PrimaryKeyConstraint("execution_id", "attempt", "since_ms", "gate", name="pk_holds"),
         comment="From when to when an attempt held a gate. No until_ms: it still does.",
     )
-    _index("ix_holds_gate", "holds", ["gate", "since_ms"])
-    _index("ix_holds_lane", "holds", ["lane", "since_ms"], where="lane IS NOT NULL")
-    _index("ix_holds_lane_magnitude", "holds", ["lane", "magnitude", "since_ms"], where="lane IS NOT NULL")
-    _index("ix_holds_magnitude", "holds", ["gate", "magnitude", "since_ms"])
-
-    op.create_table(
-        "item_changes",
-        sa.Column("change_id", _COUNTED, autoincrement=True, nullable=False),
-        sa.Column("at_ms", sa.BigInteger, nullable=False),
-        sa.Column("verb", sa.Text, nullable=False),
-        sa.Column("subject", sa.Text, nullable=False),
-        sa.Column("value_before", sa.Text),
-        sa.Column("value_after", sa.Text),
-        sa.Column("changed_by", sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint("change_id", name="pk_item_changes"),
-        comment="What people changed of queues and items, written with the change.",
-    )
-    _index("ix_item_changes_at", "item_changes", ["at_ms", "change_id"])
-
-    op.create_table(
-        "item_queues",
-        sa.Column("queue_id", sa.Integer, autoincrement=True, nullable=False),
-        sa.Column("external_id", sa.Text, nullable=False),
-        sa.Column("name", _BY_BYTES, nullable=False),
-        sa.Column("description", sa.Text),
-        sa.Column("max_retries", sa.Integer, nullable=False),
-        sa.Column("enforce_unique_reference", sa.Boolean, nullable=False),
-        sa.Column("is_active", sa.Boolean, nullable=False),
-        sa.Column("payload_schema", sa.Text),
-        sa.Column("lease_seconds", sa.Integer, nullable=False),
-        sa.Column("retry_seconds", sa.Integer, nullable=False),
-        sa.Column("revision", sa.BigInteger, nullable=False),
-        sa.Column("created_ms", sa.BigInteger, nullable=False),
-        sa.Column("updated_ms", sa.BigInteger, nullable=False),
-        sa.Column("notify_url", sa.Text),
-        sa.PrimaryKeyConstraint("queue_id", name="pk_item_queues"),
-        sa.UniqueConstraint("external_id", name="uq_item_queues_external_id"),
-        sa.UniqueConstraint("name", name="uq_item_queues_name"),
-        comment="Queues of items. payload_schema: a JSON Schema. revision grows with each change.",
-        sqlite_autoincrement=True,
-    )
+    index("ix_holds_gate", "holds", ["gate", "since_ms"])
+    index("ix_holds_lane", "holds", ["lane", "since_ms"], where="lane IS NOT NULL")
+    index("ix_holds_lane_magnitude", "holds", ["lane", "magnitude", "since_ms"], where="lane IS NOT NULL")
+    index("ix_holds_magnitude", "holds", ["gate", "magnitude", "since_ms"])
 
     op.create_table(
         "journals",
@@ -166,42 +105,8 @@ def upgrade() -> None:
     )
 
     op.create_table(
-        "notifications",
-        sa.Column("delivery_id", _BY_BYTES, nullable=False),
-        sa.Column("subject", sa.Text, nullable=False),
-        sa.Column("subject_id", sa.Integer, nullable=False),
-        sa.Column("subject_name", _BY_BYTES, nullable=False),
-        sa.Column("item_id", _BY_BYTES),
-        sa.Column("event", sa.Text, nullable=False),
-        sa.Column("body", sa.Text, nullable=False),
-        sa.Column("created_ms", sa.BigInteger, nullable=False),
-        sa.Column("attempts", sa.Integer, nullable=False),
-        sa.Column("again_ms", sa.BigInteger, nullable=False),
-        sa.Column("sent_ms", sa.BigInteger),
-        sa.Column("failed_ms", sa.BigInteger),
-        sa.Column("last_problem", sa.Text),
-        sa.Column("last_status", sa.Integer),
-        sa.PrimaryKeyConstraint("delivery_id", name="pk_notifications"),
-        comment="What is told to the addresses of queues and triggers, written with what it tells of. body: JSON.",
-    )
-    _index(
-        "ix_notifications_failed",
-        "notifications",
-        ["subject", "subject_id", "failed_ms"],
-        where="failed_ms IS NOT NULL",
-    )
-    _index("ix_notifications_item", "notifications", ["item_id"])
-    _index("ix_notifications_sent", "notifications", ["sent_ms"], where="sent_ms IS NOT NULL")
-    _index(
-        "ix_notifications_waiting",
-        "notifications",
-        ["subject", "subject_id", "again_ms"],
-        where="sent_ms IS NULL AND failed_ms IS NULL",
-    )
-
-    op.create_table(
         "payloads",
-        sa.Column("execution_id", _BY_BYTES, nullable=False),
+        sa.Column("execution_id", BY_BYTES, nullable=False),
         sa.Column("event", sa.LargeBinary),
         sa.Column("message", sa.LargeBinary),
         sa.Column("timeout_ms", sa.BigInteger, nullable=False),
@@ -213,7 +118,7 @@ def upgrade() -> None:
 
     op.create_table(
         "results",
-        sa.Column("execution_id", _BY_BYTES, nullable=False),
+        sa.Column("execution_id", BY_BYTES, nullable=False),
         sa.Column("result", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("execution_id", name="pk_results"),
         comment="What an execution left: exit code, duration and the end of its output, or the exception, as JSON.",
@@ -253,7 +158,7 @@ def upgrade() -> None:
         "wait_counts",
         sa.Column("by_what", sa.Text, nullable=False),
         sa.Column("hour_ms", sa.BigInteger, nullable=False),
-        sa.Column("name", _BY_BYTES, nullable=False),
+        sa.Column("name", BY_BYTES, nullable=False),
         sa.Column("waits", sa.BigInteger, nullable=False),
         sa.Column("summed", sa.BigInteger, nullable=False),
         sa.Column("sampled", sa.BigInteger, nullable=False),
@@ -266,9 +171,9 @@ def upgrade() -> None:
         "wait_sums",
         sa.Column("by_what", sa.Text, nullable=False),
         sa.Column("hour_ms", sa.BigInteger, nullable=False),
-        sa.Column("name", _BY_BYTES, nullable=False),
+        sa.Column("name", BY_BYTES, nullable=False),
         sa.Column("cause", sa.Text, nullable=False),
-        sa.Column("behind", _BY_BYTES, nullable=False),
+        sa.Column("behind", BY_BYTES, nullable=False),
         sa.Column("ms", sa.BigInteger, nullable=False),
         sa.Column("waits", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("by_what", "hour_ms", "name", "cause", "behind", name="pk_wait_sums"),
@@ -290,7 +195,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("journal_id", "entry_ms", "entry_number", name="pk_changes"),
         comment="The journal's entries about limits, pauses and settings. No value: there was none, or is none now.",
     )
-    _index("ix_changes_name", "changes", ["name", "at_ms"])
+    index("ix_changes_name", "changes", ["name", "at_ms"])
 
     op.create_table(
         "consumer",
@@ -323,72 +228,8 @@ def upgrade() -> None:
     )
 
     op.create_table(
-        "queue_items",
-        sa.Column("item_id", _BY_BYTES, nullable=False),
-        sa.Column("queue_id", sa.Integer, nullable=False),
-        sa.Column("reference", _BY_BYTES),
-        sa.Column("unique_reference", _BY_BYTES),
-        sa.Column("status", _BY_BYTES, nullable=False),
-        sa.Column("rank", sa.BigInteger, nullable=False),
-        sa.Column("deadline_ms", sa.BigInteger, nullable=False),
-        sa.Column("payload", sa.Text),
-        sa.Column("result", sa.Text),
-        sa.Column("error_message", sa.Text),
-        sa.Column("failure", sa.Text),
-        sa.Column("progress", sa.Text),
-        sa.Column("retries", sa.Integer, nullable=False),
-        sa.Column("abandoned", sa.Integer, nullable=False),
-        sa.Column("locked_by_robot_id", _BY_BYTES),
-        sa.Column("locked_at_ms", sa.BigInteger),
-        sa.Column("locked_until_ms", sa.BigInteger),
-        sa.Column("fence", sa.BigInteger, nullable=False),
-        sa.Column("claim_key", sa.Text),
-        sa.Column("job_id", _BY_BYTES),
-        sa.Column("add_key", sa.Text),
-        sa.Column("last_outcome", sa.Text),
-        sa.Column("available_ms", sa.BigInteger),
-        sa.Column("revision", sa.BigInteger, nullable=False),
-        sa.Column("created_ms", sa.BigInteger, nullable=False),
-        sa.Column("created_by", sa.Text, nullable=False),
-        sa.Column("updated_ms", sa.BigInteger, nullable=False),
-        sa.Column("ended_ms", sa.BigInteger),
-        sa.ForeignKeyConstraint(["queue_id"], ["item_queues.queue_id"], name="fk_queue_items_queue_id"),
-        sa.PrimaryKeyConstraint("item_id", name="pk_queue_items"),
-        comment="Items of queues. rank: minus the priority. deadline_ms: without one, the latest there can be.",
-    )
-    _index("ix_queue_items_add_key", "queue_items", ["add_key"], unique=True, where="add_key IS NOT NULL")
-    _index("ix_queue_items_claim", "queue_items", ["claim_key"], where="claim_key IS NOT NULL")
-    _index("ix_queue_items_created", "queue_items", ["created_ms", "item_id"])
-    _index("ix_queue_items_due", "queue_items", ["queue_id", "available_ms"], where="status = 'POSTPONED'")
-    _index("ix_queue_items_ended", "queue_items", ["ended_ms"], where="ended_ms IS NOT NULL")
-    _index("ix_queue_items_job", "queue_items", ["job_id"], where="job_id IS NOT NULL")
-    _index("ix_queue_items_leases", "queue_items", ["queue_id", "locked_until_ms"], where="status = 'IN_PROGRESS'")
-    _index(
-        "ix_queue_items_next",
-        "queue_items",
-        ["queue_id", "rank", "deadline_ms", "created_ms", "item_id"],
-        where="status = 'NEW'",
-    )
-    _index("ix_queue_items_queue", "queue_items", ["queue_id", "created_ms", "item_id"])
-    _index("ix_queue_items_reference", "queue_items", ["reference", "created_ms", "item_id"])
-    _index(
-        "ix_queue_items_robot",
-        "queue_items",
-        ["locked_by_robot_id", "created_ms", "item_id"],
-        where="locked_by_robot_id IS NOT NULL",
-    )
-    _index("ix_queue_items_status", "queue_items", ["queue_id", "status", "created_ms", "item_id"])
-    _index(
-        "ix_queue_items_unique_reference",
-        "queue_items",
-        ["queue_id", "unique_reference"],
-        unique=True,
-        where="unique_reference IS NOT NULL",
-    )
-
-    op.create_table(
         "queue_stats",
-        sa.Column("action_id", _COUNTED, nullable=False),
+        sa.Column("action_id", COUNTED, nullable=False),
         sa.Column("queue_length", sa.Integer, nullable=False),
         sa.Column("active_count", sa.Integer, nullable=False),
         sa.Column("max_concurrent", sa.Integer),
@@ -406,7 +247,7 @@ def upgrade() -> None:
         sa.Column("journal_id", sa.Integer, nullable=False),
         sa.Column("entry_ms", sa.BigInteger, nullable=False),
         sa.Column("entry_number", sa.BigInteger, nullable=False),
-        sa.Column("execution_id", _BY_BYTES, nullable=False),
+        sa.Column("execution_id", BY_BYTES, nullable=False),
         sa.Column("at_ms", sa.BigInteger, nullable=False),
         sa.Column("verb", sa.Text, nullable=False),
         sa.Column("state", sa.Text),
@@ -418,49 +259,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("journal_id", "entry_ms", "entry_number", name="pk_transitions"),
         comment="The journal's entries about executions. entry_ms and entry_number are the two parts of an entry's id.",
     )
-    _index("ix_transitions_changed_by", "transitions", ["entry_ms", "entry_number"], where="changed_by IS NOT NULL")
-    _index("ix_transitions_execution", "transitions", ["execution_id", "journal_id", "entry_ms", "entry_number"])
-    _index("ix_transitions_refused", "transitions", ["entry_ms", "entry_number"], where="verb = 'reject'")
-
-    op.create_table(
-        "triggers",
-        sa.Column("trigger_id", sa.Integer, autoincrement=True, nullable=False),
-        sa.Column("external_id", sa.Text, nullable=False),
-        sa.Column("name", _BY_BYTES, nullable=False),
-        sa.Column("type", sa.Text, nullable=False),
-        sa.Column("queue_id", sa.Integer),
-        sa.Column("batch_size", sa.Integer, nullable=False),
-        sa.Column("polling_interval", sa.Integer, nullable=False),
-        sa.Column("enabled", sa.Boolean, nullable=False),
-        sa.Column("max_jobs", sa.Integer, nullable=False),
-        sa.Column("cron", sa.Text),
-        sa.Column("tz", sa.Text, nullable=False),
-        sa.Column("command", sa.Text, nullable=False),
-        sa.Column("image", sa.Text),
-        sa.Column("action", sa.Text, nullable=False),
-        sa.Column("user_id", _BY_BYTES),
-        sa.Column("priority", sa.Text, nullable=False),
-        sa.Column("timeout_seconds", sa.Integer, nullable=False),
-        sa.Column("sequence", sa.BigInteger, nullable=False),
-        sa.Column("last_fired_ms", sa.BigInteger),
-        sa.Column("next_fire_ms", sa.BigInteger),
-        sa.Column("last_processed_item_id", _BY_BYTES),
-        sa.Column("failures", sa.Integer, nullable=False),
-        sa.Column("backoff_ms", sa.BigInteger),
-        sa.Column("last_error", sa.Text),
-        sa.Column("revision", sa.BigInteger, nullable=False),
-        sa.Column("created_ms", sa.BigInteger, nullable=False),
-        sa.Column("updated_ms", sa.BigInteger, nullable=False),
-        sa.Column("notify_url", sa.Text),
-        sa.ForeignKeyConstraint(["queue_id"], ["item_queues.queue_id"], name="fk_triggers_queue_id"),
-        sa.PrimaryKeyConstraint("trigger_id", name="pk_triggers"),
-        sa.UniqueConstraint("external_id", name="uq_triggers_external_id"),
-        sa.UniqueConstraint("name", name="uq_triggers_name"),
-        comment="What starts executions: for items of a queue, or at times. command: a JSON list.",
-        sqlite_autoincrement=True,
-    )
-    _index("ix_triggers_due", "triggers", ["next_fire_ms"], where="enabled")
-    _index("ix_triggers_queue", "triggers", ["queue_id"])
+    index("ix_transitions_changed_by", "transitions", ["entry_ms", "entry_number"], where="changed_by IS NOT NULL")
+    index("ix_transitions_execution", "transitions", ["execution_id", "journal_id", "entry_ms", "entry_number"])
+    index("ix_transitions_refused", "transitions", ["entry_ms", "entry_number"], where="verb = 'reject'")
 
     op.create_table(
         "wait_positions",
@@ -475,13 +276,9 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for table in (
-        *("wait_positions", "triggers", "transitions", "queue_stats", "queue_items", "gaps", "consumer", "changes"),
-        *("wait_sums", "wait_counts", "totals", "tokens", "results", "payloads", "notifications", "journals"),
-        *("item_queues", "item_changes", "holds", "firings", "executions", "compatibility", "action"),
+        *("wait_positions", "transitions", "queue_stats", "gaps", "consumer", "changes"),
+        *("wait_sums", "wait_counts", "totals", "tokens", "results", "payloads", "journals"),
+        *("holds", "executions", "compatibility", "action"),
+        *first_items.TABLES,
     ):
         op.drop_table(table)
-
-
-def _index(name: str, table: str, columns: list[str], *, unique: bool = False, where: str | None = None) -> None:
-    rows = None if where is None else sa.text(where)
-    op.create_index(name, table, columns, unique=unique, sqlite_where=rows, postgresql_where=rows)
